@@ -1,0 +1,194 @@
+"""Group, version, resource and kind: how Kubernetes addresses types, and how kubectl writes them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dynkube.errors import InvalidInput
+
+# v1, v2beta1, v1alpha3. Only names of this form are read as a version.
+_VERSION = re.compile(r"v[1-9][0-9]*(?:(?:alpha|beta)[1-9][0-9]*)?\Z")
+_SEGMENT = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\Z")
+_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9]*[A-Za-z0-9])?\Z")
+
+
+def is_version(text: str) -> bool:
+    """Whether ``text`` has the form of an API version (``v1``, ``v1beta2``)."""
+    return _VERSION.match(text) is not None
+
+
+def version_priority(version: str) -> tuple[int, int, int, str]:
+    """Sort key that puts the version kubectl prefers first: v2 > v1 > v2beta1 > v1alpha1 > foo.
+
+    The order is the API server's own (``k8s.io/apimachinery/pkg/version``); use it with ``sorted``.
+    """
+    match = re.match(r"v(\d+)(?:(alpha|beta)(\d+))?\Z", version)
+    if match is None:
+        return (3, 0, 0, version)
+    major, stage, minor = match.groups()
+    rank = {None: 0, "beta": 1, "alpha": 2}[stage]
+    return (rank, -int(major), -int(minor or 0), "")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GroupVersion:
+    """An API group and one of its versions; the core group is ``""``."""
+
+    group: str
+    version: str
+
+    @classmethod
+    def parse(cls, api_version: str) -> GroupVersion:
+        """Read an ``apiVersion``: ``"v1"`` or ``"apps/v1"``.
+
+        Raises:
+            InvalidInput: it is empty or has more than one slash.
+        """
+        group, slash, version = api_version.rpartition("/")
+        if not version or "/" in group or (slash and not group):
+            raise InvalidInput(f"apiVersion {api_version!r} is neither 'VERSION' nor 'GROUP/VERSION' (like 'apps/v1')")
+        return cls(group, version)
+
+    def __str__(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GVK:
+    """Group, version and kind: what an object says it is."""
+
+    group: str
+    version: str
+    kind: str
+
+    @classmethod
+    def parse(cls, api_version: str, kind: str) -> GVK:
+        """From the two fields an object carries: ``GVK.parse("apps/v1", "Deployment")``."""
+        gv = GroupVersion.parse(api_version)
+        if not kind:
+            raise InvalidInput("kind is empty; an object's kind is a word like 'Deployment'")
+        return cls(gv.group, gv.version, kind)
+
+    @property
+    def group_version(self) -> GroupVersion:
+        """The group and version without the kind."""
+        return GroupVersion(self.group, self.version)
+
+    @property
+    def api_version(self) -> str:
+        """As an object's ``apiVersion`` field has it: ``"apps/v1"``, ``"v1"``."""
+        return str(self.group_version)
+
+    def __str__(self) -> str:
+        return f"{self.api_version} {self.kind}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GVR:
+    """Group, version and resource (the plural in the URL): how dynkube addresses every type."""
+
+    group: str
+    version: str
+    resource: str
+
+    @classmethod
+    def parse(cls, text: str) -> GVR:
+        """Read a complete name: ``deployments.v1.apps``, ``pods.v1`` or ``apps/v1/deployments``.
+
+        Raises:
+            InvalidInput: a part is missing or malformed. Short forms like ``deploy`` need a
+                :class:`~dynkube.RESTMapper`, since only the server knows what they mean.
+        """
+        arg = ResourceArg.parse(text)
+        if arg.version is None:
+            raise InvalidInput(
+                f"resource {text!r} has no version: write RESOURCE.VERSION.GROUP, "
+                "like 'deployments.v1.apps' or 'pods.v1'"
+            )
+        return cls(arg.group or "", arg.version, arg.name)
+
+    @property
+    def group_version(self) -> GroupVersion:
+        """The group and version without the resource."""
+        return GroupVersion(self.group, self.version)
+
+    @property
+    def api_version(self) -> str:
+        """As an object's ``apiVersion`` field has it: ``"apps/v1"``, ``"v1"``."""
+        return str(self.group_version)
+
+    @property
+    def crd_name(self) -> str:
+        """Name of the CustomResourceDefinition that would define it: ``RESOURCE.GROUP``."""
+        return f"{self.resource}.{self.group}"
+
+    def __str__(self) -> str:
+        return f"{self.resource}.{self.version}.{self.group}" if self.group else f"{self.resource}.{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceArg:
+    """What a person typed for a resource, before a server was asked what it means.
+
+    ``name`` is a plural, singular, short name or kind as typed; ``version`` and ``group`` are ``None``
+    where they were not given (``group`` may then also be a prefix, as kubectl allows: ``deploy.ap``).
+    """
+
+    name: str
+    version: str | None = None
+    group: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ResourceArg:
+        """Read kubectl's forms.
+
+        ``pods``, ``deploy``, ``Deployment``, ``deployments.apps``, ``deployments.v1.apps``,
+        ``pods.v1`` (core), ``pods.v1.`` (core, as kubectl writes it), and with slashes
+        ``apps/v1/deployments``, ``v1/pods`` and ``ingresses.networking.k8s.io/v1``.
+
+        Raises:
+            InvalidInput: the text is none of these; the message says which part is wrong.
+        """
+        if not text.strip():
+            raise InvalidInput(
+                "resource is empty: write 'pods', 'deployments.apps' or 'deployments.v1.apps'"
+            )
+        text = text.strip()
+        arg = cls._parse_slashes(text) if "/" in text else cls._parse_dots(text)
+        if _NAME.match(arg.name) is None:
+            raise InvalidInput(f"resource {text!r}: {arg.name!r} is not a resource name (letters, digits and '-')")
+        for segment in (arg.group or "").split(".") if arg.group else ():
+            if _SEGMENT.match(segment) is None:
+                raise InvalidInput(
+                    f"resource {text!r}: {arg.group!r} is not an API group (a DNS name like 'networking.k8s.io')"
+                )
+        return arg
+
+    @classmethod
+    def _parse_dots(cls, text: str) -> ResourceArg:
+        name, _, rest = text.partition(".")
+        if not rest:
+            return cls(name)
+        head, dot, tail = rest.partition(".")
+        if is_version(head):
+            return cls(name, head, tail if dot else "")
+        return cls(name, None, rest)
+
+    @classmethod
+    def _parse_slashes(cls, text: str) -> ResourceArg:
+        parts = text.split("/")
+        match parts:
+            case [group, version, name] if is_version(version):
+                return cls(name, version, group)
+            case [version, name] if is_version(version):
+                return cls(name, version, "")
+            case [dotted, version] if is_version(version):
+                name, _, group = dotted.partition(".")
+                return cls(name, version, group)
+        raise InvalidInput(
+            f"resource {text!r}: with slashes write GROUP/VERSION/RESOURCE, like 'apps/v1/deployments'"
+        )
+
+    def __str__(self) -> str:
+        return ".".join(part for part in (self.name, self.version, self.group) if part)

@@ -1,0 +1,14 @@
+"""Runs every async test in trio, on virtual time unless it is marked ``real_time``."""
+
+from __future__ import annotations
+
+import pytest
+import trio.testing
+
+
+@pytest.fixture
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
+    """Trio with a clock that jumps to the next deadline as soon as every task waits."""
+    if request.node.get_closest_marker("real_time"):
+        return "trio", {}
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}

@@ -1,0 +1,65 @@
+"""Reading and printing resources the way kubectl's users write them."""
+
+import pytest
+
+from dynkube.errors import InvalidInput
+from dynkube.meta import GVK, GVR, GroupVersion, ResourceArg, version_priority
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pods", ResourceArg("pods")),
+        ("deploy", ResourceArg("deploy")),
+        ("Deployment", ResourceArg("Deployment")),
+        ("deployments.apps", ResourceArg("deployments", None, "apps")),
+        ("deployments.v1.apps", ResourceArg("deployments", "v1", "apps")),
+        (
+            "httproutes.v1beta1.gateway.networking.k8s.io",
+            ResourceArg("httproutes", "v1beta1", "gateway.networking.k8s.io"),
+        ),
+        ("pods.v1", ResourceArg("pods", "v1", "")),
+        ("pods.v1.", ResourceArg("pods", "v1", "")),
+        ("apps/v1/deployments", ResourceArg("deployments", "v1", "apps")),
+        ("v1/pods", ResourceArg("pods", "v1", "")),
+        ("ingresses.networking.k8s.io/v1", ResourceArg("ingresses", "v1", "networking.k8s.io")),
+        ("widgets.v1x.example.com", ResourceArg("widgets", None, "v1x.example.com")),
+    ],
+)
+def test_every_form_kubectl_accepts_is_read(text: str, expected: ResourceArg) -> None:
+    assert ResourceArg.parse(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "  ", "pods.UPPER", "a/b/c", "a/b/v1/c", "po ds", "deployments..apps", ".apps"])
+def test_a_malformed_resource_is_refused_with_the_fix(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"write|not a resource name|not an API group"):
+        ResourceArg.parse(text)
+
+
+@pytest.mark.parametrize("text", ["pods.v1", "deployments.v1.apps", "httproutes.v1.gateway.networking.k8s.io"])
+def test_a_gvr_prints_as_it_is_read(text: str) -> None:
+    assert str(GVR.parse(text)) == text
+
+
+def test_a_gvr_without_a_version_says_how_to_write_one() -> None:
+    with pytest.raises(InvalidInput, match=r"has no version: write RESOURCE\.VERSION\.GROUP"):
+        GVR.parse("deployments.apps")
+
+
+def test_a_gvk_is_read_from_the_fields_of_an_object() -> None:
+    gvk = GVK.parse("apps/v1", "Deployment")
+
+    assert (gvk.group, gvk.version, gvk.kind, gvk.api_version) == ("apps", "v1", "Deployment", "apps/v1")
+    assert GVK.parse("v1", "Pod").group == ""
+
+
+@pytest.mark.parametrize("api_version", ["", "a/b/c", "/v1", "apps/"])
+def test_a_malformed_api_version_is_refused(api_version: str) -> None:
+    with pytest.raises(InvalidInput, match="GROUP/VERSION"):
+        GroupVersion.parse(api_version)
+
+
+def test_versions_sort_as_the_server_prefers_them() -> None:
+    shuffled = ["v1alpha1", "v2", "foo", "v1beta1", "v1", "v2beta3", "v10"]
+
+    assert sorted(shuffled, key=version_priority) == ["v10", "v2", "v1", "v2beta3", "v1beta1", "v1alpha1", "foo"]
