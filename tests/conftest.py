@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import hypothesis
 import pytest
 import trio.testing
+
+# Timings are never judged in tests, and machines may be busy: hypothesis must not judge them either.
+hypothesis.settings.register_profile(
+    "dynkube", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
+)
+hypothesis.settings.load_profile("dynkube")
 
 
 @pytest.fixture

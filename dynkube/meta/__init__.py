@@ -1,5 +1,53 @@
 """The field's words as data: GVR, GVK, Unstructured, selectors, patches, paths. No I/O, no trio."""
 
+from dynkube.meta._edit import REMOVE
+from dynkube.meta._events import Added, Bookmark, Deleted, InformerEvent, Modified, Updated, WatchEvent
+from dynkube.meta._fields import FieldOperator, FieldRequirement, FieldSelector
+from dynkube.meta._frozen import FrozenDict, FrozenList, freeze, thaw
 from dynkube.meta._gvr import GVK, GVR, GroupVersion, ResourceArg, is_version, version_priority
+from dynkube.meta._json import JSON, JSONLike, JSONObject
+from dynkube.meta._labels import LabelOperator, LabelRequirement, LabelSelector
+from dynkube.meta._names import label_key_problem, label_value_problem
+from dynkube.meta._object import BodyCache, Key, Unstructured, UnstructuredList, encode_json
+from dynkube.meta._wire import ListDecoder, ObjectDecoder, cut_managed_fields, decode_watch_line
 
-__all__ = ["GVK", "GVR", "GroupVersion", "ResourceArg", "is_version", "version_priority"]
+__all__ = [
+    "GVK",
+    "GVR",
+    "JSON",
+    "REMOVE",
+    "Added",
+    "BodyCache",
+    "Bookmark",
+    "Deleted",
+    "FieldOperator",
+    "FieldRequirement",
+    "FieldSelector",
+    "FrozenDict",
+    "FrozenList",
+    "GroupVersion",
+    "InformerEvent",
+    "JSONLike",
+    "JSONObject",
+    "Key",
+    "LabelOperator",
+    "LabelRequirement",
+    "LabelSelector",
+    "ListDecoder",
+    "Modified",
+    "ObjectDecoder",
+    "ResourceArg",
+    "Unstructured",
+    "UnstructuredList",
+    "Updated",
+    "WatchEvent",
+    "cut_managed_fields",
+    "decode_watch_line",
+    "encode_json",
+    "freeze",
+    "is_version",
+    "label_key_problem",
+    "label_value_problem",
+    "thaw",
+    "version_priority",
+]

@@ -1,0 +1,357 @@
+"""From bytes off the socket to objects, without ever decoding a whole object or a whole list.
+
+The hot path of the library. An item of a list, or the object of a watch line, is copied once, out of
+the receive buffer, and its header is decoded from that copy; nothing else is made.
+
+A list is split while it arrives. Items of one list start alike (``{"apiVersion":"x/v1","``, or
+``{"metadata":{`` for built-in kinds), so a comma followed by that start is where an item *may* end; the
+header decoder, which checks the syntax of all it is given, then says whether it does. It cannot say
+yes wrongly: no JSON object is a proper prefix of another one. A list that is laid out in any other
+way (indented, say) is decoded whole once it is complete.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Final
+
+import msgspec
+
+from dynkube.errors import APIError, ProtocolError, Status
+from dynkube.meta._events import Added, Bookmark, Deleted, Modified, WatchEvent
+from dynkube.meta._object import BodyCache, Header, Unstructured, UnstructuredList
+
+_INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"  # KEP-3157
+_MANAGED_FIELDS: Final = b'"managedFields":'
+_ITEM_START: Final = re.compile(rb'\{"(?:metadata":\{|(?:apiVersion|kind)":"[^"\\]{1,300}",")')
+_MANAGED_FIELDS_ENTRY: Final = b'fieldsType":'  # starts like an item, and there are several in each item
+_MAX_FALSE_ENDS: Final = 64  # nested lookalikes in one item, before splitting is given up
+
+
+class _ListMeta(msgspec.Struct, gc=False, rename="camel"):
+    resource_version: str | None = None
+    continue_: str | None = msgspec.field(default=None, name="continue")
+    remaining_item_count: int | None = None
+
+
+class _Envelope(msgspec.Struct, gc=False, rename="camel"):
+    api_version: str | None = None
+    kind: str | None = None
+    metadata: _ListMeta | None = None
+    items: list[msgspec.Raw] | None = None
+
+
+class _BookmarkMeta(msgspec.Struct, gc=False, rename="camel"):
+    resource_version: str | None = None
+    annotations: dict[str, str] | None = None
+
+
+class _BookmarkObject(msgspec.Struct, gc=False):
+    metadata: _BookmarkMeta | None = None
+
+
+class _Frame(msgspec.Struct, gc=False):
+    type: str
+    object: msgspec.Raw
+
+
+_headers: Final = msgspec.json.Decoder(Header)
+_envelopes: Final = msgspec.json.Decoder(_Envelope)
+_bookmarks: Final = msgspec.json.Decoder(_BookmarkObject)
+_NOTHING: Final = msgspec.Raw()
+_frames: Final = msgspec.json.Decoder(_Frame)
+_documents: Final = msgspec.json.Decoder(dict)
+
+
+class ObjectDecoder:
+    """Makes :class:`Unstructured` objects from JSON bytes that this decoder may keep.
+
+    Args:
+        drop_managed_fields: cut ``metadata.managedFields`` out of the bytes (often a third of them).
+        bodies: shared by the objects of one cache, so that few decoded bodies stay alive.
+    """
+
+    __slots__ = ("_bodies", "_drop")
+
+    def __init__(self, *, drop_managed_fields: bool = False, bodies: BodyCache | None = None) -> None:
+        self._drop = drop_managed_fields
+        self._bodies = bodies
+
+    def decode(self, raw: bytes) -> Unstructured:
+        """One object.
+
+        Raises:
+            msgspec.DecodeError: the bytes are not one JSON object with a well-typed header.
+        """
+        header = _headers.decode(raw)
+        if self._drop and header.metadata is not None and header.metadata.managed_fields:
+            raw = _without(raw, header.metadata.managed_fields)
+            header.metadata.managed_fields = _NOTHING
+        _share_strings(header)
+        return Unstructured.from_wire(raw, header, self._bodies)
+
+
+def _share_strings(header: Header) -> None:
+    # Kinds, namespaces and labels repeat across a cache: interned they cost a pointer each.
+    intern = sys.intern
+    if header.api_version:
+        header.api_version = intern(header.api_version)
+    if header.kind:
+        header.kind = intern(header.kind)
+    meta = header.metadata
+    if meta is not None:
+        if meta.namespace:
+            meta.namespace = intern(meta.namespace)
+        if meta.labels:
+            meta.labels = {intern(key): intern(value) for key, value in meta.labels.items()}
+
+
+def cut_managed_fields(raw: bytes) -> bytes:
+    """``raw`` without ``metadata.managedFields``, every other byte as it was.
+
+    Raises:
+        msgspec.DecodeError: ``raw`` is not one JSON object with a well-typed header.
+    """
+    metadata = _headers.decode(raw).metadata
+    return _without(raw, metadata.managed_fields) if metadata and metadata.managed_fields else raw
+
+
+def _without(raw: bytes, managed_fields: msgspec.Raw) -> bytes:
+    value = bytes(managed_fields)
+    start = raw.find(_MANAGED_FIELDS + value)
+    if start < 0 or raw.find(_MANAGED_FIELDS, start + len(_MANAGED_FIELDS)) >= 0 or raw.find(_MANAGED_FIELDS) != start:
+        return _cut_managed_fields_slowly(raw)  # more than one field of that name, or odd spacing
+    end = start + len(_MANAGED_FIELDS) + len(value)
+    if raw[end : end + 1] == b",":
+        return raw[:start] + raw[end + 1 :]
+    if raw[start - 1 : start] == b",":
+        return raw[: start - 1] + raw[end:]
+    if raw[start - 1 : start] == b"{" and raw[end : end + 1] == b"}":
+        return raw[:start] + raw[end:]
+    return _cut_managed_fields_slowly(raw)
+
+
+def _cut_managed_fields_slowly(raw: bytes) -> bytes:
+    document = _documents.decode(raw)
+    document["metadata"].pop("managedFields", None)
+    return msgspec.json.encode(document)
+
+
+class ListDecoder:
+    """Splits one list answer into objects while it arrives.
+
+    Feed it the body in pieces of any size, each gives the objects that are complete by then;
+    :meth:`finish` gives the last ones and the list's own metadata. Items of built-in kinds carry no
+    apiVersion and kind on the wire; they get the list's, as client-go does.
+    """
+
+    __slots__ = ("_buffer", "_decoder", "_head", "_parts", "_prefix", "_search", "_separator", "_split")
+
+    def __init__(self, decoder: ObjectDecoder) -> None:
+        self._decoder = decoder
+        self._buffer = b""
+        self._head: bytes | None = None  # everything before the items, once they began
+        self._separator = b""
+        self._prefix = b""  # goes before an item that does not say what it is
+        self._search = 0  # where to look for the next separator
+        self._split = True
+        self._parts: list[bytes] = []  # the whole answer, once splitting was given up
+
+    def feed(self, chunk: bytes) -> list[Unstructured]:
+        """The objects that ``chunk`` completes.
+
+        Raises:
+            ProtocolError: what looked like an item is none.
+        """
+        if not self._split:
+            self._parts.append(chunk)
+            return []
+        self._buffer += chunk
+        if self._head is None and not self._find_items():
+            return []
+        if not self._separator and not self._learn_separator():
+            return []
+        return self._complete_items()
+
+    def finish(self) -> tuple[list[Unstructured], UnstructuredList]:
+        """The remaining objects, and an empty list that carries the metadata.
+
+        Raises:
+            ProtocolError: the answer ended early, or is not a Kubernetes list.
+        """
+        try:
+            if self._head is None or not self._split:
+                return self._finish_whole()
+            return self._finish_split()
+        except msgspec.DecodeError as exc:
+            raise ProtocolError(f"the server's list is not a Kubernetes list, or was cut short: {exc}") from exc
+
+    def _find_items(self) -> bool:
+        at = self._buffer.find(b'"items":[')
+        if at < 0:
+            return False
+        head = self._buffer[:at]
+        try:  # only at depth one is what precedes the items, closed by a brace, an object of its own
+            envelope = _envelopes.decode(head.rstrip(b",") + b"}")
+        except msgspec.DecodeError:
+            self._give_up(b"")
+            return False
+        self._head = head
+        self._prefix = _item_prefix(envelope)
+        self._buffer = self._buffer[at + len(b'"items":[') :]
+        return True
+
+    def _learn_separator(self) -> bool:
+        match = _ITEM_START.match(self._buffer)
+        if match is None:
+            if self._buffer[:1] not in (b"", b"]") and len(self._buffer) >= 512:
+                self._give_up(b'"items":[')
+            return False
+        start = match.group()
+        self._separator = b"}," + start
+        if not start.startswith(b'{"metadata"'):
+            self._prefix = b""
+        return True
+
+    def _complete_items(self) -> list[Unstructured]:
+        buffer, separator, found = self._buffer, self._separator, list[Unstructured]()
+        start, search, false_ends = 0, self._search, 0
+        while (at := buffer.find(separator, search)) >= 0:
+            if not buffer.startswith(_MANAGED_FIELDS_ENTRY, at + len(separator)):
+                try:
+                    found.append(self._decode(buffer[start : at + 1]))
+                except msgspec.DecodeError:
+                    false_ends += 1
+                else:
+                    start = search = at + 2
+                    false_ends = 0
+                    continue
+            search = at + 1
+            if false_ends > _MAX_FALSE_ENDS:
+                self._buffer = buffer[start:]
+                self._give_up(b'"items":[')
+                return found
+        # Only a separator that the end of the buffer cuts off can still be there.
+        self._search = max(search, len(buffer) - len(separator) + 1) - start
+        self._buffer = buffer[start:]
+        return found
+
+    def _decode(self, raw: bytes) -> Unstructured:
+        return self._decoder.decode(self._prefix + raw[1:] if self._prefix else raw)
+
+    def _give_up(self, between: bytes) -> None:
+        self._split = False
+        self._parts = [(self._head or b"") + between, self._buffer]
+        self._buffer = b""
+        self._head = None
+
+    def _finish_split(self) -> tuple[list[Unstructured], UnstructuredList]:
+        assert self._head is not None
+        rest = self._buffer
+        if rest[:1] == b"]":
+            return [], _list_of(_envelopes.decode(self._head + b'"items":[' + rest))
+        # The last item ends at one of the last "}]": what follows it is the end of the list.
+        at = len(rest)
+        for _ in range(_MAX_FALSE_ENDS):
+            at = rest.rfind(b"}]", 0, at)
+            if at < 0:
+                break
+            try:
+                tail = _envelopes.decode(self._head + b'"items":[' + rest[at + 1 :])
+                last = self._decode(rest[: at + 1])
+            except msgspec.DecodeError:
+                at += 1
+                continue
+            return [last], _list_of(tail)
+        self._give_up(b'"items":[')
+        return self._finish_whole()
+
+    def _finish_whole(self) -> tuple[list[Unstructured], UnstructuredList]:
+        envelope = _envelopes.decode(b"".join(self._parts) + self._buffer)
+        if envelope.items is None and not (envelope.kind or "").endswith("List"):
+            raise ProtocolError(f"expected a list, the server answered a {envelope.kind or 'document without kind'}")
+        prefix = _item_prefix(envelope)
+        items: list[Unstructured] = []
+        for raw in envelope.items or ():
+            obj = self._decoder.decode(bytes(raw))
+            items.append(obj if obj.kind or not prefix else self._decoder.decode(prefix + bytes(raw).lstrip()[1:]))
+        return items, _list_of(envelope)
+
+
+def _item_prefix(envelope: _Envelope) -> bytes:
+    if not envelope.kind or not envelope.api_version:
+        return b""
+    kind = envelope.kind.removesuffix("List")
+    return msgspec.json.encode({"apiVersion": envelope.api_version, "kind": kind})[:-1] + b","
+
+
+def _list_of(envelope: _Envelope) -> UnstructuredList:
+    meta = envelope.metadata or _ListMeta()
+    return UnstructuredList(
+        (),
+        resource_version=meta.resource_version or "",
+        continue_token=meta.continue_ or "",
+        remaining_item_count=meta.remaining_item_count,
+        api_version=envelope.api_version or "",
+        kind=envelope.kind or "",
+    )
+
+
+_EVENTS: Final[dict[str, type[Added | Modified | Deleted]]] = {
+    "ADDED": Added,
+    "MODIFIED": Modified,
+    "DELETED": Deleted,
+}
+
+
+def decode_watch_line(line: bytes, decoder: ObjectDecoder) -> WatchEvent:
+    """One line of a watch.
+
+    Raises:
+        APIError: the line is an ERROR event; the exception is the Status it carries.
+        ProtocolError: it is not JSON, has an unknown type, or its object has no metadata or name.
+    """
+    kind, raw = _split_frame(line)
+    event = _EVENTS.get(kind)
+    if event is None:
+        return _rare_event(kind, raw)
+    try:
+        obj = decoder.decode(raw)
+    except msgspec.DecodeError as exc:
+        raise ProtocolError(f"{kind} event whose object cannot be read: {exc}") from exc
+    if not obj.name:
+        raise ProtocolError(f"{kind} event whose object has no metadata.name (kind {obj.kind or 'unknown'!r})")
+    return event(obj)
+
+
+def _split_frame(line: bytes) -> tuple[str, bytes]:
+    # API servers write '{"type":"ADDED","object":{...}}': sliced, not parsed, as the object is parsed next.
+    if line.startswith(b'{"type":"'):
+        quote = line.find(b'"', 9)
+        if line.startswith(b'","object":{', quote) and line.endswith(b"}}"):
+            return line[9:quote].decode(), line[quote + 11 : -1]
+    try:
+        frame = _frames.decode(line)
+    except msgspec.DecodeError as exc:
+        excerpt = line[:80].decode("utf-8", "replace")
+        raise ProtocolError(f"watch line is not a watch event: {exc} ({excerpt!r})") from exc
+    return frame.type, bytes(frame.object)
+
+
+def _rare_event(kind: str, raw: bytes) -> WatchEvent:
+    try:
+        if kind == "BOOKMARK":
+            meta = _bookmarks.decode(raw).metadata
+            if meta is None or not meta.resource_version:
+                raise ProtocolError("BOOKMARK event without metadata.resourceVersion")
+            end = (meta.annotations or {}).get(_INITIAL_EVENTS_END) == "true"
+            return Bookmark(meta.resource_version, end)
+        if kind == "ERROR":
+            body = _documents.decode(raw)
+            if body.get("kind") != "Status":
+                raise ProtocolError(f"ERROR event that carries a {body.get('kind') or 'document'}, not a Status")
+            raise APIError.from_status(Status.from_mapping(body), request="watch")
+    except msgspec.DecodeError as exc:
+        raise ProtocolError(f"{kind} event that cannot be read: {exc}") from exc
+    raise ProtocolError(f"watch event of unknown type {kind!r}")

@@ -1,0 +1,101 @@
+"""Reading the lines of a watch, and cutting managedFields out of what arrives."""
+
+import json
+from typing import Any
+
+import pytest
+
+from dynkube.errors import Gone, ProtocolError
+from dynkube.meta import Added, Bookmark, Deleted, Modified, ObjectDecoder, cut_managed_fields, decode_watch_line
+
+POD: dict[str, Any] = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "web", "resourceVersion": "7"}}
+
+
+def line(kind: str, obj: object, **layout: Any) -> bytes:
+    return json.dumps({"type": kind, "object": obj}, **layout).encode()
+
+
+@pytest.mark.parametrize(("kind", "event"), [("ADDED", Added), ("MODIFIED", Modified), ("DELETED", Deleted)])
+@pytest.mark.parametrize("layout", [{"separators": (",", ":")}, {}, {"sort_keys": True}])
+def test_an_event_is_read_however_it_is_laid_out(kind: str, event: type, layout: dict[str, Any]) -> None:
+    got = decode_watch_line(line(kind, POD, **layout), ObjectDecoder())
+
+    assert isinstance(got, event)
+    assert not isinstance(got, Bookmark)
+    assert got.object == POD
+
+
+def test_the_object_keeps_the_bytes_of_the_line() -> None:
+    raw = b'{"kind":"Pod","metadata":{"name":"a"},"zero":1.50,"apiVersion":"v1"}'
+
+    got = decode_watch_line(b'{"type":"ADDED","object":' + raw + b"}", ObjectDecoder())
+
+    assert isinstance(got, Added)
+    assert got.object.json == raw
+
+
+@pytest.mark.parametrize(("annotations", "end"), [({}, False), ({"k8s.io/initial-events-end": "true"}, True)])
+def test_a_bookmark_tells_how_far_and_whether_the_initial_objects_are_through(
+    annotations: dict[str, str], end: bool
+) -> None:
+    obj = {"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "12", "annotations": annotations}}
+
+    assert decode_watch_line(line("BOOKMARK", obj), ObjectDecoder()) == Bookmark("12", end)
+
+
+def test_an_error_event_is_raised_as_the_status_it_carries() -> None:
+    status = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version: 1 (5)"}
+
+    with pytest.raises(Gone, match="too old resource version"):
+        decode_watch_line(line("ERROR", status), ObjectDecoder())
+
+
+@pytest.mark.parametrize(
+    ("raw", "complaint"),
+    [
+        (b"<html>gateway timeout</html>", "not a watch event"),
+        (b'{"type":"ADDED","object":{"kind":"Pod","metadata":{"na}}', "cannot be read|not a watch event"),
+        (line("ADDED", {"kind": "Pod", "apiVersion": "v1"}), "no metadata.name"),
+        (line("ADDED", {"kind": "Pod", "metadata": {"name": 3}}), r"Expected `str.*metadata.name"),
+        (line("RENAMED", POD), "unknown type 'RENAMED'"),
+        (line("ERROR", POD), "carries a Pod, not a Status"),
+        (line("BOOKMARK", {"metadata": {}}), "without metadata.resourceVersion"),
+    ],
+)
+def test_a_line_that_makes_no_sense_says_what_is_wrong_with_it(raw: bytes, complaint: str) -> None:
+    with pytest.raises(ProtocolError, match=complaint):
+        decode_watch_line(raw, ObjectDecoder())
+
+
+MANAGED = [{"manager": "kubectl", "operation": "Apply", "fieldsV1": {"f:spec": {}}}]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"managedFields": MANAGED, "name": "a"},
+        {"name": "a", "managedFields": MANAGED},
+        {"name": "a", "managedFields": MANAGED, "uid": "u"},
+        {"name": "a", "annotations": {"last": '{"managedFields":[]}'}, "managedFields": MANAGED},
+        {"name": "a"},
+    ],
+)
+@pytest.mark.parametrize("spec", [{}, {"template": {"metadata": {"managedFields": MANAGED}}}])
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_only_the_managed_fields_of_the_object_itself_are_cut(
+    metadata: dict[str, Any], spec: dict[str, Any], separators: tuple[str, str]
+) -> None:
+    raw = json.dumps({"spec": spec, "metadata": metadata}, separators=separators).encode()
+
+    got = json.loads(cut_managed_fields(raw))
+
+    assert got == {"spec": spec, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
+
+
+def test_managed_fields_are_cut_on_arrival_when_asked() -> None:
+    pod = {**POD, "metadata": {**POD["metadata"], "managedFields": MANAGED}}
+
+    got = decode_watch_line(line("ADDED", pod, separators=(",", ":")), ObjectDecoder(drop_managed_fields=True))
+
+    assert isinstance(got, Added)
+    assert got.object == POD
