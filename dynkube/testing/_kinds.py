@@ -1,0 +1,158 @@
+"""What the embedded server serves: one :class:`Kind` for each resource in each version, and the registry of them.
+
+Built-in kinds are added once at start; kinds of CustomResourceDefinitions come, change and go with their definition.
+The registry holds no objects: those live in the storage under :attr:`Kind.storage_group`, shared by all versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from dynkube.meta import GVR
+
+ALL_VERBS: tuple[str, ...] = (
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalePaths:
+    """Where a kind with the ``scale`` subresource keeps what a Scale shows; dotted paths like ``.spec.replicas``.
+
+    ``label_selector`` is a path to a serialized selector (custom resources) or to a ``metav1.LabelSelector``
+    object (built-in workloads); ``""`` where the kind has none.
+    """
+
+    spec_replicas: str = ".spec.replicas"
+    status_replicas: str = ".status.replicas"
+    label_selector: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One served resource in one version.
+
+    Attributes:
+        gvr: How it is addressed.
+        kind: Its kind, e.g. ``Deployment``.
+        list_kind: The kind of its lists; ``kind + "List"`` unless given.
+        singular: Lower-case singular name; ``kind.lower()`` unless given.
+        namespaced: Whether its objects live in namespaces.
+        short_names: Aliases such as ``deploy``.
+        categories: Groups such as ``all``.
+        verbs: What may be done with it, sorted.
+        subresources: Of ``status`` and ``scale``, those it has.
+        storage_group: Identity of the resource across its versions: objects written through one version are
+            read through the others. ``RESOURCE.GROUP`` unless given.
+        listed: Whether discovery shows it. A CustomResourceDefinition whose names are accepted is served a
+            moment before it is Established, and shown only from then on.
+        selectable_fields: Dotted paths that field selectors may use besides ``metadata.name`` and
+            ``metadata.namespace``, without a leading dot (``"spec.nodeName"``).
+        generation: Whether the server keeps ``metadata.generation`` (ConfigMaps, for one, have none).
+        scale: The paths behind the ``scale`` subresource, where it has one.
+        crd_uid: UID of the defining CustomResourceDefinition; ``None`` for built-in kinds.
+        terminating: Whether that definition is being deleted (objects can no longer be created).
+        schema: The version's ``openAPIV3Schema``, as stored; ``None`` where there is none.
+        printer_columns: The version's ``additionalPrinterColumns``, as stored.
+        warning: Sent as a Warning header with each answer (deprecated versions).
+    """
+
+    gvr: GVR
+    kind: str
+    namespaced: bool
+    list_kind: str = ""
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
+    subresources: tuple[str, ...] = ()
+    storage_group: str = ""
+    listed: bool = True
+    selectable_fields: tuple[str, ...] = ()
+    generation: bool = True
+    scale: ScalePaths | None = None
+    crd_uid: str | None = None
+    terminating: bool = False
+    schema: Mapping[str, object] | None = field(default=None, compare=False, repr=False)
+    printer_columns: tuple[Mapping[str, object], ...] = field(default=(), compare=False, repr=False)
+    warning: str = ""
+
+    def __post_init__(self) -> None:
+        fill = object.__setattr__
+        fill(self, "list_kind", self.list_kind or f"{self.kind}List")
+        fill(self, "singular", self.singular or self.kind.lower())
+        fill(self, "storage_group", self.storage_group or self.group_resource)
+
+    @property
+    def api_version(self) -> str:
+        """As an object's ``apiVersion`` has it."""
+        return self.gvr.api_version
+
+    @property
+    def group_resource(self) -> str:
+        """``deployments.apps``, or ``pods`` for the core group: how the server's messages name the resource."""
+        return f"{self.gvr.resource}.{self.gvr.group}" if self.gvr.group else self.gvr.resource
+
+    @property
+    def group_kind(self) -> str:
+        """``Deployment.apps``, or ``Pod`` for the core group: how validation messages name the kind."""
+        return f"{self.kind}.{self.gvr.group}" if self.gvr.group else self.kind
+
+
+class Registry:
+    """The kinds served now, by GVR. Changes while the server runs, as CustomResourceDefinitions do."""
+
+    def __init__(self, kinds: Iterable[Kind] = ()) -> None:
+        self._kinds: dict[GVR, Kind] = {}
+        self._revision = 0
+        self.add(*kinds)
+
+    def add(self, *kinds: Kind) -> None:
+        """Serve ``kinds`` from now on, each in place of what its GVR meant before."""
+        for kind in kinds:
+            self._kinds[kind.gvr] = kind
+        self._revision += 1
+
+    def remove(self, *gvrs: GVR) -> None:
+        """Stop serving ``gvrs``; those not served are ignored."""
+        for gvr in gvrs:
+            self._kinds.pop(gvr, None)
+        self._revision += 1
+
+    @property
+    def revision(self) -> int:
+        """Grows with every change, so that documents built from the registry can be cached by it."""
+        return self._revision
+
+    def get(self, gvr: GVR) -> Kind | None:
+        """The kind served as ``gvr``, listed in discovery or not; ``None`` if it is not served."""
+        return self._kinds.get(gvr)
+
+    def of_group(self, group: str) -> tuple[Kind, ...]:
+        """The kinds of one API group, in the order they were added."""
+        return tuple(kind for kind in self._kinds.values() if kind.gvr.group == group)
+
+    def of_storage(self, storage_group: str) -> tuple[Kind, ...]:
+        """All served versions of one resource."""
+        return tuple(kind for kind in self._kinds.values() if kind.storage_group == storage_group)
+
+    def find(self, api_version: str, kind: str) -> Kind | None:
+        """The kind an object with this ``apiVersion`` and ``kind`` belongs to."""
+        for candidate in self._kinds.values():
+            if candidate.kind == kind and candidate.api_version == api_version:
+                return candidate
+        return None
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(tuple(self._kinds.values()))
+
+    def __len__(self) -> int:
+        return len(self._kinds)
