@@ -1,0 +1,158 @@
+r"""Field selectors: ``metadata.name=web,status.phase!=Running``, matched as the server does.
+
+Grammar and meaning are those of ``k8s.io/apimachinery/pkg/fields``: an absent field is the empty text, so
+``!=`` matches it and ``spec.nodeName=`` asks for it; blanks belong to the value; in a value ``,``, ``=`` and
+``\`` are written ``\,``, ``\=`` and ``\\``. Which fields exist is each resource's own affair and is known
+only to the server: ``metadata.name`` and ``metadata.namespace`` everywhere, others for some.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from dynkube.errors import InvalidSelector
+
+FieldOperator = Literal["=", "!="]
+
+_TERM = re.compile(r"(?:[^,\\]|\\.)*\\?", re.DOTALL)
+_SPLIT = re.compile(r"(?P<field>.*?)(?P<operator>!=|==|=)(?P<value>.*)", re.DOTALL)
+_FIELD = re.compile(r"[^\s,=!\\]+")
+_ESCAPED = re.compile(r"\\(.?)|[,=]", re.DOTALL)
+_TO_ESCAPE = re.compile(r"[\\,=]")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FieldRequirement:
+    """One condition: ``field`` equals ``value``, or with ``!=`` does not.
+
+    Raises:
+        InvalidSelector: the field's name is empty or has blanks or operators in it.
+    """
+
+    field: str
+    operator: FieldOperator
+    value: str
+
+    def __post_init__(self) -> None:
+        if not self.field:
+            raise InvalidSelector(f"no field before {self.operator!r}: write FIELD{self.operator}VALUE")
+        if _FIELD.fullmatch(self.field) is None:
+            raise InvalidSelector(
+                f"field {self.field!r} is not the name of a field (like 'metadata.name'); blanks around "
+                "operators would be part of the name, leave them out"
+            )
+        if self.operator not in ("=", "!="):
+            raise InvalidSelector(f"field {self.field!r}: operator {self.operator!r} is neither '=' nor '!='")
+
+    def matches(self, fields: Mapping[str, str]) -> bool:
+        """Whether an object with these fields meets the requirement; an absent field counts as empty."""
+        return (fields.get(self.field, "") == self.value) is (self.operator == "=")
+
+    def __str__(self) -> str:
+        return f"{self.field}{self.operator}{_escape(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSelector:
+    """Which objects, by some of their fields: all requirements must hold; without any, every object matches.
+
+    Immutable and hashable; requirements are sorted, so equal selectors compare equal. ``str()`` is the
+    canonical text for the ``fieldSelector`` query parameter, and parses to an equal selector.
+    """
+
+    requirements: tuple[FieldRequirement, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "requirements", tuple(sorted(set(self.requirements))))
+
+    @classmethod
+    def parse(cls, selector: str | Mapping[str, str] | FieldSelector | None) -> FieldSelector:
+        r"""Read a selector.
+
+        Args:
+            selector: text (``"metadata.name=web,status.phase!=Running"``), a dict of fields that must be
+                equal (``{"metadata.name": "web"}``; values are taken as they are, without escapes), or a
+                selector, which is returned as it is. ``None`` and empty ones select everything.
+
+        Raises:
+            InvalidSelector: a term has no operator, a value has a bare ``,`` or ``=`` or an unknown escape,
+                or a dict's value is not text.
+        """
+        if selector is None:
+            return cls()
+        if isinstance(selector, FieldSelector):
+            return selector
+        if isinstance(selector, str):
+            return cls(tuple(_parse_term(term, selector) for term in _terms(selector)))
+        if not isinstance(selector, Mapping):
+            raise InvalidSelector(
+                f"field selector is a {type(selector).__name__}: write text like 'metadata.name=web', or a dict "
+                "like {'metadata.name': 'web'}"
+            )
+        return cls(tuple(_from_item(field, value) for field, value in selector.items()))
+
+    @property
+    def empty(self) -> bool:
+        """Whether it selects everything because nothing is required."""
+        return not self.requirements
+
+    def matches(self, fields: Mapping[str, str] | None) -> bool:
+        """Whether an object with these fields (``None``: without any) is selected."""
+        if fields is None:
+            fields = {}
+        return all(requirement.matches(fields) for requirement in self.requirements)
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.requirements))
+
+
+def _terms(text: str) -> Iterator[str]:
+    """The terms between commas, escapes kept; empty ones are passed over, as the server does."""
+    position = 0
+    while position <= len(text):
+        match = _TERM.match(text, position)
+        assert match is not None, "a term may be empty, so it always matches"
+        if match[0]:
+            yield match[0]
+        position = match.end() + 1
+
+
+def _parse_term(term: str, text: str) -> FieldRequirement:
+    match = _SPLIT.fullmatch(term)
+    if match is None:
+        raise InvalidSelector(
+            f"field selector {text!r}: {term!r} has no operator: write FIELD=VALUE or FIELD!=VALUE "
+            "(other operators exist only for labels)"
+        )
+    try:
+        value = _unescape(match["value"])
+        return FieldRequirement(match["field"], "!=" if match["operator"] == "!=" else "=", value)
+    except InvalidSelector as error:
+        raise InvalidSelector(f"field selector {text!r}: {error}") from None
+
+
+def _from_item(field: object, value: object) -> FieldRequirement:
+    if not isinstance(field, str):
+        raise InvalidSelector(f"field selector: field {field!r} is a {type(field).__name__}, not text")
+    if not isinstance(value, str):
+        raise InvalidSelector(f"field selector: the value of field {field!r} is {value!r}, not text: quote it")
+    return FieldRequirement(field, "=", value)
+
+
+def _escape(value: str) -> str:
+    return _TO_ESCAPE.sub(lambda match: "\\" + match[0], value)
+
+
+def _unescape(value: str) -> str:
+    def literal(match: re.Match[str]) -> str:
+        found, escaped = match[0], match[1]
+        if escaped is None:
+            raise InvalidSelector(f"value {value!r} has a bare {found!r}: write it as \\{found}")
+        if escaped not in ("\\", ",", "="):
+            raise InvalidSelector(f"value {value!r} has the unknown escape {found}: write a backslash as \\\\")
+        return escaped
+
+    return _ESCAPED.sub(literal, value)

@@ -1,0 +1,46 @@
+"""What the API server accepts as a label key and a label value.
+
+Each function answers with the trouble in words, or ``None`` if there is none, so that every caller can
+say which argument it was. The rules are those of ``k8s.io/apimachinery/pkg/api/validate/content``.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_LABEL = 63
+MAX_SUBDOMAIN = 253
+
+_QUALIFIED_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+
+_NAME_RULE = "letters, digits, '-', '_' and '.', with a letter or digit at both ends"
+
+
+def label_key_problem(key: str) -> str | None:
+    """Why ``key`` is no label key (``app``, ``app.kubernetes.io/name``), or ``None`` if it is one."""
+    prefix, slash, name = key.rpartition("/")
+    if "/" in prefix:
+        return "has more than one '/'; a label key is NAME or DNS.PREFIX/NAME"
+    if slash and not prefix:
+        return "has nothing before the '/'; leave the '/' out or write a DNS prefix like 'example.com/'"
+    if len(prefix) > MAX_SUBDOMAIN:
+        return f"has a prefix of {len(prefix)} characters; at most {MAX_SUBDOMAIN} are allowed"
+    if slash and not _SUBDOMAIN.fullmatch(prefix):
+        return f"has the prefix {prefix!r}, which is not a lower-case DNS name like 'example.com'"
+    if not name:
+        return "has no name after the '/'" if slash else "is empty"
+    return _name_problem(name)
+
+
+def label_value_problem(value: str) -> str | None:
+    """Why ``value`` is no label value, or ``None`` if it is one; the empty text is one."""
+    return _name_problem(value) if value else None
+
+
+def _name_problem(name: str) -> str | None:
+    if not _QUALIFIED_NAME.fullmatch(name):
+        return f"may only have {_NAME_RULE}"
+    if len(name) > MAX_LABEL:
+        return f"is {len(name)} characters long; at most {MAX_LABEL} are allowed"
+    return None

@@ -1,0 +1,105 @@
+"""Field selectors are read, printed and matched as the API server does it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube.errors import InvalidSelector
+from dynkube.meta import FieldRequirement, FieldSelector
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("", ""),
+        (",,", ""),
+        ("metadata.name=web", "metadata.name=web"),
+        ("metadata.name==web", "metadata.name=web"),
+        ("status.phase!=Running", "status.phase!=Running"),
+        ("spec.nodeName=", "spec.nodeName="),
+        ("b=1,,a!=2,b=1,", "a!=2,b=1"),
+        (r"a=x\,y\=z\\", r"a=x\,y\=z\\"),
+        ("a= b ", "a= b "),
+        ("a=!b", "a=!b"),
+    ],
+)
+def test_text_is_read_in_every_form_and_printed_in_one(text: str, canonical: str) -> None:
+    selector = FieldSelector.parse(text)
+
+    assert str(selector) == canonical
+    assert FieldSelector.parse(canonical) == selector
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", True),
+        ("metadata.name=web", True),
+        ("metadata.name=db", False),
+        ("metadata.name!=db", True),
+        ("metadata.name!=web", False),
+        ("spec.nodeName=", True),
+        ("spec.nodeName!=", False),
+        ("spec.nodeName!=n1", True),
+        (r"odd=a\,b\=c\\", True),
+        ("metadata.name=web,spec.nodeName=n1", False),
+    ],
+)
+def test_an_absent_field_counts_as_empty(text: str, expected: bool) -> None:
+    fields = {"metadata.name": "web", "odd": r"a,b=c" + "\\"}
+
+    assert FieldSelector.parse(text).matches(fields) is expected
+
+
+def test_a_dict_takes_its_values_as_they_are() -> None:
+    selector = FieldSelector.parse({"odd": "a,b=c\\", "metadata.name": "web"})
+
+    assert str(selector) == r"metadata.name=web,odd=a\,b\=c\\"
+
+
+@pytest.mark.parametrize("nothing", [None, "", {}])
+def test_a_selector_without_requirements_selects_everything(nothing: str | None) -> None:
+    selector = FieldSelector.parse(nothing)
+
+    assert selector.empty
+    assert selector.matches(None)
+    assert FieldSelector.parse(selector) is selector
+
+
+def test_selectors_of_one_meaning_are_equal_and_share_a_hash() -> None:
+    assert len({FieldSelector.parse(text) for text in ("a=1,b!=2", "b!=2,a==1", "a=1,b!=2,a=1")}) == 1
+
+
+@given(
+    st.lists(st.builds(FieldRequirement, st.sampled_from("abc"), st.sampled_from(["=", "!="]), st.text()), max_size=4)
+)
+def test_every_selector_survives_its_text(requirements: list[FieldRequirement]) -> None:
+    selector = FieldSelector(tuple(requirements))
+
+    assert FieldSelector.parse(str(selector)) == selector
+
+
+@pytest.mark.parametrize(
+    ("selector", "trouble"),
+    [
+        ("web", r"field selector 'web': 'web' has no operator: write FIELD=VALUE"),
+        ("a in (b)", r"'a in \(b\)' has no operator.*exist only for labels"),
+        ("=web", r"no field before '='"),
+        ("metadata.name = web", r"field 'metadata.name ' .* leave them out"),
+        ("a=b=c", r"value 'b=c' has a bare '=': write it as \\="),
+        (r"a=b\x", r"unknown escape \\x"),
+        ("a=b\\", r"unknown escape \\:"),
+        ({"a": 1}, r"value of field 'a' is 1, not text"),
+        ({1: "a"}, r"field 1 is a int, not text"),
+        ({"a,b": "c"}, r"field 'a,b' is not the name of a field"),
+        (["a=b"], r"field selector is a list: write text"),
+    ],
+)
+def test_a_malformed_selector_is_refused_with_the_fix(selector: object, trouble: str) -> None:
+    with pytest.raises(InvalidSelector, match=trouble):
+        FieldSelector.parse(selector)  # type: ignore[arg-type]  # what a user gets wrong
+
+
+def test_an_unknown_operator_is_refused() -> None:
+    with pytest.raises(InvalidSelector, match="operator '>' is neither"):
+        FieldRequirement("a", ">", "1")  # type: ignore[arg-type]  # what a user without a type checker gets wrong

@@ -1,0 +1,180 @@
+"""Label selectors are read, printed and matched as the API server does it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube.meta import LabelOperator, LabelRequirement, LabelSelector
+
+WEB = {"app": "web", "tier": "fe", "size": "5", "note": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("", ""),
+        (" \t\r\n", ""),
+        ("app=web", "app=web"),
+        ("app==web", "app=web"),
+        ("app!=web", "app!=web"),
+        (" app = web , ! legacy ", "app=web,!legacy"),
+        ("app", "app"),
+        ("!app", "!app"),
+        ("tier in (fe,be)", "tier in (be,fe)"),
+        ("tier notin ( fe , be )", "tier notin (be,fe)"),
+        ("tier in(fe)", "tier in (fe)"),
+        ("tier in ()", "tier in ()"),
+        ("tier in (,)", "tier in ()"),
+        ("tier in (,a,,b,)", "tier in (,a,b)"),
+        ("app=", "app="),
+        ("app=,b", "app=,b"),
+        ("size>3", "size>3"),
+        ("size<007", "size<007"),
+        ("in in (in,notin)", "in in (in,notin)"),
+        ("notin=in", "notin=in"),
+        ("!in", "!in"),
+        ("app.kubernetes.io/name=web", "app.kubernetes.io/name=web"),
+        ("b=1,a=1,b=1", "a=1,b=1"),
+    ],
+)
+def test_text_is_read_in_every_form_and_printed_in_one(text: str, canonical: str) -> None:
+    selector = LabelSelector.parse(text)
+
+    assert str(selector) == canonical
+    assert LabelSelector.parse(canonical) == selector
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", True),
+        ("app=web", True),
+        ("app=db", False),
+        ("absent=web", False),
+        ("app!=db", True),
+        ("app!=web", False),
+        ("absent!=web", True),
+        ("tier in (fe,be)", True),
+        ("tier in (be)", False),
+        ("absent in (a,)", False),
+        ("tier notin (be)", True),
+        ("tier notin (fe,be)", False),
+        ("absent notin (a)", True),
+        ("note=", True),
+        ("absent=", False),
+        ("note in ()", True),
+        ("app", True),
+        ("absent", False),
+        ("!absent", True),
+        ("!app", False),
+        ("size>4", True),
+        ("size>5", False),
+        ("size<6", True),
+        ("size<5", False),
+        ("app>1", False),
+        ("absent<1", False),
+        ("app=web,size>9", False),
+    ],
+)
+def test_matching_follows_the_server(text: str, expected: bool) -> None:
+    assert LabelSelector.parse(text).matches(WEB) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("+5", True), ("05", True), ("-9", False), ("9223372036854775807", True), ("9223372036854775808", False)]
+    + [(value, False) for value in ("5_0", " 5", "5.0", "", "\u0665", "5" * 70)],
+)
+def test_only_64_bit_integers_are_compared(value: str, expected: bool) -> None:
+    assert LabelSelector.parse("size>4").matches({"size": value}) is expected
+
+
+def test_an_object_without_labels_is_matched_like_one_with_none_set() -> None:
+    assert LabelSelector.parse("!app,b!=1").matches(None)
+    assert not LabelSelector.parse("app").matches(None)
+
+
+def test_a_dict_asks_for_equal_labels() -> None:
+    selector = LabelSelector.parse({"tier": "fe", "app": "web"})
+
+    assert selector == LabelSelector.parse("app=web,tier=fe")
+    assert not selector.empty
+
+
+def test_a_label_selector_object_is_read_as_specs_have_it() -> None:
+    selector = LabelSelector.parse(
+        {
+            "matchLabels": {"app": "web"},
+            "matchExpressions": [
+                {"key": "tier", "operator": "In", "values": ["fe", "be", "fe"]},
+                {"key": "zone", "operator": "NotIn", "values": ["a"]},
+                {"key": "b", "operator": "Exists"},
+                {"key": "c", "operator": "DoesNotExist", "values": []},
+            ],
+        }
+    )
+
+    assert str(selector) == "app=web,b,!c,tier in (be,fe),zone notin (a)"
+
+
+@pytest.mark.parametrize(
+    "nothing", [None, "", {}, {"matchLabels": {}}, {"matchExpressions": []}, {"matchLabels": None}]
+)
+def test_a_selector_without_requirements_selects_everything(nothing: object) -> None:
+    selector = LabelSelector.parse(nothing)  # type: ignore[arg-type]  # one test for all forms
+
+    assert selector.empty
+    assert selector.matches({})
+
+
+def test_a_label_may_be_called_like_a_field_of_the_object_form() -> None:
+    assert str(LabelSelector.parse({"matchLabels": "x"})) == "matchLabels=x"
+
+
+def test_selectors_of_one_meaning_are_equal_and_share_a_hash() -> None:
+    selectors = {LabelSelector.parse(text) for text in ("a in (x,y),b==1", "b=1 , a in (y,x,y)", "b=1,b=1,a in (x,y)")}
+
+    assert len(selectors) == 1
+
+
+def test_a_parsed_selector_parses_to_itself() -> None:
+    selector = LabelSelector.parse("a=b")
+
+    assert LabelSelector.parse(selector) is selector
+
+
+word = st.from_regex(r"[a-z]([-a-z0-9_.]{0,5}[a-z0-9])?", fullmatch=True) | st.sampled_from(["in", "notin", "exists"])
+requirement = (
+    st.builds(LabelRequirement, word, st.sampled_from([LabelOperator.EXISTS, LabelOperator.DOES_NOT_EXIST]))
+    | st.builds(
+        lambda key, operator, values: LabelRequirement(key, operator, tuple(values)),
+        word,
+        st.sampled_from([LabelOperator.IN, LabelOperator.NOT_IN]),
+        st.lists(word | st.just(""), min_size=1, max_size=4),
+    )
+    | st.builds(
+        lambda key, operator, value: LabelRequirement(key, operator, (value,)),
+        word,
+        st.sampled_from([LabelOperator.EQUALS, LabelOperator.NOT_EQUALS]),
+        word | st.just(""),
+    )
+)
+
+
+@given(st.lists(requirement, max_size=5))
+def test_every_selector_survives_its_text(requirements: list[LabelRequirement]) -> None:
+    selector = LabelSelector(tuple(requirements))
+
+    assert LabelSelector.parse(str(selector)) == selector
+
+
+@given(requirement, st.dictionaries(word, word | st.just("")))
+def test_a_requirement_and_its_opposite_divide_all_objects(condition: LabelRequirement, labels: dict[str, str]) -> None:
+    opposites = {
+        LabelOperator.EQUALS: LabelOperator.NOT_EQUALS,
+        LabelOperator.IN: LabelOperator.NOT_IN,
+        LabelOperator.EXISTS: LabelOperator.DOES_NOT_EXIST,
+    }
+    opposite = {**opposites, **{b: a for a, b in opposites.items()}}[condition.operator]
+
+    assert condition.matches(labels) is not LabelRequirement(condition.key, opposite, condition.values).matches(labels)
