@@ -1,0 +1,127 @@
+"""The answer to "which cluster, as whom": one frozen record that the floors above take."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, quote, urlsplit
+
+from dynkube.config._credentials import Anonymous, Credentials
+from dynkube.config._tls import TLSSettings
+from dynkube.errors import ConfigError
+
+_PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
+# RFC 9110 tokens less '%', which the server takes for the start of an escape.
+_HEADER_NAME = string.ascii_letters + string.digits + "!#$&'*+-.^_`|~"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impersonation:
+    """Act as somebody else; the API server asks RBAC whether one may (verb ``impersonate``).
+
+    ``extra`` maps a key to its values, as in a user's ``UserInfo``.
+    """
+
+    user: str
+    groups: Sequence[str] = ()
+    uid: str = ""
+    extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.user:
+            raise ConfigError("impersonation needs a user: groups, uid and extra cannot be impersonated alone")
+        if isinstance(self.groups, str) or any(isinstance(values, str) for values in self.extra.values()):
+            raise ConfigError("impersonation takes groups and the values of extra as lists of strings, not as a string")
+        object.__setattr__(self, "groups", tuple(self.groups))
+        object.__setattr__(self, "extra", {key: tuple(values) for key, values in self.extra.items()})
+        for name, value in self.headers():
+            if any(character in value for character in "\r\n\0"):
+                raise ConfigError(f"impersonation: {name} must be one line of text")
+
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """The header fields to send; a name comes once per value, so they are pairs and no mapping."""
+        pairs = [("Impersonate-User", self.user)]
+        if self.uid:
+            pairs.append(("Impersonate-Uid", self.uid))
+        pairs += [("Impersonate-Group", group) for group in self.groups]
+        for key, values in self.extra.items():
+            pairs += [(f"Impersonate-Extra-{_escape_key(key)}", value) for value in values]
+        return tuple(pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientConfig:
+    """Which cluster, and as whom.
+
+    Attributes:
+        server: base URL of the API, possibly with a path prefix; a slash at its end is dropped.
+        namespace: the context's namespace, for single objects addressed without one.
+        credentials: who asks.
+        tls: whom to trust.
+        proxy_url: proxy for every request (http, https, socks5); ``None`` leaves it to the environment.
+        impersonate: whom to act as.
+        source: where all this came from, for messages (``"kubeconfig /home/me/.kube/config, context 'kind'"``).
+
+    Raises:
+        ConfigError: server or proxy_url is no usable URL.
+    """
+
+    server: str
+    namespace: str = "default"
+    credentials: Credentials = field(default_factory=Anonymous)
+    tls: TLSSettings = field(default_factory=TLSSettings)
+    proxy_url: str | None = None
+    impersonate: Impersonation | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        parts = _split_url(self.server, field_name="server", source=self.source)
+        if parts.scheme not in {"http", "https"}:
+            raise self._error(f"server {_shown(parts)!r} must start with https:// or http://")
+        if parts.query or parts.fragment:
+            raise self._error(f"server {_shown(parts)!r} must end before '?' and '#'")
+        if parts.username is not None or parts.password is not None:
+            raise self._error(f"server {_shown(parts)!r} must not hold a user or password: use a token or username=")
+        object.__setattr__(self, "server", self.server.strip().rstrip("/"))
+        if self.proxy_url is not None:
+            proxy = _split_url(self.proxy_url, field_name="proxy-url", source=self.source)
+            if proxy.scheme not in _PROXY_SCHEMES:
+                raise self._error(f"proxy-url {_shown(proxy)!r} must start with one of {', '.join(_PROXY_SCHEMES)}")
+
+    def _error(self, message: str) -> ConfigError:
+        return ConfigError(f"{self.source}: {message}" if self.source else message)
+
+    def __repr__(self) -> str:
+        shown = [f"server={self.server!r}", f"namespace={self.namespace!r}", f"credentials={self.credentials!r}"]
+        shown.append(f"tls={self.tls!r}")
+        if self.proxy_url is not None:
+            shown.append(f"proxy_url={_shown(urlsplit(self.proxy_url))!r}")
+        if self.impersonate is not None:
+            shown.append(f"impersonate={self.impersonate!r}")
+        shown.append(f"source={self.source!r}")
+        return f"ClientConfig({', '.join(shown)})"
+
+
+def _escape_key(key: str) -> str:
+    """An extra key as the tail of a header name: what a name cannot carry is percent-encoded, as the server expects."""
+    return "".join(character if character in _HEADER_NAME else quote(character, safe="") for character in key)
+
+
+def _split_url(url: str, *, field_name: str, source: str) -> SplitResult:
+    try:
+        parts = urlsplit(url.strip())
+        usable = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # an unclosed bracket, a port that is no port
+        parts, usable = SplitResult("", "", "", "", ""), False
+    if not usable:
+        prefix = f"{source}: " if source else ""
+        shown = repr(_shown(parts)) if parts.scheme else "as given"
+        raise ConfigError(f"{prefix}{field_name} {shown} is no URL: write it like https://HOST:PORT")
+    return parts
+
+
+def _shown(parts: SplitResult) -> str:
+    """The URL without what must not be shown."""
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"<hidden>@{host}" if "@" in parts.netloc else host).geturl()

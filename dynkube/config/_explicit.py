@@ -1,0 +1,115 @@
+"""A configuration from arguments alone: no file searched for, no environment read."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Callable
+from datetime import datetime
+
+from dynkube.config._config import ClientConfig, Impersonation
+from dynkube.config._credentials import (
+    Anonymous,
+    BasicAuth,
+    BearerToken,
+    Combined,
+    Credentials,
+    StaticCertificate,
+    utc_now,
+)
+from dynkube.config._files import CertificateFiles, TokenFile, absolute_path
+from dynkube.config._tls import ClientCertificate, TLSSettings
+from dynkube.errors import InvalidInput
+
+CertificateSource = ClientCertificate | tuple[str | os.PathLike[str], str | os.PathLike[str]]
+
+
+def explicit_config(
+    url: str,
+    *,
+    token: str | None = None,
+    token_file: str | os.PathLike[str] | None = None,
+    basic_auth: tuple[str, str] | None = None,
+    certificate: CertificateSource | None = None,
+    verify: bool | str | os.PathLike[str] | ssl.SSLContext = True,
+    server_name: str | None = None,
+    namespace: str = "default",
+    proxy_url: str | None = None,
+    impersonate: Impersonation | None = None,
+    now: Callable[[], datetime] = utc_now,
+) -> ClientConfig:
+    """The configuration for a server one knows the address of. Plain function; reads no file but those it is given.
+
+    Args:
+        url: base URL of the API server, ``https://HOST:PORT``; a path prefix is kept.
+        token: a bearer token.
+        token_file: a file with a bearer token, read again every minute.
+        basic_auth: user name and password.
+        certificate: a client certificate, or the paths of certificate and key, which are read again every minute.
+        verify: True: the system's authorities; a path: the authorities in that PEM file; an SSLContext: that context,
+            as it is; False: no check at all, with a warning.
+        server_name: name to check the server's certificate against, if it is not the URL's host.
+        namespace: for single objects addressed without a namespace.
+        proxy_url: proxy for every request; ``None`` leaves it to the environment.
+        impersonate: whom to act as.
+        now: the clock expiry is judged by.
+
+    Raises:
+        ConfigError: ``url`` or ``proxy_url`` is no URL, or the CA file is unreadable, no PEM or expired.
+        CredentialError: the token cannot be sent.
+        InvalidInput: arguments that exclude each other.
+    """
+    given = [
+        name
+        for name, value in (("token", token), ("token_file", token_file), ("basic_auth", basic_auth))
+        if value is not None
+    ]
+    if len(given) > 1:
+        raise InvalidInput(f"{' and '.join(given)} exclude each other: pass one of them")
+    if certificate is not None and isinstance(verify, ssl.SSLContext):
+        raise InvalidInput(
+            "certificate= and verify=SSLContext exclude each other: call load_cert_chain() on the context, "
+            "or pass the path of the CA as verify="
+        )
+    tls = _tls(verify, server_name)
+    tls.check(now())
+    return ClientConfig(
+        server=url,
+        namespace=namespace or "default",
+        credentials=_credentials(token, token_file, basic_auth, certificate, now),
+        tls=tls,
+        proxy_url=proxy_url,
+        impersonate=impersonate,
+        source="url=",
+    )
+
+
+def _tls(verify: bool | str | os.PathLike[str] | ssl.SSLContext, server_name: str | None) -> TLSSettings:
+    if isinstance(verify, bool):
+        return TLSSettings(verify=verify, server_name=server_name)
+    if isinstance(verify, ssl.SSLContext):
+        return TLSSettings(context=verify, server_name=server_name)
+    return TLSSettings(ca_file=absolute_path(verify), server_name=server_name)
+
+
+def _credentials(
+    token: str | None,
+    token_file: str | os.PathLike[str] | None,
+    basic_auth: tuple[str, str] | None,
+    certificate: CertificateSource | None,
+    now: Callable[[], datetime],
+) -> Credentials:
+    sources: list[Credentials] = []
+    if token is not None:
+        sources.append(BearerToken(token, where="token="))
+    if token_file is not None:
+        sources.append(TokenFile(token_file, where="token_file=", now=now))
+    if basic_auth is not None:
+        sources.append(BasicAuth(*basic_auth, where="basic_auth="))
+    if isinstance(certificate, ClientCertificate):
+        sources.append(StaticCertificate(certificate, where="certificate=", now=now))
+    elif certificate is not None:
+        sources.append(CertificateFiles(*certificate, where="certificate=", now=now))
+    if len(sources) > 1:
+        return Combined(*sources)
+    return sources[0] if sources else Anonymous()

@@ -1,0 +1,180 @@
+"""Whom to trust and how to prove who one is, as TLS sees it."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import tempfile
+import warnings
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx2
+
+from dynkube.config._certificates import expiries
+from dynkube.errors import ConfigError, CredentialError
+
+
+class InsecureTLSWarning(UserWarning):
+    """The server's certificate is not checked, so anybody on the way can read the credentials and answer for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """A client certificate (leaf first, intermediates after it) and its private key, both PEM.
+
+    The repr shows neither.
+    """
+
+    certificate_pem: bytes = field(repr=False)
+    key_pem: bytes = field(repr=False)
+
+    def expires_at(self) -> datetime:
+        """The notAfter of the leaf.
+
+        Raises:
+            CredentialError: ``certificate_pem`` holds no certificate.
+        """
+        try:
+            return expiries(self.certificate_pem)[0]
+        except ValueError as error:
+            raise CredentialError(f"the client certificate {error}") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TLSSettings:
+    """How to check the server, and which client certificate to show it.
+
+    Attributes:
+        verify: check chain and host name. False is loud: each context made warns with :class:`InsecureTLSWarning`.
+        ca_file: PEM file of the authorities to trust instead of the system's; read anew for every context.
+        ca_data: the same as PEM bytes; wins over ``ca_file``, as in a kubeconfig.
+        server_name: the name to ask for (SNI) and to check, where it is not the host of the URL.
+        certificate: client certificate to show unless the credentials bring one.
+        context: a ready context, taken as it is; none of the fields above but ``server_name`` applies then.
+    """
+
+    verify: bool = True
+    ca_file: str | None = None
+    ca_data: bytes | None = field(default=None, repr=False)
+    server_name: str | None = None
+    certificate: ClientCertificate | None = None
+    context: ssl.SSLContext | None = None
+
+    def ssl_context(
+        self, certificate: ClientCertificate | None = None, *, now: datetime | None = None
+    ) -> ssl.SSLContext:
+        """Make a client context. Blocks for small files; makes a new context on every call.
+
+        Args:
+            certificate: what :attr:`Credential.certificate` holds; ``None`` means :attr:`certificate`.
+            now: the time expiry is judged by; ``None`` means the system's clock.
+
+        Returns:
+            A context for connections to this server. With a CA of one's own it accepts what Go accepts:
+            an intermediate as trust anchor, and authorities without key identifiers.
+
+        Raises:
+            ConfigError: the CA is unreadable, no PEM, or expired.
+            CredentialError: certificate and key do not fit, or the key is encrypted.
+        """
+        certificate = certificate or self.certificate
+        if self.context is not None:
+            if certificate is not None:
+                raise ConfigError(
+                    "a client certificate and a ready SSLContext exclude each other: "
+                    "call load_cert_chain() on the context, or let dynkube make the context"
+                )
+            return self.context
+        context = self._server_side(now or datetime.now(UTC))
+        if certificate is not None:
+            _load_client_certificate(context, certificate)
+        return context
+
+    def check(self, now: datetime) -> None:
+        """Raise what :meth:`ssl_context` would raise about the CA, without making a context.
+
+        Raises:
+            ConfigError: the CA is unreadable, no PEM, or expired.
+        """
+        if self.verify and self.context is None:
+            self._authorities(now)
+
+    def authorities(self) -> bytes | None:
+        """The PEM of the authorities to trust, or ``None`` for the system's. Blocks for a small file.
+
+        Raises:
+            ConfigError: ``ca_file`` cannot be read.
+        """
+        if self.ca_data is not None or self.ca_file is None:
+            return self.ca_data
+        try:
+            return Path(self.ca_file).read_bytes()
+        except OSError as error:
+            raise ConfigError(f"the certificate authority {self.ca_file} cannot be read: {error.strerror}") from error
+
+    def _server_side(self, now: datetime) -> ssl.SSLContext:
+        if not self.verify:
+            warnings.warn(
+                "the API server's certificate is not checked (insecure-skip-tls-verify or verify=False): "
+                "anybody on the way can read your credentials; pass the cluster's CA instead",
+                InsecureTLSWarning,
+                stacklevel=3,
+            )
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+            return context
+        authorities = self._authorities(now)
+        if authorities is None:
+            return httpx2.create_ssl_context()  # the operating system's store, SSL_CERT_FILE and SSL_CERT_DIR
+        context = ssl.create_default_context(cadata=authorities)
+        # Python 3.13 made RFC 5280 strictness the default, and cluster CAs without key identifiers (EKS's among them)
+        # fail it: kubernetes-client/python#2394. Chain and host name are still checked.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        # Go trusts whatever is in the pool; OpenSSL before 3.13's default wants a self-signed root.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        return context
+
+    def _authorities(self, now: datetime) -> str | None:
+        pem = self.authorities()
+        if pem is None:
+            return None
+        where = (
+            "certificate-authority-data" if self.ca_data is not None else f"the certificate authority {self.ca_file}"
+        )
+        try:
+            latest = max(expiries(pem))
+            text = pem.decode("ascii")
+        except ValueError as error:
+            raise ConfigError(f"{where} {error}: it must hold the cluster's CA as PEM") from error
+        if latest <= now:
+            raise ConfigError(
+                f"{where} expired at {latest.isoformat()} (it is {now.isoformat(timespec='seconds')} now): "
+                "get the cluster's current CA, e.g. by having the kubeconfig written again"
+            )
+        return text
+
+
+def _load_client_certificate(context: ssl.SSLContext, certificate: ClientCertificate) -> None:
+    """Load certificate and key; OpenSSL takes them only as files, so they exist (0600) for the length of the call."""
+
+    def refuse_passphrase() -> bytes:
+        # Without a callback OpenSSL asks on the terminal, and a program without one hangs.
+        raise CredentialError(
+            "the private key of the client certificate is encrypted: decrypt it (openssl pkey -in KEY -out KEY.plain)"
+        )
+
+    with tempfile.TemporaryDirectory(prefix="dynkube-") as directory:  # mkdtemp: 0700
+        chain, key = Path(directory, "chain.pem"), Path(directory, "key.pem")
+        for path, data in ((chain, certificate.certificate_pem), (key, certificate.key_pem)):
+            path.touch(mode=0o600)
+            path.write_bytes(data)
+        try:
+            context.load_cert_chain(os.fspath(chain), os.fspath(key), password=refuse_passphrase)
+        except ssl.SSLError as error:
+            raise CredentialError(
+                f"client certificate and private key do not fit or are not PEM ({error.reason or error}): "
+                "check client-certificate(-data) and client-key(-data)"
+            ) from error
