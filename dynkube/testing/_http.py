@@ -1,0 +1,121 @@
+"""ASGI as the embedded server uses it: a request read from the scope, an answer written to ``send``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, unquote
+
+# The shapes are ASGI 3's own: https://asgi.readthedocs.io/en/stable/specs/www.html
+Message: TypeAlias = MutableMapping[str, Any]
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+ASGIApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+# Large bodies go out in pieces, so that one list of 20,000 objects never holds the loop while it is copied.
+CHUNK = 256 * 1024
+
+
+class ClientGone(Exception):  # noqa: N818 - says what happened; never leaves the package
+    """The client closed the connection before its request was complete."""
+
+
+class BodyTooLarge(Exception):  # noqa: N818 - becomes a 413; never leaves the package
+    """The body is longer than the server reads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HTTPRequest:
+    """What the request line and the headers say.
+
+    ``segments`` are the path's parts after unquoting each, so a quoted slash stays inside its part. ``params``
+    holds the last value of each name. ``headers`` has lower-case names; repeated ones are joined by commas.
+    """
+
+    method: str
+    path: str
+    segments: tuple[str, ...]
+    params: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_scope(cls, scope: Scope) -> HTTPRequest:
+        """Read an ASGI ``http`` scope."""
+        raw = scope.get("raw_path")
+        path = raw.decode("ascii", "replace") if raw else scope["path"]
+        headers: dict[str, str] = {}
+        for name, value in scope["headers"]:
+            key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+            headers[key] = f"{headers[key]}, {text}" if key in headers else text
+        query = scope["query_string"].decode("utf-8", "replace")
+        return cls(
+            method=scope["method"],
+            path=scope["path"],
+            segments=tuple(unquote(part) for part in path.strip("/").split("/")) if path.strip("/") else (),
+            params=dict(parse_qsl(query, keep_blank_values=True)),
+            headers=headers,
+        )
+
+    @property
+    def content_type(self) -> str:
+        """Media type of the body, lower-case, without parameters; ``""`` where none was sent."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def flag(self, name: str) -> bool:
+        """A boolean parameter as the API server reads it: present and neither ``false`` nor ``0``."""
+        value = self.params.get(name)
+        return value is not None and value.lower() not in {"false", "0"}
+
+
+async def read_body(receive: Receive, limit: int) -> bytes:
+    """The whole request body.
+
+    Raises:
+        BodyTooLarge: There is more than ``limit`` bytes; the rest is left unread.
+        ClientGone: The connection ended before the body did.
+    """
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > limit:
+            raise BodyTooLarge
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A complete HTTP answer."""
+
+    status: int = 200
+    body: bytes = b""
+    content_type: str = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
+
+    async def write(self, send: Send) -> None:
+        """Send it, the body in pieces of at most :data:`CHUNK` bytes."""
+        await start(send, self.status, self.content_type, (*self.headers, ("Content-Length", str(len(self.body)))))
+        view = memoryview(self.body)
+        for offset in range(0, len(view) - CHUNK, CHUNK):
+            await send_chunk(send, bytes(view[offset : offset + CHUNK]))
+        rest = (len(view) - 1) // CHUNK * CHUNK if len(view) > CHUNK else 0
+        await send_chunk(send, bytes(view[rest:]), last=True)
+
+
+async def start(send: Send, status: int, content_type: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
+    """Send the status line and the headers."""
+    fields = (("Content-Type", content_type), ("Cache-Control", "no-cache, private"), *headers)
+    encoded = [(name.lower().encode("ascii"), value.encode()) for name, value in fields]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+
+
+async def send_chunk(send: Send, data: bytes, *, last: bool = False) -> None:
+    """Send a piece of the body."""
+    await send({"type": "http.response.body", "body": data, "more_body": not last})

@@ -1,0 +1,121 @@
+"""Requests to resources: decode, hand to the engine, write what comes back, whole or as a stream of events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+import trio
+
+from dynkube.testing import _body, _refusals, _yaml
+from dynkube.testing._api import Call, StreamCut, WatchStream
+from dynkube.testing._audit import Audit, RequestRecord
+from dynkube.testing._engine import Engine
+from dynkube.testing._http import Answer, BodyTooLarge, HTTPRequest, Receive, Send, read_body, send_chunk, start
+from dynkube.testing._negotiate import Form, negotiate
+from dynkube.testing._reviews import answer_review, is_review
+from dynkube.testing._routes import ResourcePath, Target, route
+
+_NO_BODY = {"get", "list", "watch"}
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """The resource API of one engine."""
+
+    engine: Engine
+    audit: Audit
+
+    async def serve(
+        self, request: HTTPRequest, path: ResourcePath, record: RequestRecord, receive: Receive, send: Send
+    ) -> None:
+        """Answer one request to a resource.
+
+        Raises:
+            APIError: The request is refused; nothing was sent.
+            ClientGone: The client closed the connection before its body was complete.
+        """
+        record.resource, record.namespace, record.name = path.gvr, path.namespace, path.name
+        target = route(request, path, self.engine.registry)
+        record.verb = target.verb
+        form = negotiate(request.headers.get("accept"))
+        call = await _call(request, target, receive)
+        if target.verb != "watch":
+            await self._answer(call, form).write(send)
+            return
+        if form is not Form.JSON:
+            raise _refusals.not_acceptable([Form.JSON.value])
+        await self._watch(call, record, receive, send)
+
+    def _answer(self, call: Call, form: Form) -> Answer:
+        if is_review(call.kind):
+            return Answer(status=201, body=msgspec.json.encode(answer_review(call)))
+        result = self.engine.handle(call)
+        if form is Form.YAML:
+            body, content_type = _yaml.dump(result.document.data), Form.YAML.value
+        else:
+            body, content_type = result.document.json, Form.JSON.value
+        warnings = (call.kind.warning, *result.warnings)
+        return Answer(status=result.status, body=body, content_type=content_type, headers=_warning_headers(warnings))
+
+    async def _watch(self, call: Call, record: RequestRecord, receive: Receive, send: Send) -> None:
+        stream = self.engine.open_watch(call)
+        try:
+            with self.audit.watching(record):
+                await start(send, 200, Form.JSON.value, _warning_headers((call.kind.warning,)))
+                complete = await _stream_events(stream, receive, send)
+        finally:
+            stream.close()
+        if complete:
+            await send_chunk(send, b"", last=True)
+
+
+async def _stream_events(stream: WatchStream, receive: Receive, send: Send) -> bool:
+    """Send events until the server or the client ends the watch; whether the answer is to be ended properly."""
+    complete = False
+    async with trio.open_nursery() as nursery:
+
+        async def notice_the_client_going() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(notice_the_client_going)
+        try:
+            # An empty piece makes the headers leave now: a watch without events is open nevertheless.
+            await send_chunk(send, b"")
+            async for events in stream:
+                await send_chunk(send, b"".join(event.line for event in events))
+            complete = True
+        except StreamCut:
+            pass  # returning without the last piece is how ASGI says "connection lost"
+        nursery.cancel_scope.cancel()
+    return complete
+
+
+async def _call(request: HTTPRequest, target: Target, receive: Receive) -> Call:
+    body: object = None
+    if target.verb not in _NO_BODY:
+        try:
+            data = await read_body(receive, _body.MAX_BODY)
+        except BodyTooLarge:
+            raise _refusals.body_too_large(_body.MAX_BODY) from None
+        body = _body.decode_body(target.verb, target.kind.kind, request.content_type, data)
+    return Call(
+        verb=target.verb,
+        kind=target.kind,
+        namespace=target.namespace,
+        name=target.name,
+        subresource=target.subresource,
+        params=request.params,
+        body=body,
+        content_type=request.content_type or _body.JSON_TYPE,
+        user=request.headers.get("impersonate-user", "system:admin"),
+        user_agent=request.headers.get("user-agent", ""),
+    )
+
+
+def _warning_headers(warnings: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Warning headers as RFC 7234 has them and kubectl prints them; each text once."""
+    texts = (" ".join(text.split()) for text in dict.fromkeys(warnings) if text)
+    return tuple(("Warning", '299 - "' + text.replace("\\", "\\\\").replace('"', '\\"') + '"') for text in texts)

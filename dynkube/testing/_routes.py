@@ -1,0 +1,98 @@
+"""Paths: which kind, namespace, name and subresource a request means, and which verb its method asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dynkube.meta import GVR
+from dynkube.testing import _refusals
+from dynkube.testing._api import Verb
+from dynkube.testing._http import HTTPRequest
+from dynkube.testing._kinds import Kind, Registry
+
+_COLLECTION_VERBS: dict[str, Verb] = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_ITEM_VERBS: dict[str, Verb] = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_SUBRESOURCE_VERBS: dict[str, Verb] = {"GET": "get", "PUT": "update", "PATCH": "patch"}
+
+# The only subresources a namespace has; every other third part of its path is a resource inside it.
+_NAMESPACE_SUBRESOURCES = {"status", "finalize"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a path of the resource API leads."""
+
+    kind: Kind
+    verb: Verb
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourcePath:
+    """A path of the resource API, taken apart and not yet looked up."""
+
+    gvr: GVR
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+    @classmethod
+    def parse(cls, segments: tuple[str, ...]) -> ResourcePath | None:
+        """Take ``/api/v1/...`` or ``/apis/GROUP/VERSION/...`` apart; ``None`` where the path is neither."""
+        match segments:
+            case ["api", version, first, *rest]:
+                group = ""
+            case ["apis", group, version, first, *rest] if group:
+                pass
+            case _:
+                return None
+        parts = [first, *rest]
+        if not all(parts):
+            return None
+        namespace = ""
+        if first == "namespaces" and len(rest) >= 2 and not _is_namespace_itself(group, rest):
+            namespace, *parts = rest
+        if len(parts) > 3:
+            return None
+        resource, name, subresource = (*parts, "", "")[:3]
+        return cls(gvr=GVR(group, version, resource), namespace=namespace, name=name, subresource=subresource)
+
+
+def _is_namespace_itself(group: str, rest: list[str]) -> bool:
+    return group == "" and len(rest) == 2 and rest[1] in _NAMESPACE_SUBRESOURCES
+
+
+def route(request: HTTPRequest, path: ResourcePath, registry: Registry) -> Target:
+    """Look ``path`` up in what is served now.
+
+    Raises:
+        APIError: 404 where the server has no such resource, subresource or scope; 405 where it does not take
+            the method.
+    """
+    kind = registry.get(path.gvr)
+    if kind is None or (path.namespace and not kind.namespaced):
+        raise _refusals.unknown_path()
+    if path.name and kind.namespaced and not path.namespace:
+        raise _refusals.unknown_path()
+    if path.subresource and path.subresource not in kind.subresources:
+        raise _refusals.unknown_path()
+    verb = _verb(request, path, kind)
+    return Target(kind=kind, verb=verb, namespace=path.namespace, name=path.name, subresource=path.subresource)
+
+
+def _verb(request: HTTPRequest, path: ResourcePath, kind: Kind) -> Verb:
+    if path.subresource:
+        verb = _SUBRESOURCE_VERBS.get(request.method)
+        if verb is None:
+            raise _refusals.method_not_allowed()
+        return verb
+    verb = (_ITEM_VERBS if path.name else _COLLECTION_VERBS).get(request.method)
+    if verb == "list" and request.flag("watch"):
+        verb = "watch"
+    # Creating needs to know the namespace; there is no such route on the collection of all namespaces.
+    homeless = verb == "create" and kind.namespaced and not path.namespace
+    if verb is None or verb not in kind.verbs or homeless:
+        raise _refusals.method_not_allowed()
+    return verb
