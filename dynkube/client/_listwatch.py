@@ -1,0 +1,276 @@
+"""One collection as bytes off the socket turned into objects: a list, and a watch in batches.
+
+The hot path under both the informers and the plain verbs. A :class:`ListWatch` keeps no position, retries
+nothing and remembers nothing between two calls; whoever stands on it decides what an error means.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final
+
+import msgspec
+import trio
+
+from dynkube.errors import APIError, DeadlineExceeded, ProtocolError
+from dynkube.meta import (
+    GVR,
+    FieldSelector,
+    LabelSelector,
+    ListDecoder,
+    ObjectDecoder,
+    Unstructured,
+    UnstructuredList,
+    WatchEvent,
+    decode_watch_line,
+    resource_path,
+)
+from dynkube.rest import ByteStream, LineSplitter, Request, RESTClient
+
+_log = logging.getLogger("dynkube.client")
+
+DEFAULT_LIST_TIMEOUT: Final = 75.0
+"""Seconds for one list: a little more than the 60 s a kube-apiserver gives itself (``--request-timeout``)."""
+
+DEFAULT_MAX_LINE: Final = 64 * 1024 * 1024
+"""Bytes of one watch line. An object is at most some MB, as etcd takes 1.5 MB; aggregated servers vary."""
+
+
+class UnreadableEvent(ProtocolError):
+    """A watch line came whole and is no event: asking again from there most likely gives it again.
+
+    Told apart from a stream that was cut, which the next attempt is expected to heal.
+    """
+
+
+class ListWatch:
+    """Lists and watches one collection: a resource, in one namespace or in all, narrowed by selectors.
+
+    Args:
+        rest: where requests go.
+        gvr: the resource.
+        namespace: ``None`` means all namespaces, and is the only choice for cluster-scoped resources.
+        label_selector: which objects, by labels; decided by the server.
+        field_selector: which objects, by fields; decided by the server.
+        decoder: how bytes become objects; give one to drop managedFields or to bound decoded bodies.
+        max_line: bytes a single watch line may have.
+        on_malformed: called with each listed item that has no ``metadata.name`` and is therefore left
+            out; without it a warning is logged. ``malformed`` counts them.
+    """
+
+    __slots__ = ("_decoder", "_max_line", "_on_malformed", "_params", "_path", "_rest", "gvr", "malformed", "namespace")
+
+    def __init__(
+        self,
+        rest: RESTClient,
+        gvr: GVR,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelector,
+        field_selector: FieldSelector,
+        decoder: ObjectDecoder | None = None,
+        max_line: int = DEFAULT_MAX_LINE,
+        on_malformed: Callable[[Unstructured], None] | None = None,
+    ) -> None:
+        self._rest = rest
+        self._path = resource_path(gvr, namespace=namespace)
+        self._params: dict[str, str] = {}
+        if not label_selector.empty:
+            self._params["labelSelector"] = str(label_selector)
+        if not field_selector.empty:
+            self._params["fieldSelector"] = str(field_selector)
+        self._decoder = decoder or ObjectDecoder()
+        self._max_line = max_line
+        self._on_malformed = on_malformed
+        self.gvr = gvr
+        self.namespace = namespace
+        self.malformed = 0
+
+    async def list(
+        self,
+        *,
+        resource_version: str | None = None,
+        resource_version_match: str | None = None,
+        limit: int | None = None,
+        continue_token: str | None = None,
+        timeout: float | None = None,
+    ) -> UnstructuredList:
+        """One list request, turned into objects while it arrives.
+
+        Args:
+            resource_version: ``None`` or ``""`` for the most recent state, ``"0"`` for whatever the
+                server has at hand, else not older than this (API concepts, "resourceVersion parameter").
+            resource_version_match: ``"NotOlderThan"`` or ``"Exact"``.
+            limit: at most so many objects; the answer's ``continue_token`` asks for the next ones.
+            continue_token: from the page before. The server refuses it together with ``resource_version``.
+            timeout: seconds for everything, retries of the request included; ``None`` means 75.
+
+        Returns:
+            The objects in the server's order, with the list's own metadata.
+
+        Raises:
+            APIError: the server said no; :class:`~dynkube.errors.Gone` for an expired token or version.
+            ProtocolError: the answer is no list, or was cut short. Nothing of it is handed out.
+            DeadlineExceeded: it did not end in time.
+            TransportError: the server was not reached, or the connection broke.
+        """
+        params = dict(self._params)
+        if resource_version:
+            params["resourceVersion"] = resource_version
+        if resource_version_match:
+            params["resourceVersionMatch"] = resource_version_match
+        if limit:
+            params["limit"] = str(limit)
+        if continue_token:
+            params["continue"] = continue_token
+        seconds = DEFAULT_LIST_TIMEOUT if timeout is None else timeout
+        request = Request(method="GET", path=self._path, params=params, timeout=seconds)
+        with trio.move_on_after(seconds):
+            return await self._receive_list(request)
+        raise DeadlineExceeded(f"the list did not end within {seconds:g} s [GET {self._path}]")
+
+    async def _receive_list(self, request: Request) -> UnstructuredList:
+        listing = ListDecoder(self._decoder)
+        items: list[Unstructured] = []
+        async with self._rest.stream(request, watch=False) as stream:
+            async for chunk in stream:
+                items += listing.feed(chunk)
+        last, envelope = listing.finish()
+        items += last
+        return UnstructuredList(
+            self._well_formed(items),
+            resource_version=envelope.resource_version,
+            continue_token=envelope.continue_token,
+            remaining_item_count=envelope.remaining_item_count,
+            api_version=envelope.api_version,
+            kind=envelope.kind,
+        )
+
+    def _well_formed(self, items: list[Unstructured]) -> list[Unstructured]:
+        if all(item.name for item in items):
+            return items
+        for item in items:
+            if not item.name:
+                self.malformed += 1
+                if self._on_malformed is None:
+                    _log.warning("an item without metadata.name was left out of a list [GET %s]: %r", self._path, item)
+                else:
+                    self._on_malformed(item)
+        return [item for item in items if item.name]
+
+    def watch(
+        self,
+        *,
+        resource_version: str = "",
+        timeout_seconds: int | None = None,
+        bookmarks: bool = True,
+        send_initial_events: bool = False,
+    ) -> AbstractAsyncContextManager[AsyncIterator[list[WatchEvent]]]:
+        """One watch request. Entering it waits for the server's yes, leaving it ends the request.
+
+        No deadline applies once it is open: callers put their own cancel scope around each step. A step
+        that was cancelled leaves the watch unusable; open another one from the last version seen.
+
+        Args:
+            resource_version: what was seen already; ``""`` begins with an Added for each present object.
+            timeout_seconds: after how long the server is to end the watch.
+            bookmarks: ask for :class:`~dynkube.meta.Bookmark` events (about one a minute).
+            send_initial_events: begin with the present objects and mark their end by a bookmark with
+                ``initial_events_end`` (KEP-3157); sends ``resourceVersionMatch=NotOlderThan`` with it.
+
+        Returns:
+            A context manager that gives batches: all events that one received chunk completes, never an
+            empty list. The iteration ends when the server ends the watch cleanly.
+
+        Raises:
+            APIError: on entering, the server said no; later, an ERROR event came (its code is in the event).
+            UnreadableEvent: a line is not JSON, has an unknown type, an object without name, or is too long.
+            ProtocolError: the stream ended in the middle of a line.
+            TransportError: the connection broke.
+
+            What is raised while iterating comes after the events before it were handed out.
+        """
+        params = {**self._params, "watch": "true"}
+        if bookmarks:
+            params["allowWatchBookmarks"] = "true"
+        if resource_version:
+            params["resourceVersion"] = resource_version
+        if send_initial_events:
+            params["sendInitialEvents"] = "true"
+            params["resourceVersionMatch"] = "NotOlderThan"
+        if timeout_seconds is not None:
+            params["timeoutSeconds"] = str(timeout_seconds)
+        return self._open_watch(Request(method="GET", path=self._path, params=params))
+
+    @asynccontextmanager
+    async def _open_watch(self, request: Request) -> AsyncIterator[AsyncIterator[list[WatchEvent]]]:
+        async with self._rest.stream(request, watch=True) as stream:
+            yield _Batches(stream, LineSplitter(max_line=self._max_line), self._decoder, f"GET {request.path}?watch")
+
+    def __repr__(self) -> str:
+        return f"<ListWatch {self._path} {self._params or ''}>"
+
+
+class _Batches:
+    """The events of one open watch. A class, as an unfinished async generator would warn when dropped."""
+
+    __slots__ = ("_decoder", "_error", "_lines", "_request", "_stream")
+
+    def __init__(self, stream: ByteStream, lines: LineSplitter, decoder: ObjectDecoder, request: str) -> None:
+        self._stream = aiter(stream)
+        self._lines = lines
+        self._decoder = decoder
+        self._request = request
+        self._error: Exception | None = None  # raised once the events before it are out
+
+    def __aiter__(self) -> AsyncIterator[list[WatchEvent]]:
+        return self
+
+    async def __anext__(self) -> list[WatchEvent]:
+        while self._error is None:
+            try:
+                chunk = await anext(self._stream)
+            except StopAsyncIteration:
+                self._error = StopAsyncIteration()
+                batch = self._decode_rest()
+            else:
+                batch = self._decode_chunk(chunk)
+            if batch:
+                return batch
+        await trio.lowlevel.checkpoint()
+        raise self._error
+
+    def _decode_chunk(self, chunk: bytes) -> list[WatchEvent]:
+        try:
+            lines = self._lines.feed(chunk)
+        except ProtocolError as exc:
+            self._error = UnreadableEvent(f"{exc} [{self._request}]")
+            return []
+        return self._decode_lines(lines)
+
+    def _decode_rest(self) -> list[WatchEvent]:
+        rest = self._lines.finish()
+        if not rest.strip():
+            return []
+        # No JSON object is a proper prefix of another one: if it can be read, only the newline is missing.
+        batch = self._decode_lines([rest])
+        if isinstance(self._error, UnreadableEvent):
+            self._error = ProtocolError(f"the watch ended in the middle of a line of {len(rest)} bytes or more")
+        return batch
+
+    def _decode_lines(self, lines: list[bytes]) -> list[WatchEvent]:
+        batch: list[WatchEvent] = []
+        for line in lines:
+            if not line.strip():
+                continue
+            try:
+                batch.append(decode_watch_line(line, self._decoder))
+            except APIError as exc:
+                self._error = exc
+                break
+            except (ProtocolError, msgspec.DecodeError) as exc:
+                self._error = UnreadableEvent(f"{exc} [{self._request}]")
+                break
+        return batch
