@@ -1,0 +1,22 @@
+"""One request, one answer: credentials, retries, deadlines, streamed bytes, and errors of one tree."""
+
+from dynkube.rest._backoff import Backoff
+from dynkube.rest._client import RESTClient
+from dynkube.rest._lines import LineSplitter
+from dynkube.rest._messages import Answer, Limits, Request, RESTStatistics
+from dynkube.rest._retry import parse_retry_after
+from dynkube.rest._stream import ByteStream
+from dynkube.rest._throttle import TokenBucket
+
+__all__ = [
+    "Answer",
+    "Backoff",
+    "ByteStream",
+    "Limits",
+    "LineSplitter",
+    "RESTClient",
+    "RESTStatistics",
+    "Request",
+    "TokenBucket",
+    "parse_retry_after",
+]

@@ -1,0 +1,143 @@
+"""The one boundary where an HTTP answer that is not what was asked for becomes an exception. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from dynkube.errors import APIError, ProtocolError, Status
+from dynkube.rest._messages import Request
+
+# Enough for a Status that names thousands of causes, and little enough to hold for any error page.
+MAX_ERROR_BYTES = 1 << 20
+_EXCERPT = 200
+_INVISIBLE = re.compile(rb"<(script|style|head)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
+_TITLE = re.compile(rb"<title[^>]*>(.*?)</title", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(rb"<[^>]*>?")
+_HTML_START = re.compile(rb"\s*<(!doctype html|html)\b", re.IGNORECASE)
+
+
+def error_from(
+    code: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    request: str,
+    retry_after: float | None = None,
+    secrets: tuple[str, ...] = (),
+) -> APIError:
+    """The exception for an answer that says no.
+
+    Args:
+        code: the HTTP status, 400 or above.
+        headers: with names in lower case.
+        body: what came of it; may be cut at :data:`MAX_ERROR_BYTES`.
+        request: what was asked, for the message.
+        retry_after: what ``Retry-After`` said; used where the Status has no ``retryAfterSeconds``.
+        secrets: texts to cut out of the excerpt, in case whatever answered echoes the request.
+
+    Returns:
+        By the Status if the body is one. Anything else (an error page of a proxy, ``404 page not found`` of an API
+        server without the group, nothing at all) gives the class of the code and an excerpt as message.
+    """
+    status = _status(code, body)
+    if status is None:
+        status = Status(code=code, message=_describe(headers, body, secrets))
+    if status.retry_after is None and retry_after is not None:
+        status = dataclasses.replace(status, retry_after=retry_after)
+    return APIError.from_status(status, request=request)
+
+
+def check_head(code: int, headers: Mapping[str, str], request: Request, *, text: str) -> None:
+    """Refuse an answer below 400 that cannot be what was asked for.
+
+    Raises:
+        ProtocolError: a redirect, another status that is no success, a compressed body, HTML where JSON was asked for.
+    """
+    if 300 <= code < 400 and not is_not_modified(code, request):
+        raise ProtocolError(f"{text}: {_redirect(code, headers)}")
+    if code < 200:
+        raise ProtocolError(f"{text}: answered with HTTP status {code}, which is not the end of an answer")
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in {"identity", ""}:
+        raise ProtocolError(
+            f"{text}: the answer is compressed ({encoding}) although none was asked for: "
+            "something between dynkube and the API server does that; turn it off there"
+        )
+    if _media_type(headers) == "text/html" and _wants_json(request):
+        raise ProtocolError(f"{text}: {_html_answer(code)}")
+
+
+def check_body(code: int, headers: Mapping[str, str], body: bytes, request: Request, *, text: str) -> None:
+    """Refuse HTML that does not say it is, where JSON was asked for.
+
+    Raises:
+        ProtocolError: it looks like HTML.
+    """
+    if not _media_type(headers) and _wants_json(request) and _HTML_START.match(body):
+        raise ProtocolError(f"{text}: {_html_answer(code)}")
+
+
+def is_not_modified(code: int, request: Request) -> bool:
+    """Whether this is the 304 that a request with an ``If-None-Match`` or ``If-Modified-Since`` hopes for."""
+    return code == 304 and any(name.lower() in {"if-none-match", "if-modified-since"} for name in request.headers)
+
+
+def _status(code: int, body: bytes) -> Status | None:
+    try:
+        decoded = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if not isinstance(decoded, dict) or decoded.get("kind") != "Status":
+        return None
+    return Status.from_mapping(decoded, code=code)
+
+
+def _describe(headers: Mapping[str, str], body: bytes, secrets: tuple[str, ...]) -> str:
+    if not body.strip():
+        return "the answer has no body"
+    excerpt = _excerpt(body, secrets)
+    if _media_type(headers) == "text/html" or _HTML_START.match(body):
+        return f"an HTML page instead of a Status, so from a proxy or load balancer before the API server: {excerpt!r}"
+    return excerpt
+
+
+def _excerpt(body: bytes, secrets: tuple[str, ...]) -> str:
+    """One line of at most 200 characters, with no markup, no control characters and none of ``secrets``."""
+    title = _TITLE.search(body)
+    visible = _TAG.sub(b" ", _INVISIBLE.sub(b" ", body)) if _HTML_START.match(body) else body
+    text = visible.decode("utf-8", "replace")
+    if title is not None and title[1].strip() not in visible:
+        text = f"{title[1].decode('utf-8', 'replace')}: {text}"
+    for secret in secrets:
+        text = text.replace(secret, "<hidden>")
+    text = " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}..."
+
+
+def _redirect(code: int, headers: Mapping[str, str]) -> str:
+    # The query of a login page's address carries state and tokens; the address is what helps.
+    target = re.sub(r"//[^/]*@", "//", re.split(r"[?#]", headers.get("location", ""))[0])
+    where = f"to {target!r}" if target else "without saying where to"
+    return (
+        f"redirected (HTTP {code}) {where}, which is not followed, so that credentials go to no other server: "
+        "if that is the API server, use its address as server; a login page means a proxy wants authentication"
+    )
+
+
+def _html_answer(code: int) -> str:
+    return (
+        f"answered (HTTP {code}) with an HTML page where JSON was asked for: this is not the Kubernetes API, "
+        "more likely a proxy or a login page; check server and proxy-url"
+    )
+
+
+def _media_type(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _wants_json(request: Request) -> bool:
+    return "json" in request.accept

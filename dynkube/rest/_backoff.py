@@ -1,0 +1,69 @@
+"""How long to wait before trying again: pure arithmetic, clock and randomness come from outside."""
+
+from __future__ import annotations
+
+import random as random_module
+
+from dynkube.errors import InvalidInput
+
+
+class Backoff:
+    """Exponential delays with jitter that start over after a healthy time, as client-go's reflector has them.
+
+    The numbers are those of ``wait.NewExponentialBackoffManager(800ms, 30s, 2min, 2.0, 1.0)``: each delay is drawn
+    from ``[d, 2d)`` where ``d`` doubles from 0.8 s up to 30 s.
+
+    Args:
+        initial: the first ``d``, in seconds.
+        factor: what ``d`` grows by.
+        cap: where ``d`` stops growing; the jitter comes on top.
+        jitter: a delay is at most this many times ``d`` longer than ``d``; 0 for none.
+        reset_after: seconds since the last call after which ``d`` starts over.
+        random: source of the jitter; give a seeded one for delays that repeat.
+
+    Raises:
+        InvalidInput: a number makes no sense; the message names it.
+    """
+
+    __slots__ = ("_cap", "_delay", "_factor", "_initial", "_jitter", "_last", "_random", "_reset_after")
+
+    def __init__(
+        self,
+        *,
+        initial: float = 0.8,
+        factor: float = 2.0,
+        cap: float = 30.0,
+        jitter: float = 1.0,
+        reset_after: float = 120.0,
+        random: random_module.Random | None = None,
+    ) -> None:
+        if not 0 < initial <= cap:
+            raise InvalidInput(f"initial must be positive and at most cap, not {initial} with cap {cap}")
+        if factor < 1 or jitter < 0 or reset_after <= 0:
+            raise InvalidInput("factor must be at least 1, jitter not negative and reset_after positive")
+        self._initial = initial
+        self._factor = factor
+        self._cap = cap
+        self._jitter = jitter
+        self._reset_after = reset_after
+        self._random = random or random_module.Random()
+        self._delay = initial
+        self._last: float | None = None
+
+    def next(self, now: float) -> float:
+        """Seconds to wait now.
+
+        Args:
+            now: a monotonic clock in seconds, such as ``trio.current_time()``.
+        """
+        if self._last is not None and now - self._last >= self._reset_after:
+            self._delay = self._initial
+        self._last = now
+        delay = self._delay
+        self._delay = min(delay * self._factor, self._cap)
+        return delay + delay * self._jitter * self._random.random()
+
+    def reset(self) -> None:
+        """Start over: the next delay is drawn from the first step."""
+        self._delay = self._initial
+        self._last = None

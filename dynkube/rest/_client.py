@@ -1,0 +1,226 @@
+"""One request, one answer: the client of one API server."""
+
+from __future__ import annotations
+
+import logging
+import random as random_module
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+
+import httpx2
+import trio
+
+from dynkube.config import ClientConfig
+from dynkube.errors import DeadlineExceeded, DynkubeError, ProtocolError
+from dynkube.rest._answers import check_body
+from dynkube.rest._connections import injected, peer_of, pools_over_sockets, proxy_of
+from dynkube.rest._headers import default_user_agent
+from dynkube.rest._messages import Answer, Limits, Request, RESTStatistics, check_seconds
+from dynkube.rest._pools import PoolKeeper
+from dynkube.rest._retry import Retries
+from dynkube.rest._sender import Call, Counters, Sender
+from dynkube.rest._stream import ByteStream, Exchange
+
+_logger = logging.getLogger("dynkube.rest")
+
+
+class RESTClient:
+    """Talks to one API server as one user. One instance serves all tasks of one trio run.
+
+    The constructor does no I/O; connections are made when needed. Short requests and streams have a pool each, so a
+    thousand watches delay no request. Use it as an async context manager, or call :meth:`aclose`.
+
+    Args:
+        config: which server, and as whom.
+        transport: used for everything instead of connections of its own, and closed with the client. For tests.
+        http2: offer HTTP/2. Off by default: HTTP/1.1 moves three times the bytes per CPU second, and a lost
+            connection ends one stream instead of all.
+        user_agent: instead of ``dynkube/VERSION (python/3.x; os)``.
+        timeout: default deadline of a request in seconds, all its repetitions included (client-go's discovery: 32).
+        random: source of jitter.
+        now: the wall clock, aware; only dates in ``Retry-After`` are measured against it.
+        on_warning: called with each warning the server sends; must not block. By default they are logged.
+        limits: sizes and counts.
+
+    Raises:
+        InvalidInput: ``timeout`` is no positive number.
+        ConfigError: ``http2`` or a SOCKS proxy without the package it needs.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        transport: httpx2.AsyncBaseTransport | None = None,
+        http2: bool = False,
+        user_agent: str | None = None,
+        timeout: float = 32.0,
+        random: random_module.Random | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        on_warning: Callable[[str], None] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        check_seconds("timeout", timeout)
+        self._config = config
+        self._timeout = timeout
+        self._limits = limits or Limits()
+        self._random = random or random_module.Random()
+        proxy_url = proxy_of(config) if transport is None else None
+        self._pools = PoolKeeper(
+            pools_over_sockets(config, self._limits, proxy_url=proxy_url, http2=http2)
+            if transport is None
+            else injected(transport)
+        )
+        self._counters = Counters()
+        self._sender = Sender(
+            config,
+            self._pools,
+            self._limits,
+            peer=peer_of(config, proxy_url),
+            user_agent=user_agent or default_user_agent(),
+            now=now,
+            on_warning=on_warning or _log_warning,
+            counters=self._counters,
+        )
+
+    async def request(self, request: Request) -> Answer:
+        """Send a request and wait for the whole answer.
+
+        Repeated by itself, within the deadline: on 429 and 5xx with a ``Retry-After`` (a request that may change
+        something only on 429 and 503); a GET whose connection was refused or lost before an answer; anything once
+        after a 401, if the credential can be refreshed.
+
+        Returns:
+            A 2xx answer, whole; or the 304 that an ``If-None-Match`` hoped for.
+
+        Raises:
+            APIError: the server said no; the subclass says how (:class:`~dynkube.errors.NotFound`, ...).
+            ConnectFailed: the server was not reached.
+            DeadlineExceeded: no whole answer came in time; the message says what was being waited for.
+            ProtocolError: what came is not an answer of the Kubernetes API, was cut, redirects, or is too large.
+            CredentialError: no credential is to be had.
+            ClosedError: the client is closed.
+        """
+        timeout = self._timeout if request.timeout is None else request.timeout
+        call = self._call(request, timeout, streaming=False, watch=False)
+        self._counters.open_requests += 1
+        try:
+            with self._recorded():
+                with trio.CancelScope(deadline=call.deadline):
+                    return await self._complete(call)
+                raise _too_late(call, timeout)
+        finally:
+            self._counters.open_requests -= 1
+
+    @asynccontextmanager
+    async def stream(self, request: Request, *, watch: bool) -> AsyncIterator[ByteStream]:
+        """Send a request and give its answer piece by piece, as soon as it begins.
+
+        Opening it behaves as :meth:`request` does, also in what it raises. Then there is no deadline: put your own
+        cancel scope around. Leaving the block closes the connection at once, unless the answer was read to its end.
+
+        Args:
+            request: its ``timeout`` bounds the wait for the beginning of the answer
+                (default: ``Limits.stream_opening_timeout``).
+            watch: it may last for hours: it is never throttled, and its connection comes from a pool without bound.
+        """
+        timeout = self._limits.stream_opening_timeout if request.timeout is None else request.timeout
+        call = self._call(request, timeout, streaming=watch, watch=watch)
+        exchange: Exchange | None = None
+        with self._recorded():
+            with trio.CancelScope(deadline=call.deadline):
+                exchange = await self._sender.open(call)
+            if exchange is None:
+                raise _too_late(call, timeout)
+        self._counters.open_streams += 1
+        try:
+            yield ByteStream(exchange)
+        finally:
+            self._counters.open_streams -= 1
+            if exchange.failure is not None:
+                self._counters.last_error = str(exchange.failure)
+            await exchange.aclose()
+
+    def statistics(self) -> RESTStatistics:
+        """What the client has done and is doing now."""
+        counters = self._counters
+        return RESTStatistics(
+            requests=counters.requests,
+            retries=counters.retries,
+            refreshes=counters.refreshes,
+            open_requests=counters.open_requests,
+            open_streams=counters.open_streams,
+            last_error=counters.last_error,
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection, also under requests and streams, which then raise ClosedError. May be repeated."""
+        await self._pools.aclose()
+
+    async def __aenter__(self) -> Self:
+        await trio.lowlevel.checkpoint()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._pools.closed else f"{self._counters.open_streams} open streams"
+        return f"<RESTClient {self._config.server}: {state}>"
+
+    def _call(self, request: Request, timeout: float, *, streaming: bool, watch: bool) -> Call:
+        return Call(
+            request=request,
+            text=f"{request} (watch)" if watch else str(request),
+            retries=Retries(request.method, self._limits, self._random),
+            deadline=trio.current_time() + timeout,
+            streaming=streaming,
+            throttled=not watch,
+        )
+
+    async def _complete(self, call: Call) -> Answer:
+        exchange = await self._sender.open(call)
+        try:
+            body = await self._read(exchange, call)
+        finally:
+            await exchange.aclose()
+        check_body(exchange.status, exchange.headers, body, call.request, text=call.text)
+        return Answer(exchange.status, exchange.headers, body, exchange.warnings, call.text)
+
+    async def _read(self, exchange: Exchange, call: Call) -> bytes:
+        call.doing = "reading the answer"
+        bound = self._limits.max_response_bytes
+        announced = exchange.headers.get("content-length", "")
+        chunks: list[bytes] = []
+        if not (announced.isdigit() and int(announced) > bound):
+            while exchange.received <= bound:
+                chunk = await exchange.read()
+                if not chunk:
+                    return b"".join(chunks)
+                chunks.append(chunk)
+        raise ProtocolError(
+            f"{call.text}: the answer is larger than {bound} bytes (Limits.max_response_bytes): "
+            "ask for less at a time (limit=), or raise the bound"
+        )
+
+    @contextmanager
+    def _recorded(self) -> Iterator[None]:
+        try:
+            yield
+        except DynkubeError as error:
+            self._counters.last_error = str(error)
+            raise
+
+
+def _too_late(call: Call, timeout: float) -> DeadlineExceeded:
+    before = f"; the try before ended in: {call.last_failure}" if call.last_failure else ""
+    return DeadlineExceeded(f"{call.text}: no complete answer within {timeout:g} s, while {call.doing}{before}")
+
+
+def _log_warning(text: str) -> None:
+    _logger.warning("the API server warns: %s", text)

@@ -1,0 +1,158 @@
+"""What went wrong below HTTP, in words: host, port and the reason that the lower layers bury or lose."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import httpx2
+import trio
+
+from dynkube.errors import ConnectFailed, ProtocolError, TransportError
+
+# What a transport may raise. One of ours maps everything to httpx2's classes; one that was injected may not.
+FAILURES: tuple[type[Exception], ...] = (
+    httpx2.TransportError,
+    httpx2.StreamError,
+    OSError,
+    trio.BrokenResourceError,
+    trio.ClosedResourceError,
+)
+_UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, httpx2.PoolTimeout, ConnectionRefusedError)
+_PLAIN_TEXT = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
+_HOSTNAME_MISMATCH = 62
+_EXPIRED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Whom a client talks to, for messages.
+
+    Attributes:
+        address: ``host:port`` of the server.
+        proxy: ``host:port`` of the proxy, or ``""``.
+        source: where the address came from, or ``""``.
+    """
+
+    address: str
+    proxy: str = ""
+    source: str = ""
+
+    def __str__(self) -> str:
+        through = f" through the proxy {self.proxy}" if self.proxy else ""
+        return f"{self.address}{through}"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure of the transport, understood.
+
+    Attributes:
+        error: what to raise.
+        lost: the connection was refused, or lost before an answer: asking again soon may help.
+        untrusted: the server's certificate did not pass: the CA may have been replaced.
+    """
+
+    error: TransportError
+    lost: bool
+    untrusted: bool
+
+
+def understand(exc: BaseException, *, text: str, peer: Peer, received: int | None = None) -> Failure:
+    """Explain a failure.
+
+    Args:
+        exc: what the transport raised.
+        text: what was asked.
+        peer: of whom.
+        received: bytes of the body that had come; ``None`` if the answer had not begun.
+    """
+    chain = list(_chain(exc))
+    reason = _reason(chain)
+    tls = next((link for link in chain if isinstance(link, ssl.SSLError)), None)
+    refused = any(isinstance(link, ConnectionRefusedError) for link in chain)
+    if isinstance(exc, _UNREACHED) or tls is not None or refused:
+        where = f" (server from {peer.source})" if peer.source else ""
+        return Failure(
+            ConnectFailed(f"{text}: cannot connect to {peer}: {reason}{where}"),
+            lost=refused or any(isinstance(link, ConnectionResetError) for link in chain),
+            untrusted=isinstance(tls, ssl.SSLCertVerificationError),
+        )
+    if received is not None:
+        message = f"{text}: the answer of {peer} was cut after {received} bytes: {reason}"
+        return Failure(ProtocolError(message), lost=False, untrusted=False)
+    lost = isinstance(exc, httpx2.NetworkError | OSError | trio.BrokenResourceError) or "without sending" in str(exc)
+    return Failure(ProtocolError(f"{text}: no answer from {peer}: {reason}"), lost=lost, untrusted=False)
+
+
+def _chain(exc: BaseException) -> Iterator[BaseException]:
+    """The exception, what caused it, and so on down; members of groups included, each once."""
+    seen: set[int] = set()
+    queue: list[BaseException | None] = [exc]
+    while queue:
+        link = queue.pop(0)
+        if link is None or id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield link
+        if isinstance(link, BaseExceptionGroup):
+            queue.extend(link.exceptions)
+        # httpcore2's pool raises "from None", which hides the reason and, on trio, leaves an empty message.
+        queue.append(link.__cause__ or link.__context__)
+
+
+def _reason(chain: list[BaseException]) -> str:
+    """The most telling words of the chain; on trio the outermost are often empty."""
+    described = dict.fromkeys(words for words in map(_words, chain) if words)
+    if described:
+        return "; ".join(described)
+    texts = [text for link in chain if (text := str(link).strip())]
+    return texts[0] if texts else _name(chain[-1])
+
+
+def _words(link: BaseException) -> str:
+    match link:
+        case ssl.SSLCertVerificationError():
+            return _untrusted(link)
+        case ssl.SSLError():
+            return _tls(link)
+        case socket.gaierror():
+            return f"the name does not resolve ({link.strerror})"
+        case ConnectionResetError() | BrokenPipeError():
+            return "the connection was reset"
+        case OSError(errno=int() as number) if number in errno.errorcode:
+            return os.strerror(number)  # trio's own strerror repeats the address
+        case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
+            return "it did not take the connection in time"
+        case httpx2.ReadTimeout() | httpx2.WriteTimeout():
+            return "the connection went silent"
+        case _:
+            return ""
+
+
+def _untrusted(error: ssl.SSLCertVerificationError) -> str:
+    hint = "check the certificate authority (certificate-authority-data, verify=)"
+    if error.verify_code == _HOSTNAME_MISMATCH or "mismatch" in error.verify_message.lower():
+        hint = "use a name it holds, or say which with tls-server-name"
+    elif error.verify_code == _EXPIRED:
+        hint = "it has to be renewed on the server, or the clock here is wrong"
+    return f"the server's TLS certificate is not accepted: {error.verify_message.rstrip('.')}; {hint}"
+
+
+def _tls(error: ssl.SSLError) -> str:
+    reason = error.reason or str(error)
+    if reason in _PLAIN_TEXT:
+        return f"the port does not speak TLS ({reason}); does the address begin with http://?"
+    if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        return "the TLS connection was closed before its end"
+    if "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason):
+        return f"the server refuses the client certificate ({reason})"
+    return f"TLS failed: {reason}"
+
+
+def _name(exc: BaseException) -> str:
+    return type(exc).__name__

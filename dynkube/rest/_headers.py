@@ -1,0 +1,66 @@
+"""Header fields of a request: who asks with what program, as whom, and what may come back."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from collections.abc import Iterable, Mapping
+
+from dynkube.config import Credential, Impersonation
+from dynkube.errors import CredentialError
+from dynkube.rest._messages import Request
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+def default_user_agent() -> str:
+    """``dynkube/VERSION (python/3.x; os)``: what an audit log needs to tell who it was."""
+    try:
+        version = importlib.metadata.version("dynkube")
+    except importlib.metadata.PackageNotFoundError:  # run from a tree that is not installed
+        version = "unknown"
+    return f"dynkube/{version} (python/{sys.version_info.major}.{sys.version_info.minor}; {platform.system().lower()})"
+
+
+def compose(
+    request: Request, credential: Credential, impersonate: Impersonation | None, *, user_agent: str
+) -> RawHeaders:
+    """All fields of a request. What the caller gives wins over defaults; credential and impersonation win over all.
+
+    Raises:
+        CredentialError: a value of the credential is nothing a header can carry. The message does not show it.
+    """
+    fields = {"user-agent": user_agent, "accept": request.accept, "accept-encoding": "identity"}
+    if request.body is not None:
+        fields["content-type"] = request.content_type
+    fields.update({name.lower(): value for name, value in request.headers.items()})
+    if impersonate is not None:
+        fields = {name: value for name, value in fields.items() if not name.startswith("impersonate-")}
+    for name, value in credential.headers.items():
+        if not value.isprintable():
+            raise CredentialError(f"the credential's {name} has characters that an HTTP header cannot carry")
+        fields[name.lower()] = value.strip()
+    raw = _encode(fields.items())
+    if impersonate is not None:
+        raw += _encode(impersonate.headers())
+    return raw
+
+
+def secrets_of(credential: Credential) -> tuple[str, ...]:
+    """The texts of a credential that must not show up in a message: the last word of each value."""
+    words = (value.split() for value in credential.headers.values())
+    return tuple(parts[-1] for parts in words if parts)
+
+
+def joined(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
+    """Names in lower case; the values of a name that comes several times joined by a comma, as HTTP allows."""
+    headers: dict[str, str] = {}
+    for name, value in pairs:
+        key = name.lower()
+        headers[key] = f"{headers[key]}, {value}" if key in headers else value
+    return headers
+
+
+def _encode(pairs: Iterable[tuple[str, str]]) -> RawHeaders:
+    return [(name.encode("ascii"), value.encode("utf-8")) for name, value in pairs]

@@ -1,0 +1,64 @@
+"""Lines out of chunks of any size, in time linear in the bytes."""
+
+from __future__ import annotations
+
+from dynkube.errors import InvalidInput, ProtocolError
+
+DEFAULT_MAX_LINE = 64 << 20
+
+
+class LineSplitter:
+    r"""Cuts a stream of bytes at ``\n``. No I/O: feed it chunks, get lines without their newline.
+
+    An empty line gives ``b""``, and a ``\r`` before the newline stays: JSON does not mind, and a log wants to keep it.
+
+    Args:
+        max_line: the longest line to accept, in bytes; what is buffered never exceeds it by more than a chunk.
+
+    Raises:
+        InvalidInput: ``max_line`` is not positive.
+    """
+
+    __slots__ = ("_max_line", "_parts", "_size")
+
+    def __init__(self, max_line: int = DEFAULT_MAX_LINE) -> None:
+        if max_line < 1:
+            raise InvalidInput(f"max_line must be at least 1 byte, not {max_line}")
+        self._max_line = max_line
+        # The pieces of a line whose end has not come. Joined once, when it has: appending to one buffer
+        # would copy a long line again for each of its chunks.
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines that end in ``chunk``, in order; often none.
+
+        Raises:
+            ProtocolError: a line is longer than ``max_line``. The splitter is of no use afterwards.
+        """
+        lines = chunk.split(b"\n")
+        rest = lines.pop()
+        if lines and self._parts:
+            self._parts.append(lines[0])
+            lines[0] = b"".join(self._parts)
+            self._parts.clear()
+            self._size = 0
+        if rest:
+            self._parts.append(rest)
+            self._size += len(rest)
+        # A line inside the chunk can only be too long if the chunk is; the first may have begun earlier.
+        if self._size > self._max_line or (lines and len(lines[0]) > self._max_line):
+            raise self._too_long()
+        if len(chunk) > self._max_line and any(len(line) > self._max_line for line in lines):
+            raise self._too_long()
+        return lines
+
+    def finish(self) -> bytes:
+        """What came after the last newline: ``b""`` if the stream ended at the end of a line."""
+        rest = b"".join(self._parts)
+        self._parts.clear()
+        self._size = 0
+        return rest
+
+    def _too_long(self) -> ProtocolError:
+        return ProtocolError(f"a line is longer than {self._max_line} bytes (max_line): raise the bound if it is right")

@@ -1,0 +1,130 @@
+"""The connection pools of a client, and their replacement when the client certificate changes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import httpx2
+import trio
+
+from dynkube.config import ClientCertificate
+from dynkube.errors import ClosedError
+
+
+class Pools:
+    """Two pools, for one client certificate: short requests never wait behind streams that last for hours.
+
+    Args:
+        short: transport for requests.
+        long: transport for streams; may be the same.
+
+    Attributes:
+        closed: whether the connections were closed; whoever uses one then fails.
+    """
+
+    __slots__ = ("_retired", "_users", "closed", "long", "short")
+
+    def __init__(self, short: httpx2.AsyncBaseTransport, long: httpx2.AsyncBaseTransport) -> None:
+        self.short = short
+        self.long = long
+        self._users = 0
+        self._retired = False
+        self.closed = False
+
+    @property
+    def in_use(self) -> bool:
+        """Whether anybody holds them."""
+        return self._users > 0
+
+    def use(self) -> None:
+        """Count a user; each owes a :meth:`release`."""
+        self._users += 1
+
+    async def release(self) -> None:
+        """The user is done. The last one of retired pools closes them."""
+        self._users -= 1
+        if self._retired and not self._users:
+            await self.aclose()
+
+    async def retire(self) -> None:
+        """Nobody new will use them: close them now, or when the last user is done."""
+        self._retired = True
+        if not self._users:
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close every connection, also under whoever uses it. Not interrupted by cancellation: it does not wait."""
+        self.closed = True
+        with trio.CancelScope(shield=True):
+            await self.short.aclose()
+            if self.long is not self.short:
+                await self.long.aclose()
+
+
+class PoolKeeper:
+    """Gives out the pools for the current certificate.
+
+    A changed certificate gets new pools, since TLS shows it once per connection: requests and streams under way
+    finish on the old ones, which close after the last of them.
+
+    Args:
+        make: makes pools; may block, so it is async. Called again when the certificate changes.
+    """
+
+    def __init__(self, make: Callable[[ClientCertificate | None], Awaitable[Pools]]) -> None:
+        self._make = make
+        self._lock = trio.Lock()
+        self._current: Pools | None = None
+        self._certificate: ClientCertificate | None = None
+        self._retired: set[Pools] = set()
+        self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`aclose` was called."""
+        return self._closed
+
+    async def acquire(self, certificate: ClientCertificate | None) -> Pools:
+        """The pools for ``certificate``, counted as used; the caller releases them.
+
+        Raises:
+            ClosedError: after :meth:`aclose`.
+            ConfigError: what the certificate and the CA are made into no context with.
+        """
+        async with self._lock:
+            self._check_open()
+            if self._current is not None and certificate != self._certificate:
+                await self._retire_current()
+            if self._current is None:
+                made = await self._make(certificate)
+                if self._closed:  # while it was made
+                    await made.aclose()
+                    self._check_open()
+                self._current = made
+                self._certificate = certificate
+            self._current.use()
+            return self._current
+
+    async def forget(self, pools: Pools) -> None:
+        """Make new pools for the next user, because the trust that ``pools`` were made with failed."""
+        if pools is self._current:
+            await self._retire_current()
+
+    async def aclose(self) -> None:
+        """Close everything, also under users. Later calls of :meth:`acquire` raise."""
+        self._closed = True
+        remaining = [*self._retired, *([self._current] if self._current is not None else [])]
+        self._current = None
+        self._retired.clear()
+        for pools in remaining:
+            await pools.aclose()
+
+    async def _retire_current(self) -> None:
+        assert self._current is not None
+        retired, self._current = self._current, None
+        self._retired = {pools for pools in self._retired if pools.in_use} | {retired}
+        await retired.retire()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClosedError("the client is closed: its 'async with' block has been left")

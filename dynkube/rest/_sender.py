@@ -1,0 +1,264 @@
+"""Sends a request until its answer begins or there is no point in asking again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import quote, urlencode
+
+import httpx2
+import trio
+
+from dynkube.config import ClientConfig, Credential
+from dynkube.errors import APIError, ClosedError, DynkubeError, TransportError
+from dynkube.rest._answers import MAX_ERROR_BYTES, check_head, error_from
+from dynkube.rest._failures import FAILURES, Failure, Peer, understand
+from dynkube.rest._headers import compose, secrets_of
+from dynkube.rest._messages import Limits, Request
+from dynkube.rest._pools import PoolKeeper, Pools
+from dynkube.rest._retry import Retries, parse_retry_after
+from dynkube.rest._stream import Exchange
+from dynkube.rest._throttle import TokenBucket
+
+_logger = logging.getLogger("dynkube.rest")
+
+
+@dataclass(slots=True)
+class Counters:
+    """What a client has done; the mutable side of :class:`RESTStatistics`."""
+
+    requests: int = 0
+    retries: int = 0
+    refreshes: int = 0
+    open_requests: int = 0
+    open_streams: int = 0
+    last_error: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """A request on its way.
+
+    Attributes:
+        request: what to send.
+        text: the same for messages.
+        retries: its repetitions so far.
+        deadline: on trio's clock; no repetition is waited for beyond it.
+        streaming: whether the answer belongs in the pool of streams.
+        throttled: whether it waits for its turn.
+        doing: what is being waited for.
+        last_failure: what the try before this one ended in.
+    """
+
+    request: Request
+    text: str
+    retries: Retries
+    deadline: float
+    streaming: bool
+    throttled: bool
+    doing: str = ""
+    last_failure: DynkubeError | None = None
+
+
+class Sender:
+    """The loop around one request: turn, credential, connection, head of the answer, and again where that helps.
+
+    Args:
+        config: which server, and as whom.
+        pools: where connections come from.
+        limits: how often and how long.
+        peer: the other side, for messages.
+        user_agent: what to call oneself.
+        now: the wall clock.
+        on_warning: called with each warning of the server.
+        counters: counted in.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        pools: PoolKeeper,
+        limits: Limits,
+        *,
+        peer: Peer,
+        user_agent: str,
+        now: Callable[[], datetime],
+        on_warning: Callable[[str], None],
+        counters: Counters,
+    ) -> None:
+        self._config = config
+        self._pools = pools
+        self._peer = peer
+        self._user_agent = user_agent
+        self._now = now
+        self._on_warning = on_warning
+        self._counters = counters
+        self._throttle = None if limits.qps is None else TokenBucket(limits.qps, limits.burst)
+        self._extensions: dict[str, object] = {
+            "timeout": {"connect": limits.connect_timeout, "read": None, "write": None, "pool": None}
+        }
+        if config.tls.server_name:
+            self._extensions["sni_hostname"] = config.tls.server_name
+
+    async def open(self, call: Call) -> Exchange:
+        """Ask until there is an answer below 400.
+
+        Returns:
+            The answer with its body unread; the caller closes it.
+
+        Raises:
+            APIError: the answer says no, and asking again would not help or not be in time.
+            TransportError: there is no usable answer.
+            CredentialError: there is no credential to show.
+        """
+        newer: Credential | None = None
+        refreshed = False
+        while True:
+            await self._wait_for_turn(call)
+            call.doing = "waiting for a credential"
+            credential = newer or await self._config.credentials.current()
+            newer = None
+            exchange = await self._send(call, credential)
+            if exchange is None:
+                continue
+            if exchange.status < 400:
+                return await self._checked(exchange, call)
+            error = await self._read_error(exchange, call, credential)
+            if exchange.status == 401 and not refreshed:
+                refreshed = True
+                newer = await self._refresh(call, credential, error)
+            else:
+                await self._pause(call, error, call.retries.after_answer(exchange.status, self._retry_after(exchange)))
+
+    async def _send(self, call: Call, credential: Credential) -> Exchange | None:
+        """One try: the answer's head, or ``None`` to try again."""
+        message = self._compose(call.request, credential)
+        call.doing = f"connecting to {self._peer}"
+        pools = await self._pools.acquire(credential.certificate)
+        call.doing = f"waiting for {self._peer} to answer"
+        self._counters.requests += 1
+        transport = pools.long if call.streaming else pools.short
+        try:
+            response = await transport.handle_async_request(message)
+        except FAILURES as exc:
+            failure = await self._failed(exc, call, pools)
+            delay = call.retries.after_lost_connection() if failure.lost else None
+            if not _in_time(call, delay):
+                raise failure.error from _harmless(exc)
+        except BaseException:
+            with trio.CancelScope(shield=True):
+                await pools.release()
+            raise
+        else:
+            exchange = Exchange(response, pools, text=call.text, peer=self._peer)
+            _logger.debug("%s: %d", call.text, exchange.status)
+            for warning in exchange.warnings:
+                self._warn(warning)
+            return exchange
+        await self._pause(call, failure.error, delay)
+        return None
+
+    def _compose(self, request: Request, credential: Credential) -> httpx2.Request:
+        url = self._config.server + request.path
+        if request.params:
+            url += "?" + urlencode(request.params, quote_via=quote)
+        headers = compose(request, credential, self._config.impersonate, user_agent=self._user_agent)
+        return httpx2.Request(
+            request.method, url, headers=headers, content=request.body, extensions=dict(self._extensions)
+        )
+
+    async def _wait_for_turn(self, call: Call) -> None:
+        if self._throttle is None or not call.throttled:
+            return
+        delay = self._throttle.reserve(trio.current_time())
+        if not delay:
+            return
+        call.doing = f"waiting for a turn (Limits.qps), {delay:.3g} s"
+        try:
+            await trio.sleep(delay)
+        except trio.Cancelled:
+            self._throttle.give_back()
+            raise
+
+    async def _failed(self, exc: Exception, call: Call, pools: Pools) -> Failure:
+        """Understand a failure and give the pools back.
+
+        Raises:
+            ClosedError: it failed because the client was closed.
+        """
+        closed = pools.closed
+        failure = understand(exc, text=call.text, peer=self._peer)
+        if failure.untrusted:  # the file with the CA may hold another one by now
+            await self._pools.forget(pools)
+        await pools.release()
+        if closed:
+            raise ClosedError(f"{call.text}: the client was closed while waiting for the answer") from exc
+        return failure
+
+    async def _checked(self, exchange: Exchange, call: Call) -> Exchange:
+        try:
+            check_head(exchange.status, exchange.headers, call.request, text=call.text)
+        except BaseException:
+            await exchange.aclose()
+            raise
+        return exchange
+
+    async def _read_error(self, exchange: Exchange, call: Call, credential: Credential) -> APIError:
+        """Read the body of an answer that says no, as far as it comes, and close it."""
+        call.doing = f"reading the {exchange.status} that {self._peer} answered"
+        body = bytearray()
+        try:
+            while len(body) < MAX_ERROR_BYTES and (chunk := await exchange.read()):
+                body += chunk
+        except TransportError:
+            pass  # the status has come, and says more than that its explanation was cut
+        finally:
+            await exchange.aclose()
+        return error_from(
+            exchange.status,
+            exchange.headers,
+            bytes(body[:MAX_ERROR_BYTES]),
+            request=call.text,
+            retry_after=self._retry_after(exchange),
+            secrets=secrets_of(credential),
+        )
+
+    async def _refresh(self, call: Call, rejected: Credential, error: APIError) -> Credential:
+        call.doing = "waiting for a newer credential, since the server rejects this one"
+        call.last_failure = error
+        self._counters.refreshes += 1
+        newer = await self._config.credentials.refresh(rejected)
+        if newer is rejected:
+            raise error
+        self._counters.retries += 1
+        return newer
+
+    async def _pause(self, call: Call, error: DynkubeError, delay: float | None) -> None:
+        """Wait before the next try, or raise ``error`` if there will be none in time."""
+        if delay is None or not _in_time(call, delay):
+            raise error
+        _logger.debug("%s; trying again in %.3g s", error, delay)
+        call.last_failure = error
+        call.doing = f"waiting {delay:.3g} s to try again"
+        self._counters.retries += 1
+        await trio.sleep(delay)
+
+    def _retry_after(self, exchange: Exchange) -> float | None:
+        return parse_retry_after(exchange.headers.get("retry-after"), now=self._now())
+
+    def _warn(self, warning: str) -> None:
+        try:
+            self._on_warning(warning)
+        except Exception:
+            _logger.exception("on_warning raised for %r; the request goes on", warning)
+
+
+def _in_time(call: Call, delay: float | None) -> bool:
+    return delay is not None and trio.current_time() + delay < call.deadline
+
+
+def _harmless(exc: Exception) -> Exception | None:
+    """The cause to show: h11's complaints about a request quote its header fields, the token among them."""
+    return None if isinstance(exc, httpx2.LocalProtocolError) else exc

@@ -1,0 +1,128 @@
+"""An answer whose body comes piece by piece, and the one that holds it together with its connection."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+
+import httpx2
+import trio
+
+from dynkube.errors import ClosedError, DynkubeError
+from dynkube.rest._failures import FAILURES, Peer, understand
+from dynkube.rest._headers import joined
+from dynkube.rest._pools import Pools
+from dynkube.rest._warnings import parse_warnings
+
+
+class Exchange:
+    """A response whose head has come, the pools its connection belongs to, and the bytes read so far.
+
+    It has to be closed. Closing before the end of the body closes the connection at once; after it, the connection
+    goes back to its pool.
+    """
+
+    __slots__ = (
+        "_chunks",
+        "_closed",
+        "_response",
+        "failure",
+        "headers",
+        "peer",
+        "pools",
+        "received",
+        "status",
+        "text",
+        "warnings",
+    )
+
+    def __init__(self, response: httpx2.Response, pools: Pools, *, text: str, peer: Peer) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self._response = response
+        self._chunks = aiter(response.stream)
+        self._closed = False
+        self.pools = pools
+        self.text = text
+        self.peer = peer
+        self.status = response.status_code
+        self.headers = joined(response.headers.multi_items())
+        self.warnings = parse_warnings(response.headers.get_list("warning"))
+        self.received = 0
+        self.failure: DynkubeError | None = None
+
+    async def read(self) -> bytes:
+        """The next chunk; ``b""`` at the end.
+
+        Raises:
+            ProtocolError: the body was cut.
+            ClosedError: the exchange was closed.
+        """
+        if self._closed:
+            raise ClosedError(f"{self.text}: the stream is closed: its 'async with' block has been left")
+        try:
+            while not (chunk := await anext(self._chunks)):
+                pass  # an empty chunk is no end
+        except StopAsyncIteration:
+            return b""
+        except FAILURES as exc:
+            if self.pools.closed:
+                raise ClosedError(f"{self.text}: the client was closed under the stream") from exc
+            self.failure = understand(exc, text=self.text, peer=self.peer, received=self.received).error
+            raise self.failure from exc
+        self.received += len(chunk)
+        return chunk
+
+    async def aclose(self) -> None:
+        """Close the body and give the pools back. Not interrupted by cancellation: it does not wait for the server."""
+        if self._closed:
+            return
+        self._closed = True
+        with trio.CancelScope(shield=True):
+            try:
+                if close := getattr(self._chunks, "aclose", None):
+                    await close()
+                await self._response.aclose()
+            finally:
+                await self.pools.release()
+
+
+class ByteStream(AsyncIterator[bytes]):
+    """The body of an open stream: ``async for chunk in stream``.
+
+    Chunks come as they arrive, cut anywhere. A clean end ends the iteration; a cut one raises. Cancelling an iteration
+    loses nothing but the stream itself, which is of no use afterwards.
+
+    Attributes:
+        status: the HTTP status code, 2xx.
+        headers: with names in lower case.
+        warnings: texts of the server's ``Warning`` fields.
+        request: what was asked, for messages.
+    """
+
+    __slots__ = ("_exchange", "headers", "request", "status", "warnings")
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self.status: int = exchange.status
+        self.headers: Mapping[str, str] = exchange.headers
+        self.warnings: tuple[str, ...] = exchange.warnings
+        self.request: str = exchange.text
+
+    async def __anext__(self) -> bytes:
+        """The next chunk, never empty.
+
+        Raises:
+            ProtocolError: the connection was lost, or the body ended before its end.
+            ClosedError: the stream or its client was closed.
+        """
+        chunk = await self._exchange.read()
+        if not chunk:
+            raise StopAsyncIteration
+        return chunk
+
+    @property
+    def received(self) -> int:
+        """Bytes that have come."""
+        return self._exchange.received
+
+    def __repr__(self) -> str:
+        return f"<ByteStream {self.request}: {self.received} bytes received>"

@@ -1,0 +1,45 @@
+"""A token bucket: at most so many a second on average, so many at once."""
+
+from __future__ import annotations
+
+from dynkube.errors import InvalidInput
+
+
+class TokenBucket:
+    """Says how long to wait for a turn. Pure: the clock is passed in, the caller does the waiting.
+
+    Turns are given out in the order of the calls (client-go's ``flowcontrol.NewTokenBucketRateLimiter`` likewise).
+
+    Args:
+        qps: tokens that come back per second.
+        burst: tokens there are at most, and at the start.
+
+    Raises:
+        InvalidInput: one of them is not positive.
+    """
+
+    __slots__ = ("_burst", "_last", "_qps", "_tokens")
+
+    def __init__(self, qps: float, burst: int) -> None:
+        if not qps > 0 or burst < 1:
+            raise InvalidInput(f"qps must be positive and burst at least 1, not {qps} and {burst}")
+        self._qps = qps
+        self._burst = burst
+        self._tokens = float(burst)
+        self._last: float | None = None
+
+    def reserve(self, now: float) -> float:
+        """Take a token and return the seconds until it is there; 0.0 if it is there now.
+
+        Args:
+            now: a monotonic clock in seconds, such as ``trio.current_time()``.
+        """
+        if self._last is not None:
+            self._tokens = min(self._burst, self._tokens + max(0.0, now - self._last) * self._qps)
+        self._last = now
+        self._tokens -= 1
+        return max(0.0, -self._tokens / self._qps)
+
+    def give_back(self) -> None:
+        """Return a token that was reserved and not used, because its caller was cancelled while waiting."""
+        self._tokens = min(self._burst, self._tokens + 1)

@@ -1,0 +1,135 @@
+"""The wire: an httpx2 transport over one httpcore2 connection pool.
+
+httpx2's own transport lacks what a long-lived client of one server needs: it cannot be told of a network backend, and
+a stream closed before its end leaves a suspended async generator behind for the garbage collector, which trio reports.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator
+from types import MappingProxyType
+
+import httpcore2
+import httpx2
+
+_ERRORS = MappingProxyType(
+    {
+        httpcore2.ConnectTimeout: httpx2.ConnectTimeout,
+        httpcore2.ReadTimeout: httpx2.ReadTimeout,
+        httpcore2.WriteTimeout: httpx2.WriteTimeout,
+        httpcore2.PoolTimeout: httpx2.PoolTimeout,
+        httpcore2.ConnectError: httpx2.ConnectError,
+        httpcore2.ReadError: httpx2.ReadError,
+        httpcore2.WriteError: httpx2.WriteError,
+        httpcore2.ProxyError: httpx2.ProxyError,
+        httpcore2.UnsupportedProtocol: httpx2.UnsupportedProtocol,
+        httpcore2.LocalProtocolError: httpx2.LocalProtocolError,
+        httpcore2.RemoteProtocolError: httpx2.RemoteProtocolError,
+    }
+)
+_FAILURES = tuple(_ERRORS)
+
+# A peer that vanished without a word is noticed by TCP in about a minute, as with Go's dialer.
+_KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+
+
+class PoolTransport(httpx2.AsyncBaseTransport):
+    """Connections to one server, kept and reused.
+
+    Args:
+        ssl_context: for TLS to the server; ``None`` if its URL is plain HTTP.
+        proxy_url: proxy to go through, or ``None``; may hold a user and password.
+        max_connections: ``None`` for no bound.
+        keepalive: seconds an idle connection is kept.
+        http2: offer HTTP/2.
+    """
+
+    def __init__(
+        self,
+        *,
+        ssl_context: ssl.SSLContext | None,
+        proxy_url: str | None,
+        max_connections: int | None,
+        keepalive: float,
+        http2: bool,
+    ) -> None:
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=ssl_context,
+            proxy=None if proxy_url is None else _proxy(proxy_url),
+            max_connections=max_connections,
+            keepalive_expiry=keepalive,
+            http2=http2,
+            socket_options=_socket_options(),
+        )
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request and return as soon as the head of its answer is there."""
+        assert isinstance(request.stream, httpx2.AsyncByteStream)
+        message = httpcore2.Request(
+            method=request.method,
+            url=httpcore2.URL(
+                scheme=request.url.raw_scheme,
+                host=request.url.raw_host,
+                port=request.url.port,
+                target=request.url.raw_path,
+            ),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        try:
+            response = await self._pool.handle_async_request(message)
+        except _FAILURES as exc:
+            raise _mapped(exc) from exc
+        return httpx2.Response(
+            response.status, headers=response.headers, stream=_Body(response), extensions=response.extensions
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection, also those in use."""
+        await self._pool.aclose()
+
+
+class _Body(httpx2.AsyncByteStream):
+    """The chunks of a body, as an iterator that can be closed at any point and then leaves nothing behind."""
+
+    def __init__(self, response: httpcore2.Response) -> None:
+        self._response = response
+        assert not isinstance(response.stream, bytes)
+        self._chunks = aiter(response.stream)  # type: ignore[arg-type]  # typed for the sync half as well
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await anext(self._chunks)
+        except _FAILURES as exc:
+            raise _mapped(exc) from exc
+
+    async def aclose(self) -> None:
+        if isinstance(self._chunks, AsyncGenerator):
+            await self._chunks.aclose()
+        await self._response.aclose()
+
+
+def _mapped(exc: Exception) -> httpx2.TransportError:
+    return _ERRORS[type(exc)](str(exc))
+
+
+def _proxy(url: str) -> httpcore2.Proxy:
+    parsed = httpx2.Proxy(url)  # takes user and password out of the URL
+    target = httpcore2.URL(
+        scheme=parsed.url.raw_scheme, host=parsed.url.raw_host, port=parsed.url.port, target=parsed.url.raw_path
+    )
+    return httpcore2.Proxy(target, auth=parsed.raw_auth)
+
+
+def _socket_options() -> list[tuple[int, int, int]]:
+    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+    for name, value in _KEEPALIVE.items():
+        if number := getattr(socket, name, None):  # not on every platform
+            options.append((socket.IPPROTO_TCP, number, value))
+    return options

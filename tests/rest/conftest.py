@@ -1,0 +1,22 @@
+"""A client over a wire that the test holds in its hands."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from dynkube.config import ClientConfig
+from dynkube.rest import RESTClient
+from tests.rest.wire import NOON, MakeClient, NoJitter
+
+
+@pytest.fixture
+def make_client() -> MakeClient:
+    """A client over the transport given, without jitter, at noon; options replace the defaults."""
+
+    def make(transport: httpx2.AsyncBaseTransport, **options: object) -> RESTClient:
+        config = options.pop("config", ClientConfig(server="https://api.example:6443"))
+        settings = {"random": NoJitter(), "now": lambda: NOON, "user_agent": "test", **options}
+        return RESTClient(config, transport=transport, **settings)  # type: ignore[arg-type]  # any option may be given
+
+    return make

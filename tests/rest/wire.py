@@ -1,0 +1,66 @@
+"""A wire that the test holds in its hands."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import UTC, datetime
+from typing import Protocol
+
+import httpx2
+
+from dynkube.rest import RESTClient
+
+Handler = Callable[[httpx2.Request], httpx2.Response] | Callable[[httpx2.Request], Awaitable[httpx2.Response]]
+
+NOON = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+
+
+class NoJitter(random.Random):
+    """Randomness that always draws the least: delays are exact."""
+
+    def random(self) -> float:
+        return 0.0
+
+
+class Wire(httpx2.AsyncBaseTransport):
+    """Answers requests from a list or by a function, and keeps what was asked and whether it was closed."""
+
+    def __init__(self, *answers: httpx2.Response | Exception | Handler) -> None:
+        self._answers: Iterator[httpx2.Response | Exception | Handler] = iter(answers)
+        self._last: httpx2.Response | Exception | Handler | None = None
+        self.requests: list[httpx2.Request] = []
+        self.closed = False
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(request)
+        self._last = answer = next(self._answers, self._last)
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, httpx2.Response):
+            return answer
+        assert answer is not None
+        given = answer(request)
+        return given if isinstance(given, httpx2.Response) else await given
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+class MakeClient(Protocol):
+    def __call__(self, transport: httpx2.AsyncBaseTransport, **options: object) -> RESTClient: ...
+
+
+def status(code: int, reason: str, message: str = "", **fields: object) -> bytes:
+    """A Status body as an API server writes it."""
+    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason}
+    return json.dumps({**body, "message": message, **fields}).encode()
+
+
+async def chunks(*parts: bytes | Exception) -> AsyncIterator[bytes]:
+    """The parts of a body; an exception among them is raised at its place."""
+    for part in parts:
+        if isinstance(part, Exception):
+            raise part
+        yield part
