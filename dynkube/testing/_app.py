@@ -33,7 +33,13 @@ class App:
     """
 
     def __init__(
-        self, resources: Resources, others: NonResources, discovery: Discovery, audit: Audit, *, token: str | None = None
+        self,
+        resources: Resources,
+        others: NonResources,
+        discovery: Discovery,
+        audit: Audit,
+        *,
+        token: str | None = None,
     ) -> None:
         self._resources = resources
         self._others = others
@@ -47,7 +53,7 @@ class App:
             case "http":
                 await self._http(HTTPRequest.from_scope(scope), receive, send)
             case "lifespan":
-                await _lifespan(receive, send)
+                await serve_lifespan(receive, send)
             case other:
                 raise ValueError(f"the embedded API server speaks HTTP, not {other!r}")
 
@@ -90,7 +96,8 @@ class App:
             raise _refusals.unauthorized()
 
 
-async def _lifespan(receive: Receive, send: Send) -> None:
+async def serve_lifespan(receive: Receive, send: Send) -> None:
+    """Answer an ASGI server's lifespan messages."""
     # Nothing starts and nothing ends with a listener: the engine belongs to the APIServer.
     while True:
         message = await receive()

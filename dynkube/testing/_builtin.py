@@ -116,12 +116,8 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
         _Row("selfsubjectrulesreviews", "SelfSubjectRulesReview", False, verbs=_CREATE_ONLY),
         _Row("subjectaccessreviews", "SubjectAccessReview", False, verbs=_CREATE_ONLY),
     ),
-    "autoscaling/v2": (
-        _Row("horizontalpodautoscalers", "HorizontalPodAutoscaler", True, ("hpa",), _ALL, _STATUS),
-    ),
-    "autoscaling/v1": (
-        _Row("horizontalpodautoscalers", "HorizontalPodAutoscaler", True, ("hpa",), _ALL, _STATUS),
-    ),
+    "autoscaling/v2": (_Row("horizontalpodautoscalers", "HorizontalPodAutoscaler", True, ("hpa",), _ALL, _STATUS),),
+    "autoscaling/v1": (_Row("horizontalpodautoscalers", "HorizontalPodAutoscaler", True, ("hpa",), _ALL, _STATUS),),
     "batch/v1": (
         _Row("cronjobs", "CronJob", True, ("cj",), _ALL, _STATUS, generation=True),
         _Row("jobs", "Job", True, (), _ALL, _STATUS, generation=True, selectable=("status.successful",)),
@@ -141,9 +137,7 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
         _Row("ingresses", "Ingress", short_names=("ing",), subresources=_STATUS, generation=True),
         _Row("networkpolicies", "NetworkPolicy", short_names=("netpol",), generation=True),
     ),
-    "policy/v1": (
-        _Row("poddisruptionbudgets", "PodDisruptionBudget", True, ("pdb",), (), _STATUS, generation=True),
-    ),
+    "policy/v1": (_Row("poddisruptionbudgets", "PodDisruptionBudget", True, ("pdb",), (), _STATUS, generation=True),),
     "rbac.authorization.k8s.io/v1": (
         _Row("clusterrolebindings", "ClusterRoleBinding", False),
         _Row("clusterroles", "ClusterRole", False),
@@ -204,7 +198,6 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
     "node.k8s.io/v1": (_Row("runtimeclasses", "RuntimeClass", False),),
     "discovery.k8s.io/v1": (_Row("endpointslices", "EndpointSlice", generation=True),),
 }
-
 
 
 def builtin_kinds() -> tuple[Kind, ...]:

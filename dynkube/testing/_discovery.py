@@ -34,7 +34,7 @@ class Discovery:
         """Group-versions whose (imagined) server does not answer: 503, and stale in discovery."""
         return self._unavailable
 
-    def set_available(self, group_version: GroupVersion, available: bool) -> None:  # noqa: FBT001 - the name says it
+    def set_available(self, group_version: GroupVersion, available: bool) -> None:
         """Take a group-version out of order, or back into it."""
         one = frozenset({group_version})
         self._unavailable = self._unavailable - one if available else self._unavailable | one

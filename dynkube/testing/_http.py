@@ -18,11 +18,11 @@ ASGIApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 CHUNK = 256 * 1024
 
 
-class ClientGone(Exception):  # noqa: N818 - says what happened; never leaves the package
+class ClientGone(Exception):
     """The client closed the connection before its request was complete."""
 
 
-class BodyTooLarge(Exception):  # noqa: N818 - becomes a 413; never leaves the package
+class BodyTooLarge(Exception):
     """The body is longer than the server reads."""
 
 

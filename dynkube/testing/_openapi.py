@@ -76,7 +76,9 @@ def _prefix(gv: GroupVersion) -> str:
 
 def _paths(kind: Kind) -> Iterator[tuple[str, Document]]:
     base = f"/{_prefix(kind.gvr.group_version)}"
-    collection = f"{base}/namespaces/{{namespace}}/{kind.gvr.resource}" if kind.namespaced else f"{base}/{kind.gvr.resource}"
+    collection = (
+        f"{base}/namespaces/{{namespace}}/{kind.gvr.resource}" if kind.namespaced else f"{base}/{kind.gvr.resource}"
+    )
     yield collection, _operations(kind, {"get": "list", "post": "create", "delete": "deletecollection"}, ())
     if "get" in kind.verbs:
         methods = {"get": "get", "put": "update", "patch": "patch", "delete": "delete"}

@@ -49,7 +49,7 @@ class ResourcePath:
             case _:
                 return None
         parts = [first, *rest]
-        if not all(parts):
+        if not (version and all(parts)):
             return None
         namespace = ""
         if first == "namespaces" and len(rest) >= 2 and not _is_namespace_itself(group, rest):

@@ -160,28 +160,29 @@ class _Exchange(httpx2.AsyncByteStream):
         self._raise_failure()
         raise httpx2.RemoteProtocolError("Server disconnected without sending a response.", request=self._request)
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        while True:
-            chunk: bytes | None = None
-            with trio.move_on_after(_seconds(self._read_timeout)) as deadline:
-                try:
-                    chunk = await self._chunks.receive()
-                except trio.EndOfChannel:
-                    # A defect after the last chunk is a defect too: wait for the task's own end.
-                    await self._finished.wait()
-                except trio.ClosedResourceError:
-                    raise httpx2.StreamClosed from None
-            if deadline.cancelled_caught:
-                self._time_out()
-            if chunk is None:
-                break
-            yield chunk
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        # Not an async generator: a reader that stops early leaves nothing behind for the garbage collector.
+        return self
+
+    async def __anext__(self) -> bytes:
+        """The next chunk."""
+        with trio.move_on_after(_seconds(self._read_timeout)) as deadline:
+            try:
+                return await self._chunks.receive()
+            except trio.EndOfChannel:
+                # A defect after the last chunk is a defect too: wait for the task's own end.
+                await self._finished.wait()
+            except trio.ClosedResourceError:
+                raise httpx2.StreamClosed from None
+        if deadline.cancelled_caught:
+            self._time_out()
         self._raise_failure()
         if not self._complete:
             raise httpx2.RemoteProtocolError(
                 "peer closed connection without sending complete message body (incomplete chunked read)",
                 request=self._request,
             )
+        raise StopAsyncIteration
 
     async def aclose(self) -> None:
         """Close the connection: the application's task has ended when this returns."""

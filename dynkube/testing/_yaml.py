@@ -22,7 +22,7 @@ class _Loader(_Base):  # type: ignore[misc, valid-type]  # chosen at run time be
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's protocol
 
-    def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Hashable, object]:  # noqa: FBT001, FBT002 - PyYAML's signature
+    def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Hashable, object]:
         seen: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, ScalarNode):
@@ -31,7 +31,22 @@ class _Loader(_Base):  # type: ignore[misc, valid-type]  # chosen at run time be
                         None, None, f'key "{key.value}" already set in map', key.start_mark
                     )
                 seen.add(key.value)
-        return super().construct_mapping(node, deep)  # type: ignore[no-any-return]  # PyYAML's stubs say Any
+        mapping: dict[Hashable, object] = super().construct_mapping(node, deep)
+        if all(isinstance(key, str) for key in mapping):
+            return mapping
+        return {_json_key(key, node): value for key, value in mapping.items()}
+
+
+def _json_key(key: Hashable, node: MappingNode) -> str:
+    """A key as JSON has it: ``y: 1`` in a mapping is the key ``"true"``, as kubectl reads it."""
+    match key:
+        case str():
+            return key
+        case bool():
+            return "true" if key else "false"
+        case int() | float():
+            return str(key)
+    raise yaml.constructor.ConstructorError(None, None, f"unsupported map key {key!r}", node.start_mark)
 
 
 def _construct_bool(loader: yaml.SafeLoader, node: ScalarNode) -> bool:

@@ -155,11 +155,12 @@ async def test_an_answer_without_its_end_is_a_cut_connection() -> None:
         await start(send)
         await send(body(b"half"))
 
-    received = b""
     async with client_of(app) as client, client.stream("GET", "/") as response:
+        chunks = response.aiter_raw()
+        received = await anext(chunks)
+
         with pytest.raises(httpx2.RemoteProtocolError, match="incomplete"):
-            async for chunk in response.aiter_raw():
-                received += chunk
+            await anext(chunks)
 
     assert received == b"half"
 
@@ -222,9 +223,9 @@ async def test_the_end_of_the_server_cuts_what_is_open() -> None:
 
     async with trio.open_nursery() as server:
         transport = InProcessTransport(app, server.start_soon)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://embedded") as client:
-            async with client.stream("GET", "/") as response:
-                server.cancel_scope.cancel()
+        client = httpx2.AsyncClient(transport=transport, base_url="http://embedded")
+        async with client, client.stream("GET", "/") as response:
+            server.cancel_scope.cancel()
 
-                with trio.CancelScope(shield=True), pytest.raises(httpx2.RemoteProtocolError):
-                    await response.aread()
+            with trio.CancelScope(shield=True), pytest.raises(httpx2.RemoteProtocolError):
+                await response.aread()
