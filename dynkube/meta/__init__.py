@@ -9,6 +9,8 @@ from dynkube.meta._json import JSON, JSONLike, JSONObject
 from dynkube.meta._labels import LabelOperator, LabelRequirement, LabelSelector
 from dynkube.meta._names import label_key_problem, label_value_problem
 from dynkube.meta._object import BodyCache, Key, Unstructured, UnstructuredList, encode_json
+from dynkube.meta._patch import PatchType, merge_patch
+from dynkube.meta._path import resource_path
 from dynkube.meta._wire import ListDecoder, ObjectDecoder, cut_managed_fields, decode_watch_line
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "ListDecoder",
     "Modified",
     "ObjectDecoder",
+    "PatchType",
     "ResourceArg",
     "Unstructured",
     "UnstructuredList",
@@ -48,6 +51,8 @@ __all__ = [
     "is_version",
     "label_key_problem",
     "label_value_problem",
+    "merge_patch",
+    "resource_path",
     "thaw",
     "version_priority",
 ]

@@ -1,0 +1,78 @@
+"""The four patch types of the API, and the one that is applied here too: JSON merge patch."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+from dynkube.errors import InvalidInput
+
+
+class PatchType(enum.Enum):
+    """How a patch is to be understood; :attr:`content_type` says so to the server.
+
+    ``STRATEGIC`` exists for built-in kinds only: for custom resources the server answers 415.
+    """
+
+    JSON = "json"
+    MERGE = "merge"
+    STRATEGIC = "strategic"
+    APPLY = "apply"
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the request's body."""
+        return _CONTENT_TYPES[self]
+
+    @classmethod
+    def parse(cls, patch_type: str | PatchType) -> PatchType:
+        """Read ``"json"``, ``"merge"``, ``"strategic"`` or ``"apply"`` (a patch type is returned as it is).
+
+        Raises:
+            InvalidInput: it is none of them.
+        """
+        try:
+            return cls(patch_type)
+        except ValueError:
+            names = ", ".join(repr(known.value) for known in cls)
+            raise InvalidInput(f"patch type {patch_type!r} is not one of {names}") from None
+
+
+_CONTENT_TYPES = {
+    PatchType.JSON: "application/json-patch+json",
+    PatchType.MERGE: "application/merge-patch+json",
+    PatchType.STRATEGIC: "application/strategic-merge-patch+json",
+    # Its only text type; JSON is YAML, so the body may be JSON.
+    PatchType.APPLY: "application/apply-patch+yaml",
+}
+
+
+def merge_patch(target: object, patch: object) -> Any:  # JSON in, JSON out: its type depends on both
+    """Apply a JSON merge patch (RFC 7386): objects merge, ``null`` removes, anything else replaces.
+
+    Args:
+        target: decoded JSON; never changed.
+        patch: decoded JSON; never changed.
+
+    Returns:
+        A new value: no dict or list in it is shared with ``target`` or ``patch``, so it may be changed freely.
+    """
+    if not isinstance(patch, Mapping):
+        return _copy(patch)
+    kept = target if isinstance(target, Mapping) else {}
+    merged: dict[str, Any] = {}
+    for key in [*kept, *(key for key in patch if key not in kept)]:
+        if key not in patch:
+            merged[key] = _copy(kept[key])
+        elif patch[key] is not None:
+            merged[key] = merge_patch(kept.get(key), patch[key])
+    return merged
+
+
+def _copy(value: object) -> Any:  # JSON in, the same JSON out
+    if isinstance(value, Mapping):
+        return {key: _copy(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copy(element) for element in value]
+    return value

@@ -1,0 +1,55 @@
+"""Where a resource or an object lives on the API server: URL paths."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from dynkube.errors import InvalidInput
+from dynkube.meta._gvr import GVR
+
+
+def resource_path(
+    gvr: GVR, *, namespace: str | None = None, name: str | None = None, subresource: str | None = None
+) -> str:
+    """The path of a collection, an object or a subresource, quoted and ready for a request.
+
+    Args:
+        gvr: the resource; the core group has ``""`` as its group.
+        namespace: ``None`` or ``""`` for cluster-scoped resources and for a collection over all namespaces.
+        name: ``None`` for the collection. An empty name is refused, since it would quietly address the
+            whole collection (``DELETE`` included).
+        subresource: ``"status"``, ``"scale"``, ...; needs a name.
+
+    Returns:
+        For example ``/apis/apps/v1/namespaces/shop/deployments/web/scale``.
+
+    Raises:
+        InvalidInput: a part cannot be a segment of a path: it is empty, ``.`` or ``..``, or has ``/`` or
+            ``%`` in it. (Those the API server refuses in every name; all else is quoted, as RBAC names
+            like ``system:node`` need it.)
+    """
+    if subresource is not None and name is None:
+        raise InvalidInput(f"subresource {subresource!r} of {gvr} needs the name of an object")
+    parts = ["/apis", _segment("group", gvr.group)] if gvr.group else ["/api"]
+    parts.append(_segment("version", gvr.version))
+    if namespace:
+        parts += ["namespaces", _segment("namespace", namespace)]
+    parts.append(_segment("resource", gvr.resource))
+    if name is not None:
+        parts.append(_segment("name", name))
+    if subresource is not None:
+        parts.append(_segment("subresource", subresource))
+    return "/".join(parts)
+
+
+def _segment(what: str, text: str) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"{what} is a {type(text).__name__} ({text!r}), not text")
+    if not text:
+        raise InvalidInput(f"{what} is empty")
+    if text in (".", ".."):
+        raise InvalidInput(f"{what} {text!r} would lead to another path")
+    for character in "/%":
+        if character in text:
+            raise InvalidInput(f"{what} {text!r} may not have {character!r} in it")
+    return quote(text, safe="")

@@ -1,0 +1,66 @@
+"""URL paths of resources, and what can never be part of one."""
+
+import pytest
+
+from dynkube.errors import InvalidInput
+from dynkube.meta import GVR, resource_path
+
+PODS = GVR("", "v1", "pods")
+DEPLOYMENTS = GVR("apps", "v1", "deployments")
+ROLES = GVR("rbac.authorization.k8s.io", "v1", "clusterroles")
+
+
+@pytest.mark.parametrize(
+    ("gvr", "where", "expected"),
+    [
+        (PODS, {}, "/api/v1/pods"),
+        (PODS, {"namespace": ""}, "/api/v1/pods"),
+        (PODS, {"namespace": "shop"}, "/api/v1/namespaces/shop/pods"),
+        (PODS, {"namespace": "shop", "name": "web-0"}, "/api/v1/namespaces/shop/pods/web-0"),
+        (
+            DEPLOYMENTS,
+            {"namespace": "shop", "name": "web", "subresource": "scale"},
+            "/apis/apps/v1/namespaces/shop/deployments/web/scale",
+        ),
+        (GVR("", "v1", "namespaces"), {"name": "shop"}, "/api/v1/namespaces/shop"),
+        (ROLES, {"name": "system:node"}, "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode"),
+        (ROLES, {"name": "a b?c#d"}, "/apis/rbac.authorization.k8s.io/v1/clusterroles/a%20b%3Fc%23d"),
+        (ROLES, {"name": "é"}, "/apis/rbac.authorization.k8s.io/v1/clusterroles/%C3%A9"),
+    ],
+)
+def test_a_path_leads_to_a_collection_an_object_or_a_subresource(
+    gvr: GVR, where: dict[str, str], expected: str
+) -> None:
+    assert resource_path(gvr, **where) == expected
+
+
+@pytest.mark.parametrize("part", ["namespace", "name", "subresource"])
+@pytest.mark.parametrize("bad", [".", "..", "a/b", "../secrets", "a%2fb", "%"])
+def test_what_would_lead_to_another_path_is_refused_by_name(part: str, bad: str) -> None:
+    where = {"namespace": "shop", "name": "web", "subresource": "status"} | {part: bad}
+
+    with pytest.raises(InvalidInput, match=f"^{part} '"):
+        resource_path(PODS, **where)
+
+
+@pytest.mark.parametrize("part", ["group", "version", "resource"])
+def test_a_malformed_gvr_is_refused_too(part: str) -> None:
+    gvr = GVR(**{"group": "apps", "version": "v1", "resource": "deployments"} | {part: "a/b"})
+
+    with pytest.raises(InvalidInput, match=f"^{part} 'a/b' may not have '/' in it"):
+        resource_path(gvr)
+
+
+def test_an_empty_name_never_addresses_the_collection() -> None:
+    with pytest.raises(InvalidInput, match=r"^name is empty"):
+        resource_path(PODS, namespace="shop", name="")
+
+
+def test_a_subresource_needs_an_object() -> None:
+    with pytest.raises(InvalidInput, match=r"subresource 'status' of pods.v1 needs the name of an object"):
+        resource_path(PODS, namespace="shop", subresource="status")
+
+
+def test_a_name_that_is_no_text_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"name is a int \(5\), not text"):
+        resource_path(PODS, name=5)  # type: ignore[arg-type]  # what a user without a type checker gets wrong
