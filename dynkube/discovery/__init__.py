@@ -1,0 +1,21 @@
+"""Floor 4: what the server serves, and which resource a name means.
+
+:class:`DiscoveryClient` reads, :class:`APIDiscovery` is what was read, :class:`RESTMapper` answers from it
+without I/O, :class:`DeferredRESTMapper` keeps one up to date. Start reading in ``_resources.py``.
+"""
+
+from dynkube.discovery._client import DiscoveryClient
+from dynkube.discovery._deferred import DeferredRESTMapper
+from dynkube.discovery._lookup import ResourceLike
+from dynkube.discovery._mapper import RESTMapper
+from dynkube.discovery._resources import APIDiscovery, APIResource, ServerVersion
+
+__all__ = [
+    "APIDiscovery",
+    "APIResource",
+    "DeferredRESTMapper",
+    "DiscoveryClient",
+    "RESTMapper",
+    "ResourceLike",
+    "ServerVersion",
+]

@@ -1,0 +1,166 @@
+"""DiscoveryClient: asks the server what it serves, in as few requests as the server allows."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
+from urllib.parse import quote
+
+import trio
+
+from dynkube.discovery._documents import ACCEPT, RootDocument, parse_resource_list, parse_root, parse_version
+from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource, ServerVersion
+from dynkube.discovery._snapshot import Documents, assemble
+from dynkube.errors import (
+    ClosedError,
+    DiscoveryFailed,
+    DynkubeError,
+    NotFound,
+    ProtocolError,
+)
+from dynkube.meta import GroupVersion
+from dynkube.rest import Request, RESTClient
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+class DiscoveryClient:
+    """Reads the discovery documents of one server.
+
+    It asks for the aggregated form, two documents that say everything, and understands v2 and v2beta1. From a
+    server that answers the legacy form it reads one document for each group-version, several at a time.
+    Documents come with an ETag: what has not changed since is not sent, decoded or built again.
+
+    Args:
+        rest: who does the requests.
+        parallel: how many documents are read at a time from a server with the legacy form.
+    """
+
+    def __init__(self, rest: RESTClient, *, parallel: int = 16) -> None:
+        self._rest = rest
+        self._parallel = parallel
+        self._cached: dict[str, tuple[str, RootDocument]] = {}
+
+    async def fetch(self, *, last_known: APIDiscovery | None = None) -> APIDiscovery:
+        """Read everything that the server serves.
+
+        What cannot be read is a failure in the result, and keeps its resources of ``last_known``: a
+        group-version whose aggregated API is down (``freshness: Stale``), a document that was refused, or the
+        whole list of groups.
+
+        Cancelling it leaves nothing half done.
+
+        Raises:
+            DiscoveryFailed: neither ``/api`` nor ``/apis`` could be read, and nothing is known from before.
+        """
+        core, groups = await self._settle(self._root, ("/api", "/apis"))
+        if isinstance(core, NotFound) and isinstance(groups, NotFound):
+            core = groups = ProtocolError(
+                "the server has neither /api nor /apis: it is no Kubernetes API, or its URL needs another path"
+            )
+        if isinstance(core, NotFound):
+            core = RootDocument(aggregated=True)  # an API server without the core group, as aggregated ones are
+        if isinstance(core, DynkubeError) and isinstance(groups, DynkubeError) and last_known is None:
+            failures = {"v1": core, EVERYTHING: groups}
+            raise DiscoveryFailed(f"discovery failed: {groups}", failures=failures) from groups
+        roots = {"v1": core, EVERYTHING: groups}
+        documents = await self._missing(root for root in roots.values() if isinstance(root, RootDocument))
+        return assemble(roots, documents, last_known or APIDiscovery())
+
+    async def fetch_group(self, group: str, *, last_known: APIDiscovery | None = None) -> APIDiscovery:
+        """Read one group in all its versions: one request, and one for each version.
+
+        Returns:
+            A snapshot of this group alone; empty and complete if the server has no such group. A version that
+            could not be read is a failure in it and keeps its resources of ``last_known``.
+
+        Raises:
+            APIError: the group's own document was refused.
+            TransportError: it did not arrive, or is something else.
+        """
+        try:
+            root = await self._root(f"/apis/{quote(group, safe='')}" if group else "/api")
+        except NotFound:
+            return APIDiscovery()
+        documents = await self._missing([root])
+        return assemble({str(GroupVersion(group, "v1")): root}, documents, last_known or APIDiscovery())
+
+    async def fetch_group_version(self, gv: GroupVersion) -> tuple[APIResource, ...] | None:
+        """Read one group-version, in one request.
+
+        Returns:
+            Its resources, with ``gv``'s own version as ``group_preferred_version``, since this document does
+            not tell; ``None`` if the server definitely does not serve it.
+
+        Raises:
+            APIError: the server answered that it cannot tell (503 of an aggregated API that is down), or refused.
+            TransportError: no usable answer.
+        """
+        try:
+            return await self._group_version(gv, gv.version)
+        except NotFound:
+            return None
+
+    async def server_version(self) -> ServerVersion:
+        """Ask for the server's version.
+
+        Raises:
+            APIError: the server refused.
+            TransportError: no usable answer.
+        """
+        answer = await self._rest.request(Request(method="GET", path="/version"))
+        return parse_version(answer.body, path="/version")
+
+    async def _root(self, path: str) -> RootDocument:
+        etag, known = self._cached.get(path, ("", None))
+        headers = {"If-None-Match": etag} if etag else {}
+        answer = await self._rest.request(Request(method="GET", path=path, accept=ACCEPT, headers=headers))
+        if answer.status == 304 and known is not None:
+            return known
+        root = parse_root(answer.body, path=path)
+        # Only aggregated documents have an ETag.
+        if root.aggregated and (etag := answer.headers.get("etag", "")):
+            self._cached[path] = (etag, root)
+        return root
+
+    async def _group_version(self, gv: GroupVersion, preferred: str) -> tuple[APIResource, ...]:
+        group, version = quote(gv.group, safe=""), quote(gv.version, safe="")
+        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        answer = await self._rest.request(Request(method="GET", path=path))
+        return parse_resource_list(answer.body, path=path, gv=gv, preferred=preferred)
+
+    async def _missing(self, roots: Iterable[RootDocument]) -> Documents:
+        """Read what the documents of ``roots`` leave out: the resources of each version, on legacy servers."""
+        preferred = {
+            GroupVersion(group.name, version.version): group.versions[0].version
+            for root in roots
+            for group in root.groups
+            for version in group.versions
+            if version.resources is None
+        }
+        answers = await self._settle(lambda gv: self._group_version(gv, preferred[gv]), tuple(preferred))
+        return dict(zip(preferred, answers, strict=True))
+
+    async def _settle(self, read: Callable[[_T], Awaitable[_R]], wanted: tuple[_T, ...]) -> list[_R | DynkubeError]:
+        """Read all that is wanted, a few at a time; one that fails leaves its error in its place."""
+        limiter = trio.CapacityLimiter(self._parallel)
+        results: dict[int, _R | DynkubeError] = {}
+
+        async def one(place: int, item: _T) -> None:
+            async with limiter:
+                try:
+                    results[place] = await read(item)
+                except ClosedError as error:
+                    results[place] = error
+                    nursery.cancel_scope.cancel()  # no other will fare better
+                except DynkubeError as error:
+                    results[place] = error
+
+        async with trio.open_nursery() as nursery:
+            for place, item in enumerate(wanted):
+                nursery.start_soon(one, place, item)
+        for result in results.values():
+            if isinstance(result, ClosedError):
+                raise result
+        return [results[place] for place in range(len(wanted))]

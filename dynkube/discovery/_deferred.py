@@ -1,0 +1,215 @@
+"""DeferredRESTMapper: a mapper that loads when first asked, and looks again before it says no.
+
+What it promises: a name that was found costs no request; a name that is missing costs one look at the
+server, and no other within a few seconds; any number of callers at once share the same look. A look that
+fails takes nothing away: what was known stays known, and what was not is "could not tell", never "no".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+from dynkube.discovery._client import DiscoveryClient
+from dynkube.discovery._lookup import Lookup, ResourceLike
+from dynkube.discovery._mapper import RESTMapper
+from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource
+from dynkube.discovery._suggest import no_match
+from dynkube.errors import ClosedError, DiscoveryFailed, DynkubeError, NoMatch
+from dynkube.meta import GroupVersion
+
+
+class DeferredRESTMapper:
+    """Maps names to resources with the newest knowledge that is needed.
+
+    No task of its own: whoever asks first does the reading, under a lock; those who wait use what it read. If
+    the reader is cancelled, the next in line reads.
+
+    Args:
+        discovery: who reads.
+        negative_ttl: for how many seconds a miss is believed without asking the server again.
+        clock: the time in seconds; trio's clock unless a test brings its own.
+    """
+
+    def __init__(
+        self,
+        discovery: DiscoveryClient,
+        *,
+        negative_ttl: float = 5.0,
+        clock: Callable[[], float] = trio.current_time,
+    ) -> None:
+        self._discovery = discovery
+        self._ttl = negative_ttl
+        self._clock = clock
+        self._lock = trio.Lock()
+        self._mapper: RESTMapper | None = None
+        # What is out of date, by group or "*", and the number of the invalidation that said so. A read
+        # settles only those that came before it began.
+        self._stale: dict[str, int] = {}
+        self._invalidations = 0
+        self._retry_at = float("-inf")
+        # Whole reads are numbered as they begin; one that began after a question was asked answers it.
+        self._begun = 0
+        self._ended = 0
+        self._failed_loads = 0
+        self._load_failure: DiscoveryFailed | None = None
+        self._misses: dict[Lookup, float] = {}
+
+    @property
+    def loaded(self) -> RESTMapper | None:
+        """The mapper as last read, perhaps out of date by now; ``None`` before the first load."""
+        return self._mapper
+
+    def invalidate(self, group: str | None = None) -> None:
+        """Say that ``group`` (``""`` for core), or with ``None`` everything, may have changed.
+
+        Does no I/O: the next question that this concerns reads the group, or everything, before it is
+        answered. Any number of calls in between cost one read.
+        """
+        self._invalidations += 1
+        self._stale[EVERYTHING if group is None else group] = self._invalidations
+        self._retry_at = float("-inf")
+
+    async def load(self) -> RESTMapper:
+        """The mapper, read now if it never was or was invalidated.
+
+        Raises:
+            DiscoveryFailed: nothing could be read, and nothing is known from before; ``failures`` says why.
+        """
+        return await self._up_to_date(None)
+
+    async def resolve(self, arg: ResourceLike) -> APIResource:
+        """The one resource that ``arg`` means.
+
+        Loads on first use. If ``arg`` is not found the server is asked again, once: for its group-version
+        alone if ``arg`` names one, else for everything. Cancelling does not disturb others who wait for the
+        same answer.
+
+        Args:
+            arg: text as kubectl takes it, a GVR or a GVK; see :meth:`RESTMapper.resource_for`.
+
+        Raises:
+            NoMatch: the server does not serve it.
+            DiscoveryFailed: nobody could tell; ``failures`` says why.
+            AmbiguousMatch: several fit equally well.
+            InvalidInput: the text cannot name a resource.
+        """
+        lookup = Lookup.of(arg)
+        asked = self._begun
+        mapper = await self._up_to_date(lookup)
+        try:
+            return mapper.resource_for(arg)
+        except (NoMatch, DiscoveryFailed):
+            if self._missed_lately(lookup):
+                raise
+        return await self._look_again(arg, lookup, asked)
+
+    async def _up_to_date(self, lookup: Lookup | None) -> RESTMapper:
+        if self._mapper is not None and not self._due(lookup):
+            await trio.lowlevel.checkpoint()
+            return self._mapper
+        failed_loads = self._failed_loads
+        async with self._lock:
+            if self._mapper is None and self._failed_loads != failed_loads and self._load_failure is not None:
+                # The load that this caller waited for failed; another one now would make everyone queue for it.
+                shared = self._load_failure
+                raise DiscoveryFailed(str(shared), failures=shared.failures) from shared.__cause__
+            if self._mapper is None:
+                return await self._read_everything()
+            if due := self._due(lookup):
+                return await (self._read_group(due.pop()) if len(due) == 1 else self._read_everything())
+            return self._mapper
+
+    def _due(self, lookup: Lookup | None) -> set[str]:
+        """What must be read again before ``lookup`` (``None``: any question) is answered: groups, or ``*``."""
+        if self._clock() < self._retry_at:
+            return set()
+        return {g for g in self._stale if lookup is None or g == EVERYTHING or lookup.may_concern(g)}
+
+    async def _look_again(self, arg: ResourceLike, lookup: Lookup, asked: int) -> APIResource:
+        async with self._lock:
+            certain = False
+            # Another caller may have looked while this one waited.
+            if self._ended <= asked and not self._missed_lately(lookup):
+                if lookup.group_version is None:
+                    await self._read_everything()
+                else:
+                    certain = await self._read_group_version(lookup.group_version)
+            try:
+                return self._known().resource_for(arg)
+            except (NoMatch, DiscoveryFailed) as miss:
+                self._remember_miss(lookup)
+                if certain and isinstance(miss, DiscoveryFailed):
+                    # The list of groups is unknown, but the group-version itself was answered.
+                    raise NoMatch(no_match(lookup, self._known().discovery)) from None
+                raise
+
+    async def _read_everything(self) -> RESTMapper:
+        self._begun += 1
+        number, invalidations = self._begun, self._invalidations
+        last_known = None if self._mapper is None else self._mapper.discovery
+        try:
+            snapshot = await self._discovery.fetch(last_known=last_known)
+        except DiscoveryFailed as failure:
+            self._failed_loads += 1
+            self._load_failure = failure
+            raise
+        self._ended = number
+        if EVERYTHING in snapshot.failures:
+            self._retry_at = self._clock() + self._ttl
+        else:
+            self._settle(invalidations)
+        return self._publish(snapshot)
+
+    async def _read_group(self, group: str) -> RESTMapper:
+        if group == EVERYTHING:
+            return await self._read_everything()
+        invalidations = self._invalidations
+        known = self._known().discovery
+        try:
+            part = await self._discovery.fetch_group(group, last_known=known)
+        except ClosedError:
+            raise
+        except DynkubeError:
+            # The whole list may still answer; if not, it says what failed.
+            return await self._read_everything()
+        self._settle(invalidations, group)
+        return self._publish(known.with_group(group, part))
+
+    async def _read_group_version(self, gv: GroupVersion) -> bool:
+        """Read one group-version; whether the server answered for it."""
+        known = self._known().discovery
+        try:
+            resources = await self._discovery.fetch_group_version(gv)
+        except ClosedError:
+            raise
+        except DynkubeError as error:
+            self._publish(known.with_failure(gv, error))
+            return False
+        self._publish(known.with_group_version(gv, resources))
+        return True
+
+    def _settle(self, invalidations: int, group: str | None = None) -> None:
+        """Forget the invalidations up to that number, of one group or of all."""
+        for key, number in list(self._stale.items()):
+            if number <= invalidations and group in (None, key):
+                del self._stale[key]
+
+    def _publish(self, snapshot: APIDiscovery) -> RESTMapper:
+        if self._mapper is None or self._mapper.discovery != snapshot:
+            self._mapper = RESTMapper(snapshot)
+        return self._mapper
+
+    def _known(self) -> RESTMapper:
+        assert self._mapper is not None, "asked again before anything was loaded"
+        return self._mapper
+
+    def _missed_lately(self, lookup: Lookup) -> bool:
+        return self._clock() < self._misses.get(lookup, float("-inf"))
+
+    def _remember_miss(self, lookup: Lookup) -> None:
+        now = self._clock()
+        if not self._missed_lately(lookup):
+            self._misses = {key: until for key, until in self._misses.items() if until > now}
+            self._misses[lookup] = now + self._ttl

@@ -1,0 +1,88 @@
+"""What is being looked up: every form a caller may use, in one record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from dynkube.discovery._resources import EVERYTHING, APIResource
+from dynkube.meta import GVK, GVR, GroupVersion, ResourceArg
+
+ResourceLike: TypeAlias = str | ResourceArg | GVR | GVK
+"""What names a resource: text as kubectl takes it (``"deploy"``, ``"deployments.v1.apps"``), or exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """One question to a mapper.
+
+    ``by`` says what ``name`` is: ``"any"`` as typed, ``"resource"`` a plural, ``"kind"`` a kind. ``group``
+    and ``version`` are ``None`` where any will do.
+    """
+
+    name: str
+    group: str | None
+    version: str | None
+    by: Literal["any", "resource", "kind"]
+    text: str
+
+    @classmethod
+    def of(cls, arg: ResourceLike) -> Lookup:
+        """Read what a caller passed.
+
+        Raises:
+            InvalidInput: a text that cannot name a resource.
+            TypeError: not a name at all.
+        """
+        match arg:
+            case str():
+                return cls._of_text(ResourceArg.parse(arg), arg.strip())
+            case ResourceArg():
+                return cls._of_text(arg, str(arg))
+            case GVR(group, version, resource):
+                return cls(resource, group, version, "resource", str(arg))
+            case GVK(group, version, kind):
+                return cls(kind, group, version, "kind", str(arg))
+        raise TypeError(f"expected a name like 'deployments.v1.apps', a GVR or a GVK, not {type(arg).__name__}")
+
+    @classmethod
+    def _of_text(cls, arg: ResourceArg, text: str) -> Lookup:
+        return cls(arg.name, arg.group, arg.version, "any", text)
+
+    @property
+    def group_version(self) -> GroupVersion | None:
+        """The only group-version where the answer can be, if the question names one."""
+        return None if self.group is None or self.version is None else GroupVersion(self.group, self.version)
+
+    @property
+    def prefix(self) -> str | None:
+        """The text a group may begin with, where the question allows that: ``ingresses.networking``."""
+        return self.group if self.by == "any" and self.group and self.version is None else None
+
+    def may_concern(self, group: str) -> bool:
+        """Whether the answer may lie in ``group``."""
+        if self.group is None:
+            return True
+        return group == self.group or (self.prefix is not None and group.startswith(self.prefix))
+
+    def concerned_by(self, failure: str) -> bool:
+        """Whether the answer may lie in what failed: a key of :attr:`APIDiscovery.failures`."""
+        if failure == EVERYTHING:
+            return self.group != ""
+        gv = GroupVersion.parse(failure)
+        return self.may_concern(gv.group) and self.version in (None, gv.version)
+
+    def scopes(self) -> Iterator[Callable[[APIResource], bool]]:
+        """Tests for a candidate's group and version: the exact one first, then the group as a prefix."""
+        yield self.fits_exactly
+        if self.prefix is not None:
+            yield self._fits_prefix
+
+    def fits_exactly(self, resource: APIResource) -> bool:
+        """Whether ``resource`` is in the group and version that were named."""
+        gvr = resource.gvr
+        return self.group in (None, gvr.group) and self.version in (None, gvr.version)
+
+    def _fits_prefix(self, resource: APIResource) -> bool:
+        return self.prefix is not None and resource.gvr.group.startswith(self.prefix)

@@ -1,0 +1,146 @@
+"""RESTMapper: from what a person types, or an object says it is, to the one resource meant. Pure.
+
+The rules are kubectl's, so a name means the same here as there:
+
+1. a plural or singular name, in any group; then a short name; then a kind. Case does not matter.
+2. A group may be given in full (``ingresses.networking.k8s.io``) or by its beginning
+   (``ingresses.networking``), a version with its group in full (``ingresses.v1.networking.k8s.io``).
+3. Of several resources the highest in priority is meant: the core group first, then the groups in the
+   server's order, in a group the preferred version first.
+
+Two things are stricter than kubectl. Where one group-version has two resources for a name, no priority
+can decide: kubectl takes whichever came first or last, here it is :class:`~dynkube.errors.AmbiguousMatch`.
+And what was not found is :class:`~dynkube.errors.NoMatch` only if everything that could have had it was
+read; otherwise it is :class:`~dynkube.errors.DiscoveryFailed`.
+
+A limit, shared with kubectl: while a group is unknown, a short form it would have won means the next
+group's resource. Names with their group do not have this weakness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dynkube.discovery._lookup import Lookup, ResourceLike
+from dynkube.discovery._resources import APIDiscovery, APIResource
+from dynkube.discovery._suggest import cannot_tell, no_category, no_match
+from dynkube.errors import AmbiguousMatch, DiscoveryFailed, NoMatch
+from dynkube.meta import GVK, GVR
+
+
+class RESTMapper:
+    """Answers from one snapshot of discovery, without I/O; immutable, so any thread may ask.
+
+    Args:
+        discovery: what the server said it serves.
+    """
+
+    def __init__(self, discovery: APIDiscovery) -> None:
+        self.discovery = discovery
+        self._by_gvr: dict[GVR, APIResource] = {}
+        self._by_name: dict[str, list[APIResource]] = {}
+        self._by_short_name: dict[str, list[APIResource]] = {}
+        self._by_kind: dict[str, list[APIResource]] = {}
+        self._by_category: dict[str, list[APIResource]] = {}
+        for resource in discovery.resources:
+            self._by_gvr[resource.gvr] = resource
+            _index(self._by_name, (resource.gvr.resource, resource.singular), resource)
+            _index(self._by_short_name, resource.short_names, resource)
+            _index(self._by_kind, (resource.kind,), resource)
+            _index(self._by_category, resource.categories, resource)
+
+    def resource_for(self, arg: ResourceLike) -> APIResource:
+        """The one resource that ``arg`` means.
+
+        Args:
+            arg: text as kubectl takes it (``"po"``, ``"Deployment"``, ``"ingresses.networking"``,
+                ``"deployments.v1.apps"``), a :class:`GVR` or a :class:`GVK`.
+
+        Raises:
+            NoMatch: the server does not serve it; the message has the nearest names.
+            DiscoveryFailed: it was not found, but what could have had it was not read: ``failures`` says why.
+            AmbiguousMatch: its best group-version has two resources that fit; ``candidates`` has both.
+            InvalidInput: the text cannot name a resource.
+        """
+        found = self.resources_for(arg)
+        best = found[0].gvr.group_version
+        rivals = [resource for resource in found if resource.gvr.group_version == best]
+        if len(rivals) == 1:
+            return rivals[0]
+        lookup = Lookup.of(arg)
+        for resource in rivals:
+            # The plural is a resource's own name: nothing else can take it away.
+            if resource.gvr.resource == lookup.name.lower():
+                return resource
+        names = tuple(str(resource.gvr) for resource in rivals)
+        raise AmbiguousMatch(f"{lookup.text!r} may mean {' or '.join(names)}: write one of these", candidates=names)
+
+    def resources_for(self, arg: ResourceLike) -> tuple[APIResource, ...]:
+        """Every resource that ``arg`` may mean, the one with the highest priority first; never empty.
+
+        Raises:
+            NoMatch: there is none.
+            DiscoveryFailed: there is none here, but not everything relevant was read.
+            InvalidInput: the text cannot name a resource.
+        """
+        lookup = Lookup.of(arg)
+        for candidates in self._tiers(lookup):
+            if candidates:
+                return tuple(candidates)
+        failures = self.relevant_failures(lookup)
+        if failures:
+            raise DiscoveryFailed(cannot_tell(lookup.text, failures), failures=failures)
+        raise NoMatch(no_match(lookup, self.discovery))
+
+    def category(self, name: str) -> tuple[APIResource, ...]:
+        """The resources of a category such as ``all``, each in its best version, in order of priority.
+
+        Raises:
+            NoMatch: no resource is in it.
+            DiscoveryFailed: none that is known, but not everything was read.
+        """
+        best: dict[tuple[str, str], APIResource] = {}
+        for resource in self._by_category.get(name.lower(), ()):
+            best.setdefault((resource.gvr.group, resource.gvr.resource), resource)
+        if best:
+            return tuple(best.values())
+        if self.discovery.failures:
+            failures = self.discovery.failures
+            raise DiscoveryFailed(cannot_tell(f"category {name}", failures), failures=failures)
+        raise NoMatch(no_category(name, self._by_category))
+
+    @property
+    def kinds(self) -> tuple[GVK, ...]:
+        """Every kind that is served, in order of priority."""
+        return tuple(dict.fromkeys(resource.gvk for resource in self.discovery.resources))
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Every category that some resource is in, sorted."""
+        return tuple(sorted(self._by_category))
+
+    def relevant_failures(self, lookup: Lookup) -> Mapping[str, Exception]:
+        """What keeps one from knowing that ``lookup`` has no answer; empty if its absence is certain."""
+        return {key: error for key, error in self.discovery.failures.items() if lookup.concerned_by(key)}
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.discovery.failures)} failed" if self.discovery.failures else ""
+        return f"<RESTMapper {len(self._by_gvr)} resources in {len(self.discovery.group_versions)} versions{failed}>"
+
+    def _tiers(self, lookup: Lookup) -> Iterator[list[APIResource]]:
+        if lookup.by == "resource":
+            resource = self._by_gvr.get(GVR(lookup.group or "", lookup.version or "", lookup.name))
+            yield [] if resource is None else [resource]
+        elif lookup.by == "kind":
+            kinds = self._by_kind.get(lookup.name.lower(), [])
+            # An object states its kind exactly.
+            yield [r for r in kinds if r.kind == lookup.name and lookup.fits_exactly(r)]
+        else:
+            for fits in lookup.scopes():
+                for index in (self._by_name, self._by_short_name, self._by_kind):
+                    yield [resource for resource in index.get(lookup.name.lower(), ()) if fits(resource)]
+
+
+def _index(index: dict[str, list[APIResource]], keys: tuple[str, ...], resource: APIResource) -> None:
+    for key in dict.fromkeys(key.lower() for key in keys):
+        index.setdefault(key, []).append(resource)

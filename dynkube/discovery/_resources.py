@@ -1,0 +1,149 @@
+"""What a server serves, as plain data: one resource, one snapshot of all of them, the server's version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from dynkube.meta import GVK, GVR, GroupVersion, version_priority
+
+EVERYTHING = "*"
+"""Key in :attr:`APIDiscovery.failures` for the list of groups itself: any group but core may be missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class APIResource:
+    """One resource in one version, as discovery describes it.
+
+    Attributes:
+        gvr: where it is served.
+        kind: the kind of its objects.
+        singular: its singular name; the lower-case kind where the server gives none.
+        namespaced: whether its objects live in namespaces.
+        verbs: what the server allows: ``get``, ``list``, ``watch``, ``create``, ...
+        short_names: kubectl's abbreviations, like ``deploy``.
+        categories: the sets it belongs to, like ``all``.
+        subresources: names under an object, like ``status`` and ``scale``.
+        group_preferred_version: the version the server prefers for the whole group.
+    """
+
+    gvr: GVR
+    kind: str
+    singular: str
+    namespaced: bool
+    verbs: frozenset[str] = frozenset()
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: frozenset[str] = frozenset()
+    group_preferred_version: str = ""
+
+    @property
+    def gvk(self) -> GVK:
+        """Group, version and kind of its objects."""
+        return GVK(self.gvr.group, self.gvr.version, self.kind)
+
+    def __str__(self) -> str:
+        return str(self.gvr)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class APIDiscovery:
+    """What was known of a server's resources at one moment, and what could not be read.
+
+    Attributes:
+        resources: in order of priority: the core group first, then groups as the server lists them, in
+            each group the preferred version first. The same answers always give the same order.
+        failures: what went wrong, by group-version (``"metrics.k8s.io/v1beta1"``, ``"v1"`` for core);
+            ``"*"`` if the list of groups could not be read. Resources known from before stay in
+            ``resources``: a group-version that fails is unknown now, not absent.
+        aggregated: whether the server described everything in two documents (Kubernetes 1.27 and later).
+    """
+
+    resources: tuple[APIResource, ...] = ()
+    failures: Mapping[str, Exception] = field(default_factory=dict)
+    aggregated: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was read: only then is what is missing here known to be absent."""
+        return not self.failures
+
+    @property
+    def group_versions(self) -> tuple[GroupVersion, ...]:
+        """The group-versions that have resources, in order of priority."""
+        return tuple(dict.fromkeys(resource.gvr.group_version for resource in self.resources))
+
+    def group(self, group: str) -> tuple[APIResource, ...]:
+        """The resources of one group, in all its versions; ``""`` is the core group."""
+        return tuple(resource for resource in self.resources if resource.gvr.group == group)
+
+    def group_version(self, gv: GroupVersion) -> tuple[APIResource, ...]:
+        """The resources of one group-version."""
+        return tuple(resource for resource in self.resources if resource.gvr.group_version == gv)
+
+    def with_group(self, group: str, part: APIDiscovery) -> APIDiscovery:
+        """This snapshot, with all that it says of ``group`` replaced by what ``part`` says of it.
+
+        A group that is new here comes last (the core group first): only a whole discovery tells its rank.
+        """
+        kept = {key: error for key, error in self.failures.items() if _group_of(key) != group}
+        failures = kept | {key: error for key, error in part.failures.items() if _group_of(key) == group}
+        return replace(self, resources=self._spliced(group, part.group(group)), failures=failures)
+
+    def with_group_version(self, gv: GroupVersion, resources: Iterable[APIResource] | None) -> APIDiscovery:
+        """This snapshot after ``gv`` was read again: ``None`` says that it is definitely not served.
+
+        The document of one version does not say which version its group prefers. If the version is new,
+        the group is put in the order the server itself uses for CRDs (v2, v1, v1beta1, ...).
+        """
+        before = self.group(gv.group)
+        by_version: dict[str, tuple[APIResource, ...]] = {}
+        for resource in before:
+            by_version[resource.gvr.version] = (*by_version.get(resource.gvr.version, ()), resource)
+        known = gv.version in by_version
+        preferred = before[0].group_preferred_version if before else gv.version
+        by_version[gv.version] = tuple(resources or ())
+        if not by_version[gv.version]:
+            del by_version[gv.version]
+        elif not known:
+            by_version = {version: by_version[version] for version in sorted(by_version, key=version_priority)}
+        if by_version and (not known or preferred not in by_version):
+            preferred = next(iter(by_version))
+        merged = (replace(r, group_preferred_version=preferred) for entries in by_version.values() for r in entries)
+        failures = {key: error for key, error in self.failures.items() if key != str(gv)}
+        return replace(self, resources=self._spliced(gv.group, merged), failures=failures)
+
+    def with_failure(self, gv: GroupVersion, error: Exception) -> APIDiscovery:
+        """This snapshot after reading ``gv`` again failed: what is known of it stays, and may be out of date."""
+        return replace(self, failures={**self.failures, str(gv): error})
+
+    def _spliced(self, group: str, entries: Iterable[APIResource]) -> tuple[APIResource, ...]:
+        others = [resource for resource in self.resources if resource.gvr.group != group]
+        at = next((i for i, resource in enumerate(self.resources) if resource.gvr.group == group), None)
+        if at is None:
+            at = len(others) if group else 0
+        return (*others[:at], *entries, *others[at:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerVersion:
+    """What ``/version`` says; ``str()`` gives ``git_version``, like ``"v1.34.1"``.
+
+    ``major`` and ``minor`` are texts, because servers answer ``"27+"`` too.
+    """
+
+    major: str = ""
+    minor: str = ""
+    git_version: str = ""
+    git_commit: str = ""
+    build_date: str = ""
+    go_version: str = ""
+    platform: str = ""
+
+    def __str__(self) -> str:
+        return self.git_version or f"{self.major}.{self.minor}"
+
+
+def _group_of(failure_key: str) -> str | None:
+    """The group a failure is about; ``None`` for the list of groups itself."""
+    return None if failure_key == EVERYTHING else GroupVersion.parse(failure_key).group

@@ -1,0 +1,107 @@
+"""What a name that is not found is answered with: absent, or unknown."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.discovery import APIDiscovery, RESTMapper
+from dynkube.errors import DiscoveryFailed, InvalidInput, NoMatch, ServiceUnavailable, Status
+from dynkube.meta import GVK, GVR
+from tests.discovery.wire import CLUSTER, snapshot
+
+DOWN = ServiceUnavailable(Status(503, message="metrics are down"))
+
+
+def mapper(**failures: Exception) -> RESTMapper:
+    return RESTMapper(APIDiscovery(resources=CLUSTER, failures=failures))
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("deploymnets", "the server does not serve 'deploymnets'; did you mean 'deployments.apps'?"),
+        ("podz", "did you mean 'pods'?"),
+        ("deployments.v1", "it serves deployments.v1.apps"),
+        ("httproutes.v3.gateway.networking.k8s.io", "it serves httproutes.v1.gateway.networking.k8s.io and httproutes"),
+        ("zzz.v1.gateway.networking.io", "no API group 'gateway.networking.io', but gateway.networking.k8s.io"),
+        ("zzz.v1.nothing.like.it", "it has no API group 'nothing.like.it'"),
+        ("zzz", "the server does not serve 'zzz'"),
+    ],
+)
+def test_a_name_that_is_not_served_is_answered_with_what_is_near(name: str, hint: str) -> None:
+    with pytest.raises(NoMatch) as caught:
+        mapper().resource_for(name)
+
+    assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "arg", [GVR("apps", "v1", "deployment"), GVK("apps", "v1", "deployment"), GVK("apps", "v2", "Deployment")]
+)
+def test_an_exact_address_is_not_bent_to_what_is_near(arg: GVR | GVK) -> None:
+    with pytest.raises(NoMatch, match=r"deployments\.v1\.apps"):
+        mapper().resource_for(arg)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nodemetrics", "x.metrics", "x.metrics.k8s.io", "x.v1beta1.metrics.k8s.io", GVR("metrics.k8s.io", "v1beta1", "x")],
+)
+def test_what_a_failed_group_version_may_have_is_unknown_not_absent(name: str | GVR) -> None:
+    failures = {"metrics.k8s.io/v1beta1": DOWN}
+
+    with pytest.raises(
+        DiscoveryFailed, match=r"could not read metrics\.k8s\.io/v1beta1 \(503 .*metrics are down\)"
+    ) as e:
+        RESTMapper(APIDiscovery(resources=CLUSTER, failures=failures)).resource_for(name)
+
+    assert e.value.failures == failures
+
+
+@pytest.mark.parametrize(
+    "name", ["x.apps", "x.v1.metrics.k8s.io", "x.v1", "x.networking", GVK("metrics.k8s.io", "v1", "PodMetrics")]
+)
+def test_what_a_failed_group_version_cannot_have_is_absent(name: str | GVK) -> None:
+    with pytest.raises(NoMatch):
+        RESTMapper(APIDiscovery(resources=CLUSTER, failures={"metrics.k8s.io/v1beta1": DOWN})).resource_for(name)
+
+
+def test_without_the_list_of_groups_only_the_core_group_is_known() -> None:
+    blind = RESTMapper(APIDiscovery(resources=CLUSTER, failures={"*": DOWN}))
+
+    with pytest.raises(DiscoveryFailed, match="the list of API groups"):
+        blind.resource_for("x.v1.example.com")
+    with pytest.raises(NoMatch):
+        blind.resource_for("x.v1")
+
+
+def test_without_the_core_group_its_names_are_unknown() -> None:
+    with pytest.raises(DiscoveryFailed, match=r"could not read v1 \("):
+        mapper(v1=DOWN).resource_for("widgets.v1")
+
+
+def test_what_is_known_is_found_whatever_else_failed() -> None:
+    assert str(RESTMapper(APIDiscovery(resources=CLUSTER, failures={"*": DOWN})).resource_for("po")) == "pods.v1"
+
+
+def test_many_failures_are_counted_rather_than_listed() -> None:
+    failures = {f"g{i}.example/v1": DOWN for i in range(5)}
+
+    with pytest.raises(DiscoveryFailed, match=r"g2\.example/v1 .* and 2 more$") as caught:
+        RESTMapper(APIDiscovery(resources=CLUSTER, failures=failures)).resource_for("x")
+
+    assert len(caught.value.failures) == 5
+
+
+def test_an_unknown_category_names_the_known_ones() -> None:
+    with pytest.raises(NoMatch, match="category 'everything'; it has all"):
+        mapper().category("everything")
+    with pytest.raises(DiscoveryFailed, match="category everything"):
+        mapper(v1=DOWN).category("everything")
+
+
+def test_what_cannot_be_a_name_is_refused_before_anything_is_looked_up() -> None:
+    with pytest.raises(InvalidInput, match="resource is empty"):
+        RESTMapper(snapshot()).resource_for("")
+    with pytest.raises(TypeError, match="not int"):
+        RESTMapper(snapshot()).resource_for(5)  # type: ignore[arg-type]  # the mistake under test
