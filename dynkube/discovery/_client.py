@@ -15,6 +15,7 @@ from dynkube.errors import (
     ClosedError,
     DiscoveryFailed,
     DynkubeError,
+    InvalidInput,
     NotFound,
     ProtocolError,
 )
@@ -76,11 +77,12 @@ class DiscoveryClient:
             could not be read is a failure in it and keeps its resources of ``last_known``.
 
         Raises:
+            InvalidInput: no group can have this name.
             APIError: the group's own document was refused.
             TransportError: it did not arrive, or is something else.
         """
         try:
-            root = await self._root(f"/apis/{quote(group, safe='')}" if group else "/api")
+            root = await self._root(f"/apis/{_segment('group', group)}" if group else "/api")
         except NotFound:
             return APIDiscovery()
         documents = await self._missing([root])
@@ -94,6 +96,7 @@ class DiscoveryClient:
             not tell; ``None`` if the server definitely does not serve it.
 
         Raises:
+            InvalidInput: no group or version can have this name.
             APIError: the server answered that it cannot tell (503 of an aggregated API that is down), or refused.
             TransportError: no usable answer.
         """
@@ -125,8 +128,8 @@ class DiscoveryClient:
         return root
 
     async def _group_version(self, gv: GroupVersion, preferred: str) -> tuple[APIResource, ...]:
-        group, version = quote(gv.group, safe=""), quote(gv.version, safe="")
-        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        version = _segment("version", gv.version)
+        path = f"/apis/{_segment('group', gv.group)}/{version}" if gv.group else f"/api/{version}"
         answer = await self._rest.request(Request(method="GET", path=path))
         return parse_resource_list(answer.body, path=path, gv=gv, preferred=preferred)
 
@@ -164,3 +167,10 @@ class DiscoveryClient:
             if isinstance(result, ClosedError):
                 raise result
         return [results[place] for place in range(len(wanted))]
+
+
+def _segment(what: str, text: str) -> str:
+    """One part of a path, quoted; refused where it would lead to another path."""
+    if text in {"", ".", ".."} or "/" in text or "%" in text:
+        raise InvalidInput(f"{what} {text!r} cannot be part of a path: an API group is a DNS name, a version like 'v1'")
+    return quote(text, safe="")

@@ -16,7 +16,7 @@ from dynkube.discovery._lookup import Lookup, ResourceLike
 from dynkube.discovery._mapper import RESTMapper
 from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource
 from dynkube.discovery._suggest import no_match
-from dynkube.errors import ClosedError, DiscoveryFailed, DynkubeError, NoMatch
+from dynkube.errors import ClosedError, DiscoveryFailed, DynkubeError, InvalidInput, NoMatch
 from dynkube.meta import GroupVersion
 
 
@@ -169,7 +169,7 @@ class DeferredRESTMapper:
         known = self._known().discovery
         try:
             part = await self._discovery.fetch_group(group, last_known=known)
-        except ClosedError:
+        except (ClosedError, InvalidInput):
             raise
         except DynkubeError:
             # The whole list may still answer; if not, it says what failed.
@@ -182,7 +182,7 @@ class DeferredRESTMapper:
         known = self._known().discovery
         try:
             resources = await self._discovery.fetch_group_version(gv)
-        except ClosedError:
+        except (ClosedError, InvalidInput):
             raise
         except DynkubeError as error:
             self._publish(known.with_failure(gv, error))

@@ -8,6 +8,7 @@ from dynkube.errors import (
     DiscoveryFailed,
     Forbidden,
     InternalError,
+    InvalidInput,
     NotFound,
     ProtocolError,
     ServiceUnavailable,
@@ -172,3 +173,14 @@ async def test_one_group_is_read_with_its_versions_and_their_failures() -> None:
     assert core.resources == CLUSTER[:3]
     assert absent.resources == ()
     assert absent.complete
+
+
+@pytest.mark.parametrize("gv", [GroupVersion("apps", ".."), GroupVersion("a/b", "v1"), GroupVersion("apps", "")])
+async def test_what_cannot_be_part_of_a_path_is_refused_without_a_request(gv: GroupVersion) -> None:
+    server = DiscoveryServer()
+
+    async with server.client() as client:
+        with pytest.raises(InvalidInput, match=r"(group|version) '.*' cannot be part of a path"):
+            await client.fetch_group_version(gv)
+
+    assert server.paths == []
