@@ -1,5 +1,45 @@
-"""Floor 5: verbs on one resource."""
+"""Floor 5: the verbs on one resource, and below them the list and watch that informers stand on.
 
+:class:`APIClient` gives a :class:`ResourceClient` for a resource; what its verbs do is in ``_reads.py``,
+``_writes.py``, ``_apply.py``, ``_watch.py`` and ``_wait.py``. :class:`ListWatch` is the hot path under all of
+them. Start reading in ``_resource.py``.
+"""
+
+from dynkube.client._client import APIClient
+from dynkube.client._conditions import Condition, ConditionLike
 from dynkube.client._listwatch import ListWatch, UnreadableEvent
+from dynkube.client._objects import ObjectLike
+from dynkube.client._options import (
+    FieldSelectorLike,
+    FieldValidation,
+    LabelSelectorLike,
+    PropagationPolicy,
+    ResourceVersionMatch,
+)
+from dynkube.client._pager import ObjectIterator
+from dynkube.client._resource import ResourceClient
+from dynkube.client._subresource import SubresourceClient
+from dynkube.client._watch import Watch
+from dynkube.client._watch_settings import WatchSettings
+from dynkube.client._writes import PatchLike, PatchTypeLike
 
-__all__ = ["ListWatch", "UnreadableEvent"]
+__all__ = [
+    "APIClient",
+    "Condition",
+    "ConditionLike",
+    "FieldSelectorLike",
+    "FieldValidation",
+    "LabelSelectorLike",
+    "ListWatch",
+    "ObjectIterator",
+    "ObjectLike",
+    "PatchLike",
+    "PatchTypeLike",
+    "PropagationPolicy",
+    "ResourceClient",
+    "ResourceVersionMatch",
+    "SubresourceClient",
+    "UnreadableEvent",
+    "Watch",
+    "WatchSettings",
+]

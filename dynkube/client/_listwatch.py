@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 import trio
@@ -30,6 +30,11 @@ from dynkube.meta import (
 from dynkube.rest import ByteStream, LineSplitter, Request, RESTClient
 
 _log = logging.getLogger("dynkube.client")
+
+# Names for what the method ListWatch.list would otherwise hide.
+_Items: TypeAlias = list[Unstructured]
+Batch: TypeAlias = list[WatchEvent]
+"""The events that came complete in one chunk, in order; never empty."""
 
 DEFAULT_LIST_TIMEOUT: Final = 75.0
 """Seconds for one list: a little more than the 60 s a kube-apiserver gives itself (``--request-timeout``)."""
@@ -133,7 +138,7 @@ class ListWatch:
 
     async def _receive_list(self, request: Request) -> UnstructuredList:
         listing = ListDecoder(self._decoder)
-        items: list[Unstructured] = []
+        items: _Items = []
         async with self._rest.stream(request, watch=False) as stream:
             async for chunk in stream:
                 items += listing.feed(chunk)
@@ -148,7 +153,7 @@ class ListWatch:
             kind=envelope.kind,
         )
 
-    def _well_formed(self, items: list[Unstructured]) -> list[Unstructured]:
+    def _well_formed(self, items: _Items) -> _Items:
         if all(item.name for item in items):
             return items
         for item in items:
@@ -167,7 +172,7 @@ class ListWatch:
         timeout_seconds: int | None = None,
         bookmarks: bool = True,
         send_initial_events: bool = False,
-    ) -> AbstractAsyncContextManager[AsyncIterator[list[WatchEvent]]]:
+    ) -> AbstractAsyncContextManager[AsyncIterator[Batch]]:
         """One watch request. Entering it waits for the server's yes, leaving it ends the request.
 
         No deadline applies once it is open: callers put their own cancel scope around each step. A step
@@ -205,7 +210,7 @@ class ListWatch:
         return self._open_watch(Request(method="GET", path=self._path, params=params))
 
     @asynccontextmanager
-    async def _open_watch(self, request: Request) -> AsyncIterator[AsyncIterator[list[WatchEvent]]]:
+    async def _open_watch(self, request: Request) -> AsyncIterator[AsyncIterator[Batch]]:
         async with self._rest.stream(request, watch=True) as stream:
             yield _Batches(stream, LineSplitter(max_line=self._max_line), self._decoder, f"GET {request.path}?watch")
 
@@ -225,10 +230,10 @@ class _Batches:
         self._request = request
         self._error: Exception | None = None  # raised once the events before it are out
 
-    def __aiter__(self) -> AsyncIterator[list[WatchEvent]]:
+    def __aiter__(self) -> AsyncIterator[Batch]:
         return self
 
-    async def __anext__(self) -> list[WatchEvent]:
+    async def __anext__(self) -> Batch:
         while self._error is None:
             try:
                 chunk = await anext(self._stream)
@@ -242,7 +247,7 @@ class _Batches:
         await trio.lowlevel.checkpoint()
         raise self._error
 
-    def _decode_chunk(self, chunk: bytes) -> list[WatchEvent]:
+    def _decode_chunk(self, chunk: bytes) -> Batch:
         try:
             lines = self._lines.feed(chunk)
         except ProtocolError as exc:
@@ -250,7 +255,7 @@ class _Batches:
             return []
         return self._decode_lines(lines)
 
-    def _decode_rest(self) -> list[WatchEvent]:
+    def _decode_rest(self) -> Batch:
         rest = self._lines.finish()
         if not rest.strip():
             return []
@@ -260,8 +265,8 @@ class _Batches:
             self._error = ProtocolError(f"the watch ended in the middle of a line of {len(rest)} bytes or more")
         return batch
 
-    def _decode_lines(self, lines: list[bytes]) -> list[WatchEvent]:
-        batch: list[WatchEvent] = []
+    def _decode_lines(self, lines: list[bytes]) -> Batch:
+        batch: Batch = []
         for line in lines:
             if not line.strip():
                 continue

@@ -1,0 +1,143 @@
+"""APIClient: from a name of a resource to its verbs, and to everything else an API server answers."""
+
+from __future__ import annotations
+
+import random as random_module
+from collections.abc import Mapping
+
+from dynkube.client._options import check_field_manager
+from dynkube.client._resource import ResourceClient
+from dynkube.client._target import Session, Target
+from dynkube.client._watch_settings import WatchSettings
+from dynkube.discovery import DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
+from dynkube.meta import JSONLike, ResourceArg, encode_json
+from dynkube.rest import Answer, Request, RESTClient
+
+
+class APIClient:
+    """Reads and writes objects of any type on one API server.
+
+    It owns nothing: the ``rest`` client is closed by whoever made it. Making one does no I/O.
+
+    Args:
+        rest: where requests go.
+        mapper: what names mean.
+        namespace: of single objects for which a call names none.
+        field_manager: who is recorded as owner of the fields that are written, where a call does not say.
+        watch_settings: the numbers of the watches.
+        random: source of jitter; give a seeded one for delays that repeat.
+
+    Raises:
+        InvalidInput: the server would refuse ``field_manager``.
+    """
+
+    def __init__(
+        self,
+        rest: RESTClient,
+        mapper: DeferredRESTMapper,
+        *,
+        namespace: str = "default",
+        field_manager: str = "dynkube",
+        watch_settings: WatchSettings = WatchSettings(),  # noqa: B008  # frozen
+        random: random_module.Random | None = None,
+    ) -> None:
+        check_field_manager(field_manager)
+        self._session = Session(
+            rest=rest,
+            mapper=mapper,
+            namespace=namespace,
+            field_manager=field_manager,
+            watch=watch_settings,
+            random=random or random_module.Random(),
+        )
+
+    @property
+    def rest(self) -> RESTClient:
+        """The client that does the requests."""
+        return self._session.rest
+
+    @property
+    def mapper(self) -> DeferredRESTMapper:
+        """What says which resource a name means."""
+        return self._session.mapper
+
+    @property
+    def namespace(self) -> str:
+        """Where single objects are looked for if a call names no namespace."""
+        return self._session.namespace
+
+    @property
+    def field_manager(self) -> str:
+        """Who is recorded as owner of written fields if a call does not say."""
+        return self._session.field_manager
+
+    def resource(self, resource: ResourceLike) -> ResourceClient:
+        """The verbs on a resource. A plain call: whether the server serves it shows when a verb is used.
+
+        Args:
+            resource: what kubectl takes (``"deploy"``, ``"Deployment"``, ``"deployments.apps"``,
+                ``"deployments.v1.apps"``), or a :class:`~dynkube.meta.GVR` or :class:`~dynkube.meta.GVK`
+                (``obj.gvk`` of an object to write).
+
+        Raises:
+            InvalidInput: a text that cannot be the name of a resource.
+        """
+        parsed = ResourceArg.parse(resource) if isinstance(resource, str) else resource
+        return ResourceClient(Target(self._session, parsed))
+
+    async def raw(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | JSONLike = None,
+        content_type: str = "application/json",
+        accept: str = "application/json, */*",
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Answer:
+        """One request of your own, with the client's credentials, retries and errors (``kubectl get --raw``).
+
+        Args:
+            method: ``"GET"``, ``"POST"``, ...
+            path: absolute and quoted: ``"/healthz"``, ``"/api/v1/namespaces/shop/pods/web/log"``.
+            params: query parameters, not quoted.
+            body: bytes as they are, or data to send as JSON; ``None`` for none.
+            content_type: of the body.
+            accept: what may come back.
+            headers: further header fields.
+            timeout: seconds for everything; ``None`` means the client's default.
+
+        Returns:
+            Status, header fields and the body as bytes.
+
+        Raises:
+            InvalidInput: path, parameters or header fields cannot be sent.
+            APIError: the server said no.
+            TransportError: no usable answer.
+        """
+        data = body if body is None or isinstance(body, bytes) else encode_json(body)
+        request = Request(
+            method=method,
+            path=path,
+            params=params or {},
+            body=data,
+            content_type=content_type,
+            accept=accept,
+            headers=headers or {},
+            timeout=timeout,
+        )
+        return await self.rest.request(request)
+
+    async def server_version(self) -> ServerVersion:
+        """The server's version, asked now; ``str()`` of it is like ``"v1.34.1"``.
+
+        Raises:
+            APIError: the server said no.
+            TransportError: no usable answer.
+        """
+        return await DiscoveryClient(self.rest).server_version()
+
+    def __repr__(self) -> str:
+        return f"<APIClient of {self.rest!r}, namespace {self.namespace!r}>"

@@ -1,0 +1,242 @@
+"""What ``wait_for`` waits for: kubectl's words read into something that looks at an object. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from dynkube.errors import InvalidInput
+from dynkube.meta import JSONPath, Unstructured
+
+_FORMS = (
+    "'condition=Ready', 'condition=Ready=False', 'jsonpath={.status.phase}=Running', 'jsonpath={.status.phase}', "
+    "'create', 'delete', or a function of the object"
+)
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+class Condition(Protocol):
+    """Something that is or is not so of one object at one moment."""
+
+    def holds(self, obj: Unstructured | None) -> bool:
+        """Whether it is so; ``None`` stands for no such object."""
+
+    def seen(self, obj: Unstructured | None) -> str:
+        """What there is instead, in words, for a message."""
+
+
+ConditionLike = str | Callable[[Unstructured], bool]
+
+
+def parse_condition(condition: ConditionLike, *, uid: str | None = None) -> Condition:
+    """Read a condition in any of its forms.
+
+    Raises:
+        InvalidInput: it is none, or ``uid`` is given with another one than ``"delete"``.
+        InvalidJSONPath: its path does not parse.
+    """
+    if condition != "delete" and uid is not None:
+        raise InvalidInput("uid says which object's deletion is waited for, so it goes with condition='delete' only")
+    if callable(condition):
+        return Predicate(condition)
+    if not isinstance(condition, str):
+        raise InvalidInput(f"condition is a {type(condition).__name__}, not one of {_FORMS}")
+    word, separator, rest = condition.partition("=")
+    match word, separator:
+        case "create", "":
+            return Exists()
+        case "delete", "":
+            return Absent(uid)
+        case "condition", "=" if rest.partition("=")[0].strip():
+            name, equals, status = rest.partition("=")
+            return StatusCondition(name.strip(), status.strip() if equals else "True")
+        case "jsonpath", "=" if rest.strip():
+            return _parse_jsonpath(rest)
+    raise InvalidInput(f"condition {condition!r} is not one of {_FORMS}")
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """``create``: the object is there."""
+
+    def holds(self, obj: Unstructured | None) -> bool:
+        """Whether it is so."""
+        return obj is not None
+
+    def seen(self, obj: Unstructured | None) -> str:
+        """What there is instead."""
+        return "there was no such object" if obj is None else f"{obj!r}"
+
+    def __str__(self) -> str:
+        return "created"
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """``delete``: the object is not there, or there is another one of its name.
+
+    ``uid`` says which one is meant; :meth:`of` takes it from the first object that was seen.
+    """
+
+    uid: str | None = None
+
+    def of(self, obj: Unstructured) -> Absent:
+        """The same, about ``obj`` unless it is about another one already."""
+        return self if self.uid is not None else Absent(obj.uid)
+
+    def holds(self, obj: Unstructured | None) -> bool:
+        """Whether it is so."""
+        return obj is None or (self.uid is not None and obj.uid != self.uid)
+
+    def seen(self, obj: Unstructured | None) -> str:
+        """What there is instead."""
+        if obj is None:
+            return "there was no such object"
+        if obj.deletion_timestamp is None:
+            return f"{obj!r} was there and nobody had deleted it"
+        metadata = obj["metadata"]
+        finalizers = metadata.get("finalizers") if isinstance(metadata, Mapping) else None
+        held = f", held by the finalizers {', '.join(map(str, finalizers))}" if finalizers else ""
+        return f"{obj!r} was being deleted since {obj.deletion_timestamp}{held}"
+
+    def __str__(self) -> str:
+        return "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class StatusCondition:
+    """``condition=NAME[=STATUS]``: an entry of ``status.conditions``; case does not matter, as for kubectl.
+
+    An entry that was made for an older generation of the object does not count.
+    """
+
+    name: str
+    status: str = "True"
+
+    def holds(self, obj: Unstructured | None) -> bool:
+        """Whether it is so."""
+        entry = None if obj is None else self._entry(obj)
+        if obj is None or entry is None or _observed_generation(obj, entry) < obj.generation:
+            return False
+        return str(entry.get("status", "")).lower() == self.status.lower()
+
+    def seen(self, obj: Unstructured | None) -> str:
+        """What there is instead."""
+        if obj is None:
+            return "there was no such object"
+        entry = self._entry(obj)
+        if entry is None:
+            names = [str(other.get("type")) for other in _entries(obj)]
+            return (
+                f"{obj!r} had no condition {self.name}, only {', '.join(names)}"
+                if names
+                else f"{obj!r} had no conditions"
+            )
+        why = ": ".join(text for field in ("reason", "message") if (text := str(entry.get(field) or "")))
+        old = " for an older generation" if _observed_generation(obj, entry) < obj.generation else ""
+        return f"{obj!r} had condition {self.name}={entry.get('status')}{old}{f' ({why})' if why else ''}"
+
+    def _entry(self, obj: Unstructured) -> Mapping[str, object] | None:
+        wanted = self.name.lower()
+        return next((entry for entry in _entries(obj) if str(entry.get("type", "")).lower() == wanted), None)
+
+    def __str__(self) -> str:
+        return f"condition {self.name}={self.status}"
+
+
+@dataclass(frozen=True, slots=True)
+class JSONPathCondition:
+    """``jsonpath={PATH}[=VALUE]``: what the path selects is VALUE, or is there at all.
+
+    Where the path selects several values all of them count (kubectl refuses that).
+    """
+
+    path: JSONPath
+    value: str | None = None
+
+    def holds(self, obj: Unstructured | None) -> bool:
+        """Whether it is so."""
+        found = [] if obj is None else obj.jsonpath(self.path)
+        if self.value is None:
+            return any(value not in (None, "", [], {}) for value in found)
+        return bool(found) and all(_text(value) == self.value for value in found)
+
+    def seen(self, obj: Unstructured | None) -> str:
+        """What there is instead."""
+        if obj is None:
+            return "there was no such object"
+        found = obj.jsonpath(self.path)
+        values = ", ".join(_text(value) for value in found[:5])
+        return f"{obj!r} had {self.path.text} = {values}" if found else f"{obj!r} had nothing at {self.path.text}"
+
+    def __str__(self) -> str:
+        return self.path.text if self.value is None else f"{self.path.text} = {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A function of the object; not asked while there is none. What it raises ends the wait."""
+
+    function: Callable[[Unstructured], bool]
+
+    def holds(self, obj: Unstructured | None) -> bool:
+        """Whether it is so."""
+        return obj is not None and bool(self.function(obj))
+
+    def seen(self, obj: Unstructured | None) -> str:
+        """What there is instead."""
+        return "there was no such object" if obj is None else f"{obj!r}"
+
+    def __str__(self) -> str:
+        return f"as {getattr(self.function, '__name__', 'the function')}() wants it"
+
+
+def _entries(obj: Unstructured) -> list[Mapping[str, object]]:
+    status = obj.get("status")
+    conditions = status.get("conditions") if isinstance(status, Mapping) else None
+    return [entry for entry in conditions if isinstance(entry, Mapping)] if isinstance(conditions, list) else []
+
+
+def _observed_generation(obj: Unstructured, entry: Mapping[str, object]) -> int:
+    """For which generation the entry speaks; where nobody says so, for the present one."""
+    status = obj.get("status")
+    for holder in (entry, status):
+        observed = holder.get("observedGeneration") if isinstance(holder, Mapping) else None
+        if isinstance(observed, int):
+            return observed
+    return obj.generation
+
+
+def _parse_jsonpath(text: str) -> JSONPathCondition:
+    """The path ends at the first ``=`` outside of quotes and brackets."""
+    closing: list[str] = []
+    quote = ""
+    end = len(text)
+    for position, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote and text[position - 1] != "\\" else quote
+        elif character in {"'", '"'}:
+            quote = character
+        elif character in _CLOSING:
+            closing.append(_CLOSING[character])
+        elif closing and character == closing[-1]:
+            closing.pop()
+        elif character == "=" and not closing:
+            end = position
+            break
+    path, value = text[:end], text[end + 1 :]
+    if end < len(text) and not value:
+        raise InvalidInput(f"condition 'jsonpath={text}' has nothing after '=': write a value, or leave the '=' out")
+    return JSONPathCondition(JSONPath.compile(path), _unquoted(value) if end < len(text) else None)
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if len(text) >= 2 and text[0] == text[-1] and text[0] in {"'", '"'} else text
+
+
+def _text(value: object) -> str:
+    """A value as kubectl compares it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "null" if value is None else str(value)

@@ -1,0 +1,117 @@
+"""Checks of what a caller wants to write, before any request: is it complete, and does it belong here? Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from dynkube.discovery import APIResource
+from dynkube.errors import InvalidInput, InvalidObject, WrongScope
+from dynkube.meta import GVK, Unstructured
+
+ObjectLike: TypeAlias = Unstructured | Mapping[str, object] | bytes | str
+"""An object to write: as read, as a dict, or as JSON."""
+
+
+def as_object(obj: ObjectLike) -> Unstructured:
+    """``obj`` as :class:`Unstructured`. Raises InvalidObject if it is no JSON object."""
+    return obj if isinstance(obj, Unstructured) else Unstructured(obj)
+
+
+def check_kind(obj: Unstructured, resource: APIResource) -> None:
+    """Refuse an object that does not say what it is, or says something else.
+
+    Raises:
+        InvalidObject: apiVersion or kind is missing, or is not that of ``resource``.
+    """
+    for name, value, right in (
+        ("apiVersion", obj.api_version, resource.gvr.api_version),
+        ("kind", obj.kind, resource.kind),
+    ):
+        if not value:
+            raise InvalidObject(f"{_called(obj)} has no {name}: add {name}: {right!r}, as it is sent to {resource.gvr}")
+    is_now, belongs = GVK.parse(obj.api_version, obj.kind), resource.gvk
+    if is_now != belongs:
+        raise InvalidObject(
+            f"{_called(obj)} is {is_now}, but {resource.gvr} takes {belongs}: correct apiVersion and kind, "
+            f"or use client.resource({GVK.__name__}({is_now.group!r}, {is_now.version!r}, {is_now.kind!r}))"
+        )
+
+
+def check_name(obj: Unstructured, *, generate: bool = False) -> None:
+    """Refuse an object without a name; with ``generate`` a generateName will do.
+
+    Raises:
+        InvalidObject: there is none.
+    """
+    if obj.name:
+        return
+    if not generate:
+        raise InvalidObject(f"{obj.kind} has no metadata.name: add it, it says which object is meant")
+    metadata = obj.get("metadata")
+    if not (isinstance(metadata, Mapping) and metadata.get("generateName")):
+        raise InvalidObject(f"{obj.kind} has neither metadata.name nor metadata.generateName: add one of them")
+
+
+def namespace_of_one(resource: APIResource, namespace: str | None, *, default: str) -> str | None:
+    """In which namespace one object is looked for: the one given, else the context's; ``None`` if it has none.
+
+    Raises:
+        WrongScope: a namespace for a cluster-scoped resource, or none to be had for a namespaced one.
+    """
+    _check_namespace(namespace, hint="the context's namespace")
+    if not resource.namespaced:
+        _refuse_namespace(resource, namespace)
+        return None
+    if not (namespace or default):
+        raise WrongScope(f"{resource.gvr} live in namespaces and the context names none: pass namespace=")
+    return namespace or default
+
+
+def namespace_of_many(resource: APIResource, namespace: str | None) -> str | None:
+    """In which namespace a collection is read; ``None`` for all of them.
+
+    Raises:
+        WrongScope: a namespace for a cluster-scoped resource.
+    """
+    _check_namespace(namespace, hint="all namespaces")
+    if not resource.namespaced:
+        _refuse_namespace(resource, namespace)
+    return namespace
+
+
+def namespace_of_object(obj: Unstructured, resource: APIResource, namespace: str | None, *, default: str) -> str | None:
+    """Where ``obj`` is written: its own namespace counts, then the one given, then the context's.
+
+    Raises:
+        InvalidObject: its own namespace and the one given contradict each other.
+        WrongScope: it has a namespace and its resource is cluster-scoped, or the reverse.
+    """
+    own = obj.namespace
+    if own and not resource.namespaced:
+        raise WrongScope(
+            f"{_called(obj)} has metadata.namespace {own!r}, but {resource.gvr} are cluster-scoped: remove it"
+        )
+    if own and namespace is not None and own != namespace:
+        raise InvalidObject(
+            f"{_called(obj)} has metadata.namespace {own!r}, but the call says namespace={namespace!r}: "
+            "leave one of them out"
+        )
+    return namespace_of_one(resource, own or namespace, default=default)
+
+
+def _called(obj: Unstructured) -> str:
+    return f"object {obj.name!r}" if obj.name else "the object"
+
+
+def _refuse_namespace(resource: APIResource, namespace: str | None) -> None:
+    if namespace is not None:
+        raise WrongScope(
+            f"{resource.gvr} are cluster-scoped and live in no namespace: leave namespace={namespace!r} out"
+        )
+
+
+def _check_namespace(namespace: str | None, *, hint: str) -> None:
+    # Other clients write "" or "*" for all namespaces; sent as they are they would find nothing, silently.
+    if namespace in {"", "*"}:
+        raise InvalidInput(f"namespace={namespace!r} names no namespace: leave it out (None) for {hint}")

@@ -1,0 +1,184 @@
+"""What a caller may ask of a verb, checked and turned into query parameters and bodies. Pure.
+
+Every record refuses what cannot be right when it is made, so that no request leaves with a mistake that
+the caller could have been told about at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+from dynkube.errors import InvalidInput
+from dynkube.meta import FieldSelector, LabelSelector, encode_json
+
+LabelSelectorLike: TypeAlias = str | Mapping[str, object] | LabelSelector | None
+FieldSelectorLike: TypeAlias = str | Mapping[str, str] | FieldSelector | None
+PropagationPolicy: TypeAlias = Literal["Orphan", "Background", "Foreground"]
+FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
+ResourceVersionMatch: TypeAlias = Literal["NotOlderThan", "Exact"]
+
+_MAX_FIELD_MANAGER = 128  # apimachinery's validation.FieldManagerMaxLength
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetOptions:
+    """How to read one object."""
+
+    resource_version: str | None = None
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_timeout(self.timeout)
+
+    def params(self) -> dict[str, str]:
+        """The query parameters."""
+        return {"resourceVersion": self.resource_version} if self.resource_version else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which objects of a collection."""
+
+    label_selector: LabelSelector = field(default_factory=LabelSelector)
+    field_selector: FieldSelector = field(default_factory=FieldSelector)
+
+    @classmethod
+    def parse(cls, label_selector: LabelSelectorLike, field_selector: FieldSelectorLike) -> Selection:
+        """Read both selectors in any of their forms. Raises InvalidSelector if one does not parse."""
+        return cls(
+            label_selector=LabelSelector.parse(label_selector), field_selector=FieldSelector.parse(field_selector)
+        )
+
+    def params(self) -> dict[str, str]:
+        """The query parameters."""
+        params = {"labelSelector": str(self.label_selector), "fieldSelector": str(self.field_selector)}
+        return {name: text for name, text in params.items() if text}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOptions:
+    """How to read a collection. Without ``limit`` all of it is read, ``page_size`` objects at a time.
+
+    ``page_size=None`` asks for everything in one answer.
+    """
+
+    resource_version: str | None = None
+    resource_version_match: ResourceVersionMatch | None = None
+    page_size: int | None = 500
+    limit: int | None = None
+    continue_token: str | None = None
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_timeout(self.timeout)
+        for name, number in (("page_size", self.page_size), ("limit", self.limit)):
+            if number is not None and number < 1:
+                raise InvalidInput(f"{name} must be at least 1, or None, not {number}")
+        _check_choice("resource_version_match", self.resource_version_match, ResourceVersionMatch)
+        if self.resource_version_match and not self.resource_version:
+            raise InvalidInput(
+                f"resource_version_match={self.resource_version_match!r} says how resource_version is meant: give both"
+            )
+        if self.resource_version_match == "Exact" and self.resource_version == "0":
+            raise InvalidInput("resource_version '0' means any version, so it cannot be matched 'Exact'")
+        if self.continue_token and self.resource_version:
+            raise InvalidInput(
+                "continue_token and resource_version exclude each other: the token holds the version of its first page"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOptions:
+    """How to write one object."""
+
+    field_manager: str
+    dry_run: bool = False
+    field_validation: FieldValidation | None = None
+    force: bool | None = None
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_timeout(self.timeout)
+        check_dry_run(self.dry_run)
+        check_field_manager(self.field_manager)
+        _check_choice("field_validation", self.field_validation, FieldValidation)
+        if self.force is not None and not isinstance(self.force, bool):
+            raise InvalidInput(f"force must be True or False, not {self.force!r}")
+
+    def params(self) -> dict[str, str]:
+        """The query parameters."""
+        params = {"fieldManager": self.field_manager}
+        if self.dry_run:
+            params["dryRun"] = "All"
+        if self.field_validation:
+            params["fieldValidation"] = self.field_validation
+        if self.force is not None:
+            params["force"] = "true" if self.force else "false"
+        return params
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteOptions:
+    """How to delete. ``uid`` and ``resource_version`` are preconditions: a 409 if the object has others."""
+
+    propagation_policy: PropagationPolicy | None = None
+    grace_period_seconds: int | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    dry_run: bool = False
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_timeout(self.timeout)
+        check_dry_run(self.dry_run)
+        _check_choice("propagation_policy", self.propagation_policy, PropagationPolicy)
+        if self.grace_period_seconds is not None and self.grace_period_seconds < 0:
+            raise InvalidInput(
+                f"grace_period_seconds must not be negative, and is {self.grace_period_seconds}; 0 deletes at once"
+            )
+        for name, text in (("uid", self.uid), ("resource_version", self.resource_version)):
+            if text is not None and not text:
+                raise InvalidInput(f"{name} is empty: as a precondition of a delete it would never hold; leave it out")
+
+    def body(self) -> bytes:
+        """The ``DeleteOptions`` that the API takes as the request's body."""
+        options: dict[str, object] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if self.propagation_policy is not None:
+            options["propagationPolicy"] = self.propagation_policy
+        if self.grace_period_seconds is not None:
+            options["gracePeriodSeconds"] = self.grace_period_seconds
+        preconditions = {"uid": self.uid, "resourceVersion": self.resource_version}
+        if any(preconditions.values()):
+            options["preconditions"] = {name: text for name, text in preconditions.items() if text}
+        if self.dry_run:
+            options["dryRun"] = ["All"]
+        return encode_json(options)
+
+
+def check_dry_run(dry_run: object) -> None:
+    """Refuse what is no bool: ``"none"`` and ``"client"`` would silently count as true."""
+    if not isinstance(dry_run, bool):
+        raise InvalidInput(f"dry_run must be True or False, not {dry_run!r}")
+
+
+def check_field_manager(name: object) -> None:
+    """Refuse a field manager that the server would refuse."""
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"field_manager must be the name of your program, not {name!r}")
+    if len(name) > _MAX_FIELD_MANAGER or not name.isprintable():
+        raise InvalidInput(
+            f"field_manager {name[:40]!r} must be printable and have at most {_MAX_FIELD_MANAGER} characters"
+        )
+
+
+def _check_timeout(timeout: float | None) -> None:
+    if timeout is not None and not timeout > 0:
+        raise InvalidInput(f"timeout must be a positive number of seconds, or None for the default, not {timeout}")
+
+
+def _check_choice(name: str, value: object, choices: object) -> None:
+    allowed: tuple[str, ...] = get_args(choices)
+    if value is not None and value not in allowed:
+        raise InvalidInput(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")

@@ -1,0 +1,136 @@
+"""A collection in pages: all of it in one list, or object by object as the pages come.
+
+Pages of one list show one moment of the collection. The server keeps that moment for some minutes only;
+a token that is older gets 410. Then :func:`list_all` reads everything again in one answer, as client-go's
+pager does, while :class:`ObjectIterator` has already handed objects out and must leave the choice to its user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Self
+
+import trio
+
+from dynkube.client._listwatch import ListWatch
+from dynkube.client._options import ListOptions
+from dynkube.errors import DeadlineExceeded, Gone
+from dynkube.meta import Unstructured, UnstructuredList
+
+
+async def list_all(collection: ListWatch, options: ListOptions) -> UnstructuredList:
+    """The whole collection, or one page of it if ``options.limit`` or ``options.continue_token`` says so."""
+    if options.timeout is None:
+        return await _list_all(collection, options)
+    with trio.move_on_after(options.timeout):
+        return await _list_all(collection, options)
+    raise DeadlineExceeded(f"{collection}: not everything was listed within {options.timeout:g} s")
+
+
+async def _list_all(collection: ListWatch, options: ListOptions) -> UnstructuredList:
+    paging = options.limit is None and options.continue_token is None
+    page = await _first_page(collection, options, limit=options.page_size if paging else options.limit)
+    if not paging or not page.continue_token:
+        return page
+    pages = [page]
+    while page.continue_token:
+        try:
+            page = await collection.list(
+                limit=options.page_size, continue_token=page.continue_token, timeout=options.timeout
+            )
+        except Gone:
+            return await _first_page(collection, options, limit=None)
+        pages.append(page)
+    return _joined(pages)
+
+
+async def _first_page(collection: ListWatch, options: ListOptions, *, limit: int | None) -> UnstructuredList:
+    return await collection.list(
+        resource_version=options.resource_version,
+        resource_version_match=options.resource_version_match,
+        continue_token=options.continue_token,
+        limit=limit,
+        timeout=options.timeout,
+    )
+
+
+def _joined(pages: list[UnstructuredList]) -> UnstructuredList:
+    first = pages[0]
+    items = [item for page in pages for item in page]
+    return UnstructuredList(
+        items, resource_version=first.resource_version, api_version=first.api_version, kind=first.kind
+    )
+
+
+class ObjectIterator(AsyncIterator[Unstructured]):
+    """The objects of a collection, one page in memory at a time: ``async for obj in resource.iterate()``.
+
+    A plain object rather than an async generator, so leaving the loop early leaves nothing to clean up. A
+    step that was cancelled can be repeated: it asks for the same page again.
+
+    Attributes:
+        resource_version: the moment in history that the pages show; ``""`` before the first page.
+        consistent: ``False`` once pages of another moment followed, which only ``allow_inconsistent`` permits.
+    """
+
+    __slots__ = ("_allow_inconsistent", "_collection", "_items", "_open", "_options", "_token", "consistent",
+                 "resource_version")  # fmt: skip
+
+    def __init__(
+        self, open_collection: Callable[[], Awaitable[ListWatch]], options: ListOptions, *, allow_inconsistent: bool
+    ) -> None:
+        self._open = open_collection
+        self._options = options
+        self._allow_inconsistent = allow_inconsistent
+        self._collection: ListWatch | None = None
+        self._items: Iterator[Unstructured] = iter(())
+        self._token: str | None = None  # None: no page was read yet; "": the last one was
+        self.resource_version = ""
+        self.consistent = True
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Unstructured:
+        await trio.lowlevel.checkpoint()
+        while True:
+            for item in self._items:
+                return item
+            if self._token == "":
+                raise StopAsyncIteration
+            page = await self._next_page()
+            self.resource_version = page.resource_version
+            self._token = page.continue_token
+            self._items = iter(page)
+
+    async def _next_page(self) -> UnstructuredList:
+        if self._collection is None:
+            self._collection = await self._open()
+        options = self._options
+        if self._token is None:
+            return await _first_page(self._collection, options, limit=options.page_size)
+        try:
+            return await self._continue(self._collection, self._token)
+        except Gone as exc:
+            token = _fresh_token(exc)
+            if not (self._allow_inconsistent and token):
+                exc.add_note(_HINT)
+                raise
+            self.consistent = False
+            return await self._continue(self._collection, token)
+
+    async def _continue(self, collection: ListWatch, token: str) -> UnstructuredList:
+        return await collection.list(limit=self._options.page_size, continue_token=token, timeout=self._options.timeout)
+
+
+_HINT = (
+    "the pages took longer than the server keeps their moment in history (5 minutes by default): use larger pages, "
+    "do the work after reading, use list(), which reads everything again, or allow_inconsistent=True, which goes on "
+    "with the next page as it is now"
+)
+
+
+def _fresh_token(exc: Gone) -> str:
+    """The token that the server sends with a 410, to go on with the next page at a newer moment."""
+    token: object = getattr(exc.status, "continue_token", "")
+    return token if isinstance(token, str) else ""

@@ -1,0 +1,35 @@
+"""Reading: one object, a collection, a collection in pages."""
+
+from __future__ import annotations
+
+from dynkube.client._options import GetOptions, ListOptions, Selection
+from dynkube.client._pager import ObjectIterator, list_all
+from dynkube.client._target import Target
+from dynkube.meta import Unstructured, UnstructuredList
+from dynkube.rest import Request
+
+
+async def get(
+    target: Target, name: str, namespace: str | None, options: GetOptions, *, subresource: str | None = None
+) -> Unstructured:
+    """GET one object, or what a subresource of it answers."""
+    resource = await target.resolve()
+    path = target.path(resource, name, namespace, subresource=subresource)
+    request = Request(method="GET", path=path, params=options.params(), timeout=options.timeout)
+    return await target.send(request, resource)
+
+
+async def list_objects(
+    target: Target, namespace: str | None, selection: Selection, options: ListOptions
+) -> UnstructuredList:
+    """GET a collection."""
+    return await list_all(await target.collection(namespace, selection), options)
+
+
+def iterate(
+    target: Target, namespace: str | None, selection: Selection, options: ListOptions, *, allow_inconsistent: bool
+) -> ObjectIterator:
+    """GET a collection page by page; nothing is asked before the first step."""
+    return ObjectIterator(
+        lambda: target.collection(namespace, selection), options, allow_inconsistent=allow_inconsistent
+    )

@@ -1,0 +1,210 @@
+"""Subresources: ``status``, ``scale`` and any other by name."""
+
+from __future__ import annotations
+
+from dynkube.client import _apply, _reads, _writes
+from dynkube.client._objects import ObjectLike, as_object
+from dynkube.client._options import FieldValidation, GetOptions, WriteOptions
+from dynkube.client._target import Target
+from dynkube.client._writes import PatchLike, PatchTypeLike
+from dynkube.errors import InvalidInput, InvalidObject
+from dynkube.meta import PatchType, Unstructured
+
+# The subresources that are a part of the object itself; others answer objects of their own kinds.
+_SAME_KIND = frozenset({"status", "ephemeralcontainers", "resize"})
+
+
+class SubresourceClient:
+    """One subresource of every object of a resource; made by :meth:`ResourceClient.subresource`.
+
+    Each method is one request. ``namespace=None`` means the context's namespace. Where a subresource does
+    not support a verb the server answers 404 or 405. Answers that are no objects (``pods/log``) are read
+    with :meth:`APIClient.raw`.
+    """
+
+    __slots__ = ("_target", "name")
+
+    def __init__(self, target: Target, name: str) -> None:
+        if not name or "/" in name:
+            raise InvalidInput(f"subresource {name!r} is not the name of one, like 'status' or 'scale'")
+        self._target = target
+        self.name = name
+
+    async def get(
+        self,
+        name: str,
+        *,
+        namespace: str | None = None,
+        resource_version: str | None = None,
+        timeout: float | None = None,
+    ) -> Unstructured:
+        """Read it, for the object ``name``.
+
+        Args:
+            name: of the object it belongs to.
+            namespace: of that object.
+            resource_version: not older than this; ``"0"`` for any; ``None`` for the most recent.
+            timeout: seconds for everything; ``None`` means the client's default.
+
+        Returns:
+            What the server answers: the whole object for ``status``, a ``Scale`` for ``scale``.
+
+        Raises:
+            NotFound: no such object, or no such subresource.
+            APIError: any other no of the server.
+            TransportError: no usable answer.
+        """
+        options = GetOptions(resource_version=resource_version, timeout=timeout)
+        return await _reads.get(self._target, name, namespace, options, subresource=self.name)
+
+    async def create(
+        self,
+        name: str,
+        obj: ObjectLike,
+        *,
+        namespace: str | None = None,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> Unstructured:
+        """POST to it: an ``Eviction`` to ``eviction``, a ``TokenRequest`` to ``token``, a ``Binding`` to ``binding``.
+
+        Args:
+            name: of the object it belongs to.
+            obj: what to send; needs apiVersion and kind, its name may be left out.
+            namespace: of the object it belongs to.
+            dry_run: have it checked and answered, and nothing changed.
+            field_manager: instead of the client's.
+            field_validation: what to do about unknown and doubled fields.
+            timeout: seconds for everything; ``None`` means the client's default.
+
+        Returns:
+            What the server answers; often a ``Status``.
+
+        Raises:
+            InvalidObject: apiVersion or kind is missing.
+            TooManyRequests: an eviction that a disruption budget does not allow now.
+            APIError: any other no of the server.
+            TransportError: no usable answer.
+        """
+        options = self._options(dry_run, field_manager, field_validation, timeout)
+        body = _complete(obj, self.name)
+        resource = await self._target.resolve()
+        path = self._target.path(resource, name, _same(namespace, body.namespace, "namespace"), subresource=self.name)
+        return await self._target.send(_writes.write_request("POST", path, body.json, options), resource)
+
+    async def update(
+        self,
+        obj: ObjectLike,
+        *,
+        name: str | None = None,
+        namespace: str | None = None,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> Unstructured:
+        """Replace it by ``obj``: for ``status`` the object with a new status, for ``scale`` a ``Scale``.
+
+        Args:
+            obj: what to send. With its resourceVersion the write fails if somebody else wrote in between.
+            name: of the object it belongs to; taken from ``obj`` if left out.
+            namespace: of that object; ``obj``'s own namespace counts.
+            dry_run: have it checked and answered, and nothing changed.
+            field_manager: instead of the client's.
+            field_validation: what to do about unknown and doubled fields.
+            timeout: seconds for everything; ``None`` means the client's default.
+
+        Raises:
+            InvalidObject: it says it is something else, lacks what every object has, or contradicts the call.
+            Conflict: it changed since it was read.
+            APIError: any other no of the server.
+            TransportError: no usable answer.
+        """
+        options = self._options(dry_run, field_manager, field_validation, timeout)
+        if self.name in _SAME_KIND:
+            body = as_object(obj)
+            _same(name, body.name, "name")
+            return await _writes.update(self._target, body, namespace, options, subresource=self.name)
+        body = _complete(obj, self.name)
+        resource = await self._target.resolve()
+        path = self._target.path(
+            resource,
+            _same(name, body.name, "name") or "",
+            _same(namespace, body.namespace, "namespace"),
+            subresource=self.name,
+        )
+        return await self._target.send(_writes.write_request("PUT", path, body.json, options), resource)
+
+    async def patch(
+        self,
+        name: str,
+        patch: PatchLike,
+        *,
+        patch_type: PatchTypeLike = PatchType.MERGE,
+        namespace: str | None = None,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        force: bool | None = None,
+        timeout: float | None = None,
+    ) -> Unstructured:
+        """Change it by a patch: ``scale.patch("web", {"spec": {"replicas": 3}})``; see :meth:`ResourceClient.patch`."""
+        options = self._options(dry_run, field_manager, field_validation, timeout, force)
+        return await _writes.patch(self._target, name, patch, patch_type, namespace, options, subresource=self.name)
+
+    async def apply(
+        self,
+        obj: ObjectLike,
+        *,
+        namespace: str | None = None,
+        field_manager: str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> Unstructured:
+        """Server-side apply on it, see :meth:`ResourceClient.apply`; on ``status`` it owns fields of the status only.
+
+        ``obj`` is of the resource's own kind. A scale is changed with :meth:`patch`, as kubectl does.
+        """
+        options = self._options(dry_run, field_manager, field_validation, timeout, force)
+        return await _apply.apply(self._target, obj, namespace, options, subresource=self.name)
+
+    def _options(
+        self,
+        dry_run: bool,
+        field_manager: str | None,
+        field_validation: FieldValidation | None,
+        timeout: float | None,
+        force: bool | None = None,
+    ) -> WriteOptions:
+        return self._target.write_options(
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+            force=force,
+        )
+
+    def __repr__(self) -> str:
+        return f"<SubresourceClient {self._target.spec}/{self.name}>"
+
+
+def _complete(obj: ObjectLike, subresource: str) -> Unstructured:
+    body = as_object(obj)
+    for field, value in (("apiVersion", body.api_version), ("kind", body.kind)):
+        if not value:
+            raise InvalidObject(
+                f"the object for {subresource!r} has no {field}: add it, the server needs to know what it is"
+            )
+    return body
+
+
+def _same(given: str | None, own: str, field: str) -> str | None:
+    if given is not None and own and given != own:
+        raise InvalidObject(
+            f"the object has metadata.{field} {own!r}, but the call says {field}={given!r}: leave one of them out"
+        )
+    return own or given

@@ -1,0 +1,112 @@
+"""What all verbs share: the client's settings, the resource that is meant, and the way a request goes out."""
+
+from __future__ import annotations
+
+import random as random_module
+from dataclasses import dataclass
+
+from dynkube.client._listwatch import ListWatch
+from dynkube.client._objects import namespace_of_many, namespace_of_one
+from dynkube.client._options import FieldValidation, Selection, WriteOptions
+from dynkube.client._watch_settings import WatchSettings
+from dynkube.discovery import APIResource, DeferredRESTMapper, ResourceLike
+from dynkube.errors import InvalidObject, NotFound, ProtocolError
+from dynkube.meta import Unstructured, resource_path
+from dynkube.rest import Answer, Request, RESTClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What the resources of one client have in common."""
+
+    rest: RESTClient
+    mapper: DeferredRESTMapper
+    namespace: str
+    field_manager: str
+    watch: WatchSettings
+    random: random_module.Random
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One resource as the caller named it. What that means is asked of the mapper each time, as CRDs change."""
+
+    session: Session
+    spec: ResourceLike
+
+    async def resolve(self) -> APIResource:
+        """Which resource it is now; see :meth:`~dynkube.discovery.DeferredRESTMapper.resolve`."""
+        return await self.session.mapper.resolve(self.spec)
+
+    async def collection(self, namespace: str | None, selection: Selection) -> ListWatch:
+        """The collection in ``namespace``, or in all.
+
+        Raises:
+            WrongScope: a namespace for a cluster-scoped resource.
+        """
+        resource = await self.resolve()
+        return ListWatch(
+            self.session.rest,
+            resource.gvr,
+            namespace=namespace_of_many(resource, namespace),
+            label_selector=selection.label_selector,
+            field_selector=selection.field_selector,
+        )
+
+    def path(self, resource: APIResource, name: str, namespace: str | None, *, subresource: str | None = None) -> str:
+        """The path of one object, in ``namespace`` or the context's, or of a subresource of it.
+
+        Raises:
+            InvalidInput: the name is empty or cannot be part of a path.
+            WrongScope: a namespace for a cluster-scoped resource, or none to be had for a namespaced one.
+        """
+        namespace = namespace_of_one(resource, namespace, default=self.session.namespace)
+        return resource_path(resource.gvr, namespace=namespace, name=name, subresource=subresource)
+
+    def write_options(
+        self,
+        *,
+        dry_run: bool,
+        field_manager: str | None,
+        field_validation: FieldValidation | None,
+        timeout: float | None,
+        force: bool | None = None,
+    ) -> WriteOptions:
+        """Checked options; without a field manager of its own the write goes out under the client's."""
+        return WriteOptions(
+            dry_run=dry_run,
+            field_manager=self.session.field_manager if field_manager is None else field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+            force=force,
+        )
+
+    async def send(self, request: Request, resource: APIResource) -> Unstructured:
+        """Send a request that is answered with one object (a ``Status`` is one too)."""
+        answer = await self.answer(request, resource)
+        try:
+            return Unstructured(answer.body)
+        except InvalidObject as exc:
+            kind = answer.headers.get("content-type", "unknown type")
+            raise ProtocolError(
+                f"{answer.request}: answered with {len(answer.body)} bytes of {kind} instead of an object; "
+                f"client.raw() reads anything: {exc}"
+            ) from exc
+
+    async def answer(self, request: Request, resource: APIResource) -> Answer:
+        """Send a request. A 404 that is not about an object says that the resource itself is gone."""
+        try:
+            return await self.session.rest.request(request)
+        except NotFound as exc:
+            if not exc.status.name:
+                self.session.mapper.invalidate(resource.gvr.group)
+            raise
+
+
+class Verbs:
+    """What the families of verbs have in common: the resource they work on."""
+
+    __slots__ = ("_target",)
+
+    def __init__(self, target: Target) -> None:
+        self._target = target

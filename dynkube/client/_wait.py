@@ -1,0 +1,80 @@
+"""Waiting until one object is as one wants it: a watch of just this object, and a deadline that explains."""
+
+from __future__ import annotations
+
+import math
+
+import trio
+
+from dynkube.client._conditions import Absent, Condition
+from dynkube.client._objects import namespace_of_one
+from dynkube.client._options import Selection
+from dynkube.client._target import Target
+from dynkube.client._watching import open_watch
+from dynkube.errors import DeadlineExceeded, InvalidInput, NotFound
+from dynkube.meta import Added, Deleted, FieldSelector, Modified, Unstructured
+
+
+async def wait_for(
+    target: Target, name: str, condition: Condition, namespace: str | None, timeout: float | None
+) -> Unstructured | None:
+    """The object once the condition holds."""
+    if not name:
+        raise InvalidInput("name is empty: say which object is waited for")
+    if timeout is not None and not timeout > 0:
+        raise InvalidInput(f"timeout must be a positive number of seconds, or None for no deadline, not {timeout}")
+    seconds = math.inf if timeout is None else timeout
+    waiting = _Waiting(condition)
+    with trio.move_on_after(seconds):
+        resource = await target.resolve()
+        namespace = namespace_of_one(resource, namespace, default=target.session.namespace)
+        try:
+            await waiting.until(target, name, namespace)
+        except NotFound:  # the resource itself is gone, and its objects with it
+            if not isinstance(waiting.condition, Absent):
+                raise
+        return waiting.last
+    where = f" in namespace {namespace!r}" if namespace else ""
+    raise DeadlineExceeded(
+        f"{target.spec} {name!r}{where} was not {waiting.condition} within {seconds:g} s; "
+        f"last seen: {waiting.explain()}"
+    )
+
+
+class _Waiting:
+    """One wait: what is waited for and what was seen."""
+
+    def __init__(self, condition: Condition) -> None:
+        self.condition = condition
+        self.present: Unstructured | None = None
+        self.last: Unstructured | None = None  # also when it is no longer there
+        self._asked = False
+
+    async def until(self, target: Target, name: str, namespace: str | None) -> None:
+        """Return once the condition holds."""
+        selection = Selection(field_selector=FieldSelector.parse({"metadata.name": name}))
+        async with open_watch(target, namespace, selection, resource_version=None, bookmarks=False) as events:
+            self._asked = True
+            if not events.pending and self._see(None):
+                return
+            async for event in events:
+                match event:
+                    case Added(obj) | Modified(obj) if self._see(obj):
+                        return
+                    case Deleted(obj):
+                        self.last = obj if self.last is None else self.last
+                        if self._see(None):
+                            return
+
+    def _see(self, obj: Unstructured | None) -> bool:
+        if obj is not None and isinstance(self.condition, Absent):
+            self.condition = self.condition.of(obj)
+        holds = self.condition.holds(obj)
+        self.present = obj
+        if obj is not None and not (holds and isinstance(self.condition, Absent)):
+            self.last = obj
+        return holds
+
+    def explain(self) -> str:
+        """What was seen last, in words."""
+        return self.condition.seen(self.present) if self._asked else "nothing, the server did not answer"

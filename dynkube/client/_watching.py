@@ -1,0 +1,29 @@
+"""Opening a resuming watch on a resource."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from dynkube.client._options import Selection
+from dynkube.client._target import Target
+from dynkube.client._watch import Watch
+
+
+@asynccontextmanager
+async def open_watch(
+    target: Target, namespace: str | None, selection: Selection, *, resource_version: str | None, bookmarks: bool
+) -> AsyncIterator[Watch]:
+    """A watch whose first contact succeeded; left, it ends its request."""
+    watch = Watch(
+        await target.collection(namespace, selection),
+        resource_version=resource_version,
+        bookmarks=bookmarks,
+        settings=target.session.watch,
+        random=target.session.random,
+    )
+    await watch.open()
+    try:
+        yield watch
+    finally:
+        await watch.aclose()

@@ -1,0 +1,145 @@
+"""Writing: create, update, patch, delete. Each checks what it can, then is one request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import UnionType
+from typing import Literal, TypeAlias
+
+from dynkube.client._objects import ObjectLike, as_object, check_kind, check_name, namespace_of_object
+from dynkube.client._options import DeleteOptions, Selection, WriteOptions
+from dynkube.client._target import Target
+from dynkube.errors import InvalidInput, WrongScope
+from dynkube.meta import (
+    ListDecoder,
+    ObjectDecoder,
+    PatchType,
+    Unstructured,
+    UnstructuredList,
+    encode_json,
+    resource_path,
+)
+from dynkube.rest import Request
+
+PatchLike: TypeAlias = Mapping[str, object] | Sequence[Mapping[str, object]] | bytes | str
+"""A patch as data (a dict, or a list of operations for a JSON patch) or as text to send as it is."""
+PatchTypeLike: TypeAlias = PatchType | Literal["json", "merge", "strategic", "apply"]
+
+
+_EXAMPLES = {
+    True: "a list of operations like [{'op': 'replace', 'path': '/spec/replicas', 'value': 3}]",
+    False: "a dict like {'spec': {'replicas': 3}}",
+}
+
+
+async def create(target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions) -> Unstructured:
+    """POST an object to its collection."""
+    resource = await target.resolve()
+    body = as_object(obj)
+    check_kind(body, resource)
+    check_name(body, generate=True)
+    namespace = namespace_of_object(body, resource, namespace, default=target.session.namespace)
+    request = write_request("POST", resource_path(resource.gvr, namespace=namespace), body.json, options)
+    return await target.send(request, resource)
+
+
+async def update(
+    target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions, *, subresource: str | None = None
+) -> Unstructured:
+    """PUT an object, or with ``status`` that part of it."""
+    resource = await target.resolve()
+    body = as_object(obj)
+    check_kind(body, resource)
+    check_name(body)
+    namespace = namespace_of_object(body, resource, namespace, default=target.session.namespace)
+    path = target.path(resource, body.name, namespace, subresource=subresource)
+    return await target.send(write_request("PUT", path, body.json, options), resource)
+
+
+async def patch(
+    target: Target,
+    name: str,
+    change: PatchLike,
+    patch_type: PatchTypeLike,
+    namespace: str | None,
+    options: WriteOptions,
+    *,
+    subresource: str | None = None,
+) -> Unstructured:
+    """PATCH an object or a subresource of it."""
+    kind = PatchType.parse(patch_type)
+    if options.force is not None and kind is not PatchType.APPLY:
+        raise InvalidInput(f"force goes with the patch type 'apply' only, not with {kind.value!r}: leave it out")
+    body = _patch_body(change, kind)
+    resource = await target.resolve()
+    path = target.path(resource, name, namespace, subresource=subresource)
+    return await target.send(write_request("PATCH", path, body, options, content_type=kind.content_type), resource)
+
+
+async def delete(target: Target, name: str, namespace: str | None, options: DeleteOptions) -> Unstructured | None:
+    """DELETE one object."""
+    resource = await target.resolve()
+    path = target.path(resource, name, namespace)
+    request = Request(method="DELETE", path=path, body=options.body(), timeout=options.timeout)
+    answer = await target.send(request, resource)
+    return None if answer.kind == "Status" and answer.api_version == "v1" else answer
+
+
+async def delete_collection(
+    target: Target, namespace: str | None, selection: Selection, options: DeleteOptions
+) -> UnstructuredList:
+    """DELETE what is selected in one namespace, or of a cluster-scoped resource."""
+    resource = await target.resolve()
+    if resource.namespaced and namespace is None:
+        raise WrongScope(
+            f"{resource.gvr} can only be deleted in one namespace at a time: pass namespace= "
+            "(the API has no deletion across namespaces)"
+        )
+    collection = await target.collection(namespace, selection)
+    path = resource_path(resource.gvr, namespace=collection.namespace)
+    request = Request(
+        method="DELETE", path=path, params=selection.params(), body=options.body(), timeout=options.timeout
+    )
+    answer = await target.answer(request, resource)
+    if Unstructured(answer.body).kind == "Status":
+        return UnstructuredList(())
+    listing = ListDecoder(ObjectDecoder())
+    items = listing.feed(answer.body)
+    last, envelope = listing.finish()
+    return UnstructuredList(
+        [*items, *last],
+        resource_version=envelope.resource_version,
+        api_version=envelope.api_version,
+        kind=envelope.kind,
+    )
+
+
+def _patch_body(change: PatchLike, kind: PatchType) -> bytes:
+    if isinstance(change, bytes):
+        return change
+    if isinstance(change, str):
+        return change.encode()
+    if isinstance(change, Unstructured):
+        return change.json
+    wanted: type | UnionType = list | tuple if kind is PatchType.JSON else Mapping
+    if not isinstance(change, wanted):
+        example = _EXAMPLES[kind is PatchType.JSON]
+        raise InvalidInput(f"a patch of type {kind.value!r} is {example}, not a {type(change).__name__}")
+    try:
+        return encode_json(change)
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise InvalidInput(f"the patch cannot be written as JSON: {exc}") from exc
+
+
+def write_request(
+    method: str, path: str, body: bytes, options: WriteOptions, *, content_type: str = "application/json"
+) -> Request:
+    """The request of a verb that sends an object or a patch."""
+    return Request(
+        method=method,
+        path=path,
+        params=options.params(),
+        body=body,
+        content_type=content_type,
+        timeout=options.timeout,
+    )
