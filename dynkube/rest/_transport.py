@@ -1,7 +1,8 @@
 """The wire: an httpx2 transport over one httpcore2 connection pool.
 
-httpx2's own transport lacks what a long-lived client of one server needs: it cannot be told of a network backend, and
-a stream closed before its end leaves a suspended async generator behind for the garbage collector, which trio reports.
+httpx2's own transport lacks what a long-lived client of one server needs: it cannot be told of a network backend
+(see ``_tap``), and a stream closed before its end leaves a suspended async generator behind for the garbage collector,
+which trio reports.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from types import MappingProxyType
 
 import httpcore2
 import httpx2
+
+from dynkube.rest._chunked import ChunkDecoder, MalformedChunk
+from dynkube.rest._tap import TappedBackend, TappedStream
 
 _ERRORS = MappingProxyType(
     {
@@ -62,6 +66,7 @@ class PoolTransport(httpx2.AsyncBaseTransport):
             keepalive_expiry=keepalive,
             http2=http2,
             socket_options=_socket_options(),
+            network_backend=TappedBackend(httpcore2.TrioBackend()),
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -83,21 +88,21 @@ class PoolTransport(httpx2.AsyncBaseTransport):
             response = await self._pool.handle_async_request(message)
         except _FAILURES as exc:
             raise _mapped(exc) from exc
-        return httpx2.Response(
-            response.status, headers=response.headers, stream=_Body(response), extensions=response.extensions
-        )
+        tap = _tap_of(response, request.method)
+        body = _ParsedBody(response) if tap is None else _TappedBody(response, tap)
+        return httpx2.Response(response.status, headers=response.headers, stream=body, extensions=response.extensions)
 
     async def aclose(self) -> None:
         """Close every connection, also those in use."""
         await self._pool.aclose()
 
 
-class _Body(httpx2.AsyncByteStream):
-    """The chunks of a body, as an iterator that can be closed at any point and then leaves nothing behind."""
+class _ParsedBody(httpx2.AsyncByteStream):
+    """The chunks of a body as the parser gives them; can be closed at any point and then leaves nothing behind."""
 
     def __init__(self, response: httpcore2.Response) -> None:
-        self._response = response
         assert not isinstance(response.stream, bytes)
+        self._response = response
         self._chunks = aiter(response.stream)  # type: ignore[arg-type]  # typed for the sync half as well
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -113,6 +118,47 @@ class _Body(httpx2.AsyncByteStream):
         if isinstance(self._chunks, AsyncGenerator):
             await self._chunks.aclose()
         await self._response.aclose()
+
+
+class _TappedBody(_ParsedBody):
+    """A chunked body taken from the connection directly; its end goes through the parser."""
+
+    def __init__(self, response: httpcore2.Response, tap: TappedStream) -> None:
+        super().__init__(response)
+        self._tap = tap
+        self._decoder = ChunkDecoder()
+
+    async def __anext__(self) -> bytes:
+        while self._decoder.rest is None:
+            if payload := await self._read():
+                return payload
+        while True:  # the parser sees an empty body, and the connection is free for the next request
+            await super().__anext__()
+
+    async def _read(self) -> bytes:
+        try:
+            data = await self._tap.read_body()
+            if not data:
+                raise httpx2.RemoteProtocolError("the connection ended before the body did")
+            payload = self._decoder.feed(data)
+        except _FAILURES as exc:
+            raise _mapped(exc) from exc
+        except MalformedChunk as exc:
+            raise httpx2.RemoteProtocolError(str(exc)) from exc
+        if self._decoder.rest is not None:
+            self._tap.give_back(self._decoder.rest)
+        return payload
+
+
+def _tap_of(response: httpcore2.Response, method: str) -> TappedStream | None:
+    """The connection to take the body from, if it is one to take: chunked, and untouched by the parser."""
+    stream = response.extensions.get("network_stream")
+    if not isinstance(stream, TappedStream) or not stream.at_body:
+        return None
+    if method == "HEAD" or response.status in {204, 304}:  # no body, whatever the head says
+        return None
+    codings = [value.strip().lower() for name, value in response.headers if name.lower() == b"transfer-encoding"]
+    return stream if codings == [b"chunked"] else None
 
 
 def _mapped(exc: Exception) -> httpx2.TransportError:

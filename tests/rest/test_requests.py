@@ -24,7 +24,7 @@ async def test_an_answer_is_its_status_headers_and_bytes(make_client: MakeClient
 
 async def test_the_url_is_the_server_with_its_prefix_the_path_as_quoted_and_the_parameters_quoted(
     make_client: MakeClient,
-):
+) -> None:
     wire = Wire(httpx2.Response(200))
     config = ClientConfig(server="https://rancher.example/k8s/clusters/c-1")
     request = Request(method="GET", path="/api/v1/x/a%2Fb%3A1", params={"labelSelector": "a in (b,c),d=é&f"})

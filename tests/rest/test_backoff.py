@@ -1,0 +1,51 @@
+"""Delays that grow, and start over."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from dynkube.errors import InvalidInput
+from dynkube.rest import Backoff
+from tests.rest.wire import NoJitter
+
+
+def test_delays_double_from_eight_tenths_of_a_second_to_thirty() -> None:
+    backoff = Backoff(random=NoJitter())
+
+    assert [backoff.next(now) for now in range(8)] == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0]
+
+
+def test_jitter_adds_up_to_the_delay_again() -> None:
+    backoffs = [Backoff(random=random.Random(seed)) for seed in range(200)]
+
+    delays = [backoff.next(0.0) for backoff in backoffs]
+
+    assert all(0.8 <= delay < 1.6 for delay in delays)
+    assert max(delays) - min(delays) > 0.7
+
+
+def test_after_two_minutes_without_failure_delays_start_over() -> None:
+    backoff = Backoff(random=NoJitter())
+    backoff.next(0.0)
+    backoff.next(1.0)
+
+    assert backoff.next(120.9) == 3.2
+    assert backoff.next(240.9) == 0.8
+
+
+def test_reset_starts_over_at_once() -> None:
+    backoff = Backoff(random=NoJitter())
+    backoff.next(0.0)
+    backoff.reset()
+
+    assert backoff.next(0.1) == 0.8
+
+
+@pytest.mark.parametrize(
+    "numbers", [{"initial": 0}, {"initial": 31}, {"factor": 0.5}, {"jitter": -1}, {"reset_after": 0}]
+)
+def test_numbers_that_make_no_sense_are_refused(numbers: dict[str, float]) -> None:
+    with pytest.raises(InvalidInput, match=next(iter(numbers))):
+        Backoff(**numbers)  # type: ignore[arg-type]  # random is not among them

@@ -1,0 +1,69 @@
+"""The chunked coding, taken off by ourselves: judged by h11, which writes it."""
+
+from __future__ import annotations
+
+import h11
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube.rest._chunked import ChunkDecoder, MalformedChunk
+
+
+def chunked(parts: list[bytes]) -> bytes:
+    """A body as h11 writes it, without its head."""
+    connection = h11.Connection(h11.SERVER)
+    connection.receive_data(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    while connection.next_event() is not h11.PAUSED:
+        if connection.their_state is h11.DONE:
+            break
+    connection.send(h11.Response(status_code=200, headers=[("Transfer-Encoding", "chunked")]))
+    body = b"".join(connection.send(h11.Data(data=part)) or b"" for part in parts)
+    return body + (connection.send(h11.EndOfMessage()) or b"")
+
+
+@given(st.lists(st.binary(max_size=40)), st.lists(st.integers(1, 30)))
+def test_however_the_wire_is_cut_the_payload_is_what_was_written(parts: list[bytes], cuts: list[int]) -> None:
+    wire = chunked(parts)
+    decoder = ChunkDecoder()
+    payload = b""
+
+    while decoder.rest is None:
+        size = cuts.pop() if cuts else len(wire)
+        payload += decoder.feed(wire[:size])
+        wire = wire[size:]
+
+    assert payload == b"".join(parts)
+    assert decoder.rest + wire == b"0\r\n\r\n"
+
+
+def test_extensions_of_a_chunk_are_passed_over() -> None:
+    decoder = ChunkDecoder()
+
+    assert decoder.feed(b'5;name="value" \r\nhello\r\nA \r\n0123456789') == b"hello0123456789"
+
+
+def test_what_follows_the_last_chunk_is_left_alone() -> None:
+    decoder = ChunkDecoder()
+
+    assert decoder.feed(b"1\r\na\r\n0\r\nTrailer: x\r\n\r\n") == b"a"
+    assert decoder.rest == b"0\r\nTrailer: x\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        b"xyz\r\n",
+        b"-1\r\na",
+        b"0x5\r\nhello",
+        b"\r\n5\r\nhello",
+        b"5\nhello",
+        b"2\r\nabc\r\n",
+        b"2\r\nab5\r\nhello",
+        b"1" * 5000,
+        b"1" * 16 + b"\r\n",
+    ],
+)
+def test_what_is_no_size_of_a_chunk_is_refused(wire: bytes) -> None:
+    with pytest.raises(MalformedChunk):
+        ChunkDecoder().feed(wire)

@@ -1,0 +1,156 @@
+"""Nothing waits for ever, and what took too long is said."""
+
+from __future__ import annotations
+
+import math
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.config import ClientConfig, Credential
+from dynkube.errors import DeadlineExceeded, InvalidInput
+from dynkube.rest import Limits, Request
+from tests.rest.wire import MakeClient, Wire, chunks, status
+
+GET = Request(method="GET", path="/api/v1/pods")
+
+
+async def silent(request: httpx2.Request) -> httpx2.Response:
+    await trio.sleep_forever()
+    raise AssertionError
+
+
+async def test_a_server_that_does_not_answer_ends_in_32_seconds(make_client: MakeClient) -> None:
+    with pytest.raises(
+        DeadlineExceeded,
+        match=r"GET /api/v1/pods: no complete answer within 32 s, while waiting for api.example:6443 to answer",
+    ):
+        await make_client(Wire(silent)).request(GET)
+
+    assert trio.current_time() == 32
+
+
+async def test_the_deadline_of_a_request_wins_over_the_clients(make_client: MakeClient) -> None:
+    with pytest.raises(DeadlineExceeded, match=r"within 2\.5 s"):
+        await make_client(Wire(silent), timeout=7).request(Request(method="GET", path="/api", timeout=2.5))
+
+    assert trio.current_time() == 2.5
+
+
+async def test_a_body_that_stops_coming_ends_at_the_deadline(make_client: MakeClient) -> None:
+    async def stuck(request: httpx2.Request) -> httpx2.Response:
+        async def body() -> object:
+            yield b"{"
+            await trio.sleep_forever()
+
+        return httpx2.Response(200, content=body())  # type: ignore[arg-type]  # an async generator is one
+
+    with pytest.raises(DeadlineExceeded, match="while reading the answer"):
+        await make_client(Wire(stuck)).request(GET)
+
+    assert trio.current_time() == 32
+
+
+async def test_an_error_whose_body_stops_coming_ends_at_the_deadline(make_client: MakeClient) -> None:
+    async def body() -> object:
+        await trio.sleep_forever()
+        yield b""
+
+    wire = Wire(httpx2.Response(500, content=body()))  # type: ignore[arg-type]  # an async generator is one
+
+    with pytest.raises(DeadlineExceeded, match=r"while reading the 500 that api\.example:6443"):
+        await make_client(wire).request(GET)
+
+
+async def test_the_message_tells_what_the_try_before_ended_in(make_client: MakeClient) -> None:
+    wire = Wire(httpx2.Response(429, headers={"Retry-After": "1"}, content=status(429, "", "slow down")), silent)
+
+    with pytest.raises(DeadlineExceeded, match=r"the try before ended in: 429 TooManyRequests: slow down"):
+        await make_client(wire).request(GET)
+
+    assert trio.current_time() == 32
+
+
+async def test_a_credential_that_does_not_come_counts_against_the_deadline(make_client: MakeClient) -> None:
+    class Hanging:
+        async def current(self) -> Credential:
+            await trio.sleep_forever()
+            raise AssertionError
+
+        async def refresh(self, rejected: Credential) -> Credential:
+            return rejected
+
+    config = ClientConfig(server="https://api.example", credentials=Hanging())
+
+    with pytest.raises(DeadlineExceeded, match="while waiting for a credential"):
+        await make_client(Wire(silent), config=config).request(GET)
+
+
+async def test_a_stream_that_does_not_begin_ends_after_75_seconds(make_client: MakeClient) -> None:
+    with pytest.raises(DeadlineExceeded, match=r"GET /api/v1/pods \(watch\): no complete answer within 75 s"):
+        async with make_client(Wire(silent)).stream(GET, watch=True):
+            pass
+
+    assert trio.current_time() == 75
+
+
+async def test_a_stream_that_has_begun_has_no_deadline(make_client: MakeClient) -> None:
+    async def hourly() -> object:
+        for _ in range(3):
+            await trio.sleep(3600)
+            yield b"tick"
+
+    wire = Wire(httpx2.Response(200, content=hourly()))  # type: ignore[arg-type]  # an async generator is one
+
+    async with make_client(wire).stream(GET, watch=True) as stream:
+        ticks = [chunk async for chunk in stream]
+
+    assert ticks == [b"tick"] * 3
+    assert trio.current_time() == 3 * 3600
+
+
+async def test_cancelling_a_request_ends_it_at_once(make_client: MakeClient) -> None:
+    client = make_client(Wire(silent))
+
+    with trio.move_on_after(1) as scope:
+        await client.request(GET)
+
+    assert scope.cancelled_caught
+    assert client.statistics().open_requests == 0
+
+
+async def test_infinity_means_no_deadline(make_client: MakeClient) -> None:
+    async def slow(request: httpx2.Request) -> httpx2.Response:
+        await trio.sleep(10**6)
+        return httpx2.Response(200, content=chunks(b"{}"))
+
+    await make_client(Wire(slow), timeout=math.inf).request(GET)
+
+    assert trio.current_time() == 10**6
+
+
+@pytest.mark.parametrize("timeout", [0, -1, math.nan])
+def test_a_deadline_that_is_no_time_is_refused(make_client: MakeClient, timeout: float) -> None:
+    with pytest.raises(InvalidInput, match="timeout"):
+        make_client(Wire(silent), timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"connect_timeout": 0},
+        {"stream_opening_timeout": -1},
+        {"max_connections": 0},
+        {"max_response_bytes": 0},
+        {"max_retries": -1},
+        {"max_reconnects": -1},
+        {"keepalive": -1},
+        {"qps": 0},
+        {"qps": math.inf},
+        {"burst": 0},
+    ],
+)
+def test_limits_that_make_no_sense_name_the_field(numbers: dict[str, int]) -> None:
+    with pytest.raises(InvalidInput, match=f"Limits.{next(iter(numbers))}"):
+        Limits(**numbers)

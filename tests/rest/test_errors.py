@@ -1,0 +1,133 @@
+"""An answer that says no becomes the exception that says which."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from dynkube.config import BearerToken, ClientConfig
+from dynkube.errors import (
+    AlreadyExists,
+    APIError,
+    ApplyConflict,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Gone,
+    Invalid,
+    NotFound,
+    ServerError,
+    ServiceUnavailable,
+    TooManyRequests,
+)
+from dynkube.rest import Request
+from tests.rest.wire import MakeClient, Wire, chunks, status
+
+GET = Request(method="GET", path="/api/v1/pods/web")
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "expected"),
+    [
+        (400, "BadRequest", BadRequest),
+        (403, "Forbidden", Forbidden),
+        (404, "NotFound", NotFound),
+        (409, "AlreadyExists", AlreadyExists),
+        (409, "Conflict", Conflict),
+        (410, "Expired", Gone),
+        (410, "Gone", Gone),
+        (422, "Invalid", Invalid),
+        (429, "TooManyRequests", TooManyRequests),
+        (507, "", ServerError),
+        (418, "", APIError),
+    ],
+)
+async def test_a_status_becomes_the_class_of_its_reason(
+    make_client: MakeClient, code: int, reason: str, expected: type[APIError]
+) -> None:
+    wire = Wire(httpx2.Response(code, content=status(code, reason, "the message")))
+
+    with pytest.raises(expected, match=r"the message.*\[GET /api/v1/pods/web\]") as caught:
+        await make_client(wire).request(GET)
+
+    assert type(caught.value) is expected
+    assert caught.value.code == code
+
+
+async def test_causes_of_a_status_are_kept(make_client: MakeClient) -> None:
+    causes = [{"reason": "FieldManagerConflict", "field": ".spec.replicas", "message": "owned by kubectl"}]
+    wire = Wire(httpx2.Response(409, content=status(409, "Conflict", "conflict", details={"causes": causes})))
+
+    with pytest.raises(ApplyConflict, match=r"\.spec\.replicas: owned by kubectl") as caught:
+        await make_client(wire).request(GET)
+
+    assert caught.value.causes[0].field == ".spec.replicas"
+
+
+@pytest.mark.parametrize(
+    ("code", "content_type", "body", "expected", "message"),
+    [
+        (404, "text/plain", b"404 page not found\n", NotFound, "404 page not found"),
+        (502, "text/html", b"<html><head><title>502 Bad Gateway</title></head><body><h1>Oh</h1>nginx</body></html>",
+         ServerError, "an HTML page instead of a Status, so from a proxy .*'502 Bad Gateway: Oh nginx'"),
+        (503, "", b"", ServiceUnavailable, "the answer has no body"),
+        (403, "application/json", b'{"error": "denied by gateway"}', Forbidden, "denied by gateway"),
+        (500, "text/plain", b"a\x1b[31mb\x00\r\nc\xff", APIError, "a \\[31mb c\ufffd"),
+        (500, "application/json", b"[" * 100_000, APIError, "\\[{200}\\.\\.\\."),
+        (500, "application/json", b'{"kind":"Status"', APIError, '{"kind":"Status"'),
+        (500, "text/plain", "é".encode() * 300, APIError, "é{200}\\.\\.\\."),
+    ],
+)  # fmt: skip
+async def test_a_body_that_is_no_status_gives_the_class_of_the_code_and_an_excerpt(
+    make_client: MakeClient, code: int, content_type: str, body: bytes, expected: type[APIError], message: str
+) -> None:
+    wire = Wire(httpx2.Response(code, headers={"Content-Type": content_type}, content=body))
+
+    with pytest.raises(expected, match=message) as caught:
+        await make_client(wire).request(GET)
+
+    assert caught.value.code == code
+    assert len(str(caught.value)) < 500
+
+
+async def test_an_echo_of_the_token_is_cut_out_of_the_excerpt(make_client: MakeClient) -> None:
+    config = ClientConfig(server="https://api.example", credentials=BearerToken("t0k3n-s3cret"))
+    wire = Wire(httpx2.Response(400, content=b"bad request: Authorization: Bearer t0k3n-s3cret"))
+
+    with pytest.raises(BadRequest, match="Bearer <hidden>") as caught:
+        await make_client(wire, config=config).request(GET)
+
+    assert "s3cret" not in repr(caught.value)
+
+
+async def test_the_delay_comes_from_the_header_where_the_status_has_none(make_client: MakeClient) -> None:
+    wire = Wire(httpx2.Response(500, headers={"Retry-After": "7"}, content=status(500, "InternalError")))
+
+    with pytest.raises(APIError) as caught:
+        await make_client(wire).request(Request(method="POST", path="/api", body=b""))
+
+    assert caught.value.retry_after == 7
+
+
+async def test_an_error_cut_in_its_body_is_still_the_error(make_client: MakeClient) -> None:
+    wire = Wire(httpx2.Response(403, content=chunks(b"no entr", httpx2.ReadError(""))))
+
+    with pytest.raises(Forbidden, match="no entr"):
+        await make_client(wire).request(GET)
+
+
+async def test_an_endless_error_page_is_read_no_further_than_a_megabyte(make_client: MakeClient) -> None:
+    read = 0
+
+    async def endless() -> object:
+        nonlocal read
+        while True:
+            read += 1
+            yield b"x" * 65536
+
+    wire = Wire(httpx2.Response(500, content=endless()))  # type: ignore[arg-type]  # an async generator is one
+
+    with pytest.raises(APIError, match=r"x{200}\.\.\."):
+        await make_client(wire).request(GET)
+
+    assert read <= 17

@@ -1,0 +1,87 @@
+"""The throttle on our side, off unless asked for."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube.errors import InvalidInput
+from dynkube.rest import Limits, Request, TokenBucket
+from tests.rest.wire import MakeClient, Wire
+
+GET = Request(method="GET", path="/api/v1/pods")
+
+
+def ok(request: httpx2.Request) -> httpx2.Response:
+    return httpx2.Response(200)
+
+
+def test_a_burst_goes_at_once_and_the_rest_at_the_rate() -> None:
+    bucket = TokenBucket(qps=2, burst=3)
+
+    assert [bucket.reserve(0.0) for _ in range(5)] == [0, 0, 0, 0.5, 1.0]
+    assert bucket.reserve(10.0) == 0
+
+
+@given(st.lists(st.floats(0, 3), min_size=1, max_size=60))
+def test_no_span_of_time_sees_more_than_burst_and_rate_allow(gaps: list[float]) -> None:
+    bucket = TokenBucket(qps=4, burst=3)
+    now = 0.0
+    turns = []
+    for gap in gaps:
+        now += gap
+        turns.append(now + bucket.reserve(now))
+
+    for first in range(len(turns)):
+        for last in range(first, len(turns)):
+            assert last - first + 1 <= 3 + 4 * (turns[last] - turns[first]) + 1e-6
+
+
+def test_a_token_given_back_is_there_for_the_next() -> None:
+    bucket = TokenBucket(qps=1, burst=1)
+    bucket.reserve(0.0)
+    bucket.reserve(0.0)
+    bucket.give_back()
+
+    assert bucket.reserve(0.0) == 1.0
+
+
+def test_a_bucket_without_rate_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="qps"):
+        TokenBucket(qps=0, burst=1)
+
+
+async def test_requests_over_the_rate_wait_their_turn_and_watches_do_not(make_client: MakeClient) -> None:
+    client = make_client(Wire(ok), limits=Limits(qps=2, burst=1))
+
+    for _ in range(3):
+        await client.request(GET)
+    assert trio.current_time() == 1.0
+
+    async with client.stream(GET, watch=True):
+        assert trio.current_time() == 1.0
+    async with client.stream(GET, watch=False):
+        assert trio.current_time() == 1.5
+
+
+async def test_without_a_rate_nothing_waits(make_client: MakeClient) -> None:
+    client = make_client(Wire(ok))
+
+    for _ in range(100):
+        await client.request(GET)
+
+    assert trio.current_time() == 0
+
+
+async def test_who_is_cancelled_while_waiting_gives_the_turn_back(make_client: MakeClient) -> None:
+    client = make_client(Wire(ok), limits=Limits(qps=0.1, burst=1))
+    await client.request(GET)
+
+    with trio.move_on_after(1):
+        await client.request(GET)
+    await client.request(GET)
+
+    assert trio.current_time() == 10

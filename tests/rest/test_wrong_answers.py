@@ -1,0 +1,92 @@
+"""Answers that are no refusal and yet not what was asked for."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from dynkube.errors import ProtocolError
+from dynkube.rest import Limits, Request
+from tests.rest.wire import MakeClient, Wire, chunks
+
+GET = Request(method="GET", path="/api/v1/pods")
+LOGIN = b"<!DOCTYPE html><html><body>Sign in</body></html>"
+
+
+@pytest.mark.parametrize("content_type", ["text/html; charset=utf-8", "TEXT/HTML", ""])
+async def test_html_where_json_was_asked_for_points_to_a_proxy_or_login_page(
+    make_client: MakeClient, content_type: str
+) -> None:
+    wire = Wire(httpx2.Response(200, headers={"Content-Type": content_type}, content=LOGIN))
+
+    with pytest.raises(ProtocolError, match=r"GET /api/v1/pods: answered \(HTTP 200\) with an HTML page.*login page"):
+        await make_client(wire).request(GET)
+
+
+async def test_html_is_fine_where_anything_was_asked_for(make_client: MakeClient) -> None:
+    wire = Wire(httpx2.Response(200, headers={"Content-Type": "text/html"}, content=LOGIN))
+
+    answer = await make_client(wire).request(Request(method="GET", path="/proxy/", accept="*/*"))
+
+    assert answer.body == LOGIN
+
+
+@pytest.mark.parametrize("code", [301, 302, 307, 308])
+async def test_a_redirect_is_not_followed_and_says_where_to_without_its_query(
+    make_client: MakeClient, code: int
+) -> None:
+    location = "https://user:pw@login.example/oauth?state=s3cret#x"
+    wire = Wire(httpx2.Response(code, headers={"Location": location}))
+
+    with pytest.raises(ProtocolError, match=rf"HTTP {code}\) to 'https://login.example/oauth'") as caught:
+        await make_client(wire).request(GET)
+
+    assert len(wire.requests) == 1
+    assert "s3cret" not in str(caught.value)
+    assert "pw" not in str(caught.value)
+
+
+async def test_a_304_is_an_answer_to_who_asked_for_it_and_an_error_to_others(make_client: MakeClient) -> None:
+    wire = Wire(httpx2.Response(304))
+    client = make_client(wire)
+
+    answer = await client.request(Request(method="GET", path="/apis", headers={"If-None-Match": '"e"'}))
+
+    assert answer.status == 304
+    with pytest.raises(ProtocolError, match="HTTP 304"):
+        await client.request(GET)
+
+
+async def test_a_compressed_answer_is_refused_since_nobody_asked_for_it(make_client: MakeClient) -> None:
+    wire = Wire(httpx2.Response(200, headers={"Content-Encoding": "GZIP"}, content=chunks(b"\x1f\x8b")))
+
+    with pytest.raises(ProtocolError, match=r"compressed \(gzip\)"):
+        await make_client(wire).request(GET)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Content-Length": "11"}])
+async def test_an_answer_over_the_bound_names_the_bound(make_client: MakeClient, headers: dict[str, str]) -> None:
+    wire = Wire(lambda request: httpx2.Response(200, headers=headers, content=chunks(b"12345", b"67890", b"1")))
+
+    with pytest.raises(ProtocolError, match=r"larger than 10 bytes \(Limits.max_response_bytes\)"):
+        await make_client(wire, limits=Limits(max_response_bytes=10)).request(GET)
+
+    answer = await make_client(wire, limits=Limits(max_response_bytes=11)).request(GET)
+    assert len(answer.body) == 11
+
+
+async def test_an_answer_cut_in_its_body_says_after_how_much(make_client: MakeClient) -> None:
+    wire = Wire(httpx2.Response(200, content=chunks(b"12345", httpx2.ReadError(""))))
+
+    with pytest.raises(ProtocolError, match=r"the answer of api\.example:6443 was cut after 5 bytes: ReadError"):
+        await make_client(wire).request(GET)
+
+    assert len(wire.requests) == 1
+
+
+async def test_a_stream_is_checked_like_a_request(make_client: MakeClient) -> None:
+    wire = Wire(httpx2.Response(200, headers={"Content-Type": "text/html"}, content=LOGIN))
+
+    with pytest.raises(ProtocolError, match="HTML page"):
+        async with make_client(wire).stream(GET, watch=True):
+            pass
