@@ -1,0 +1,32 @@
+"""The commands and how they are listed."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from cyclopts import App
+
+from dynkube.cli._serve import serve
+
+_HELP = "A Kubernetes client that knows no types in advance."
+
+
+def build_app() -> App:
+    """The ``dynkube`` command with all its sub-commands; async ones run on trio."""
+    app = App(
+        name="dynkube",
+        help=_HELP,
+        version=_version,
+        backend="trio",
+        # How errors, Ctrl-C and results end the process is decided in one place: dynkube.cli._run.
+        exit_on_error=False,
+        print_error=False,
+        suppress_keyboard_interrupt=False,
+        result_action="return_int_as_exit_code_else_zero",
+    )
+    app.command(serve)
+    return app
+
+
+def _version() -> str:
+    return f"dynkube {version('dynkube')}"

@@ -1,0 +1,133 @@
+"""``dynkube serve``: the embedded API server on TCP, for kubectl and every other client."""
+
+from __future__ import annotations
+
+import ipaddress
+import shlex
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import trio
+import yaml
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from dynkube.cli._run import CommandFailed
+
+if TYPE_CHECKING:
+    from dynkube.testing import Endpoint
+
+_CONTEXT = "dynkube"
+
+
+async def serve(
+    *,
+    host: str = "127.0.0.1",
+    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 0,
+    tls: Annotated[bool, Parameter(negative="")] = False,
+    token: Annotated[str | None, Parameter(env_var="DYNKUBE_SERVE_TOKEN")] = None,
+    kubeconfig_out: Path | None = None,
+) -> None:
+    """Run a small Kubernetes API server in memory, until Ctrl-C.
+
+    kubectl and other clients can use it: CRDs, watches, server-side apply. What they put there is gone when it stops.
+
+    Args:
+        host: Address to listen on.
+        port: Port to listen on; 0 takes a free one.
+        tls: Serve HTTPS, with a certificate authority made for this run.
+        token: Let in only who brings this bearer token.
+        kubeconfig_out: Where to write the kubeconfig; a temporary file, removed at the end, unless given.
+    """
+    with _kubeconfig_path(kubeconfig_out) as path:
+        async with _endpoint(host=host, port=port, tls=tls, token=token) as endpoint:
+            _write(endpoint, path)
+            with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+                print(f"Kubernetes API at {endpoint.url}")
+                print(f"export KUBECONFIG={shlex.quote(str(path))}", flush=True)
+                if token is None and not _is_loopback(host):
+                    print("warning: whoever reaches this address may use it; --token restricts that", file=sys.stderr)
+                async for _ in signals:
+                    break
+            # From here on Ctrl-C is Python's own again, should closing take too long for somebody.
+
+
+@asynccontextmanager
+async def _endpoint(*, host: str, port: int, tls: bool, token: str | None) -> AsyncIterator[Endpoint]:
+    """The embedded server, listening; what keeps it from that is told in words."""
+    started = False
+    try:
+        from dynkube.testing import APIServer
+
+        async with APIServer() as server, server.serve(host=host, port=port, tls=tls, token=token) as endpoint:
+            started = True
+            yield endpoint
+    except ImportError as error:
+        missing = _missing_package(error)
+        if started or missing is None:
+            raise
+        raise CommandFailed(f"dynkube serve needs {missing}: pip install 'dynkube[cli,serve]'") from error
+    except OSError as error:
+        if started:
+            raise
+        raise CommandFailed(
+            f"{error.strerror or error}; choose another --host or --port (0 takes a free one)"
+        ) from error
+
+
+def _missing_package(error: BaseException | None) -> str | None:
+    """The package outside of dynkube whose absence is behind ``error``."""
+    while error is not None:
+        if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("dynkube"):
+            return error.name.partition(".")[0]
+        error = error.__cause__
+    return None
+
+
+@contextmanager
+def _kubeconfig_path(wanted: Path | None) -> Iterator[Path]:
+    """Where the kubeconfig goes, checked before anything is started."""
+    if wanted is None:
+        with tempfile.TemporaryDirectory(prefix="dynkube-") as directory:
+            yield Path(directory, "kubeconfig")
+        return
+    path = wanted.absolute()
+    if not path.parent.is_dir():
+        raise CommandFailed(f"--kubeconfig-out {path}: the directory {path.parent} does not exist")
+    if path.exists() and not _is_ours(path):
+        raise CommandFailed(
+            f"--kubeconfig-out {path}: exists and was not written by dynkube serve; choose another path or remove it"
+        )
+    yield path
+
+
+def _write(endpoint: Endpoint, path: Path) -> None:
+    try:
+        endpoint.write_kubeconfig(path, context=_CONTEXT)
+    except OSError as error:
+        raise CommandFailed(f"--kubeconfig-out {path}: cannot be written: {error.strerror or error}") from error
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether losing this file loses nothing: a kubeconfig with nothing in it but a served context."""
+    try:
+        content = yaml.safe_load(path.read_bytes())
+        return (
+            [context["name"] for context in content["contexts"]]
+            == [_CONTEXT]
+            == [cluster["name"] for cluster in content["clusters"]]
+        )
+    except (OSError, yaml.YAMLError, KeyError, TypeError):
+        return False
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

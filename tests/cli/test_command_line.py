@@ -1,0 +1,72 @@
+"""The ``dynkube`` command as a whole: help, version, wrong usage, missing extras."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+from dynkube.cli import main
+
+
+def test_without_arguments_it_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+
+    assert "serve" in capsys.readouterr().out
+
+
+def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+
+    assert capsys.readouterr().out == f"dynkube {version('dynkube')}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nosuch"], "see 'dynkube --help'"),
+        (["serve", "--bogus"], "see 'dynkube serve --help'"),
+        (["serve", "--port", "many"], '--port: unable to convert "many" into int'),
+        (["serve", "--port", "70000"], 'Invalid value "70000" for --port'),
+        (["serve", "--port"], "see 'dynkube serve --help'"),
+        (["serve", "surplus"], "see 'dynkube serve --help'"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+@pytest.mark.parametrize("package", ["cyclopts", "rich"])
+def test_without_the_extra_it_says_how_to_install_it(package: str) -> None:
+    script = f"import sys; sys.modules[{package!r}] = None; from dynkube.cli import main; sys.exit(main([]))"
+
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"error: the dynkube command needs {package}: pip install 'dynkube[cli]'\n"
+
+
+def test_a_broken_installation_is_not_taken_for_a_missing_extra() -> None:
+    script = "import sys; sys.modules['dynkube.errors'] = None; from dynkube.cli import main; sys.exit(main([]))"
+
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+    assert "ModuleNotFoundError: import of dynkube.errors halted" in ended.stderr
+
+
+def test_it_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "dynkube.cli", "--version"]
+
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert ended.stdout == f"dynkube {version('dynkube')}\n"
