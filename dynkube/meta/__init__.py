@@ -6,9 +6,12 @@ from dynkube.meta._fields import FieldOperator, FieldRequirement, FieldSelector
 from dynkube.meta._frozen import FrozenDict, FrozenList, freeze, thaw
 from dynkube.meta._gvr import GVK, GVR, GroupVersion, ResourceArg, is_version, version_priority
 from dynkube.meta._json import JSON, JSONLike, JSONObject
+from dynkube.meta._jsonpath import JSONPath
+from dynkube.meta._jsonpath_template import JSONPathTemplate
 from dynkube.meta._labels import LabelOperator, LabelRequirement, LabelSelector
 from dynkube.meta._names import label_key_problem, label_value_problem
 from dynkube.meta._object import BodyCache, Key, Unstructured, UnstructuredList, encode_json
+from dynkube.meta._partial import MISSING, Missing, partial_reader
 from dynkube.meta._patch import PatchType, merge_patch
 from dynkube.meta._path import resource_path
 from dynkube.meta._wire import ListDecoder, ObjectDecoder, cut_managed_fields, decode_watch_line
@@ -17,6 +20,7 @@ __all__ = [
     "GVK",
     "GVR",
     "JSON",
+    "MISSING",
     "REMOVE",
     "Added",
     "BodyCache",
@@ -31,11 +35,14 @@ __all__ = [
     "InformerEvent",
     "JSONLike",
     "JSONObject",
+    "JSONPath",
+    "JSONPathTemplate",
     "Key",
     "LabelOperator",
     "LabelRequirement",
     "LabelSelector",
     "ListDecoder",
+    "Missing",
     "Modified",
     "ObjectDecoder",
     "PatchType",
@@ -52,6 +59,7 @@ __all__ = [
     "label_key_problem",
     "label_value_problem",
     "merge_patch",
+    "partial_reader",
     "resource_path",
     "thaw",
     "version_priority",

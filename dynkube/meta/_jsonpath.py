@@ -1,0 +1,213 @@
+"""One kubectl JSONPath, compiled: ``JSONPath.compile("{.spec.replicas}").first(document)``.
+
+Documents are decoded JSON: ``dict`` and ``list`` or their subclasses, frozen views included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeAlias, TypeVar, overload
+
+import msgspec
+
+from dynkube.errors import InvalidJSONPath, InvalidObject
+from dynkube.meta._jsonpath_nodes import Descend, Field, Step, Union
+from dynkube.meta._jsonpath_parse import parse_steps
+from dynkube.meta._jsonpath_scan import Scanner
+from dynkube.meta._jsonpath_strict import check_for
+from dynkube.meta._jsonpath_translate import translate
+from dynkube.meta._partial import MISSING, partial_reader
+
+T = TypeVar("T")
+
+# From the values selected so far to those a part of the path selects in them.
+_Select: TypeAlias = Callable[[list[object]], list[object]]
+
+# Programs use few paths; a filter or a column is compiled once and asked for often.
+_CACHED = 512
+
+
+@dataclass(frozen=True, slots=True)
+class JSONPath:
+    """A compiled path, made by :meth:`compile`. Immutable, hashable, safe to use from any thread."""
+
+    text: str
+    strict: bool
+    simple_path: tuple[str, ...] | None = field(repr=False, compare=False)
+    """The names to follow where the path is nothing but members (``{.spec.x}``), else ``None``."""
+    _find: Callable[[object], list[object]] = field(repr=False, compare=False)
+
+    @classmethod
+    def compile(cls, text: str, *, strict: bool = False) -> JSONPath:
+        r"""Parse a single expression, or take it from a cache.
+
+        Args:
+            text: as for kubectl in braces (``"{.spec.containers[*].image}"``), or without them
+                (``".spec.x"``, ``"spec.x"``, ``"$.spec.x"``), as ``kubectl get --sort-by`` and
+                custom columns allow. Templates with text, ``{range}`` or several expressions are
+                :class:`JSONPathTemplate`'s.
+            strict: behave as kubectl does in every respect. By default, where kubectl fails while it
+                evaluates (index out of bounds, comparison of different types, ``[*]`` of an object), the
+                answer is RFC 9535's, which mostly is to find nothing; ``&&``, ``||``, ``!``, ``=~`` and
+                ``null`` work in filters; and ``['a.b']`` is one key, for which kubectl wants ``['a\.b']``.
+
+        Raises:
+            InvalidJSONPath: it does not parse; the message points at the character.
+        """
+        if not isinstance(text, str):
+            raise InvalidJSONPath(f"JSONPath is a {type(text).__name__}: write text like '{{.metadata.name}}'")
+        return _compile(text, strict)
+
+    def find(self, document: object) -> list[object]:
+        """Everything the path selects, in document order; ``[]`` if nothing.
+
+        Values are the document's own, not copies.
+
+        Raises:
+            TypeError: the document is a mapping that is no ``dict``: nothing would be found in it.
+            InvalidJSONPath: in strict mode only, where kubectl fails on this document.
+        """
+        if not isinstance(document, dict) and isinstance(document, Mapping):
+            raise TypeError(
+                f"JSONPath searches dicts and lists, not a {type(document).__name__}: "
+                "use obj.jsonpath(path), or find() in obj.to_dict()"
+            )
+        return self._find(document)
+
+    def find_json(self, raw: bytes) -> list[object]:
+        """Everything the path selects in a JSON document; decodes only what a simple path needs.
+
+        Raises:
+            InvalidObject: the bytes are not JSON.
+            InvalidJSONPath: in strict mode only, where kubectl fails on this document.
+        """
+        if self.simple_path is not None:
+            value = partial_reader(self.simple_path)(raw)
+            return [] if value is MISSING else [value]
+        try:
+            return self._find(msgspec.json.decode(raw))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise InvalidObject(f"the document is not JSON: {error}") from error
+
+    @overload
+    def first(self, document: object) -> object: ...
+    @overload
+    def first(self, document: object, default: T) -> object | T: ...
+    def first(self, document: object, default: object = None) -> object:
+        """The first value the path selects, or ``default``."""
+        found = self.find(document)
+        return found[0] if found else default
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@lru_cache(maxsize=_CACHED)
+def _compile(text: str, strict: bool) -> JSONPath:
+    with refuse_deep_nesting(text):
+        steps = _parse_expression(text, strict)
+        return JSONPath(text, strict, _simple(steps), finder(steps, text, strict=strict))
+
+
+@contextmanager
+def refuse_deep_nesting(text: str) -> Iterator[None]:
+    """A parser that descends recursively gives up on hundreds of parentheses; say so as for any bad input."""
+    try:
+        yield
+    except RecursionError:
+        raise InvalidJSONPath(f"JSONPath is nested too deeply: {text[:40]!r}...") from None
+
+
+def _simple(steps: tuple[Step, ...]) -> tuple[str, ...] | None:
+    names = tuple(step.name for step in steps if isinstance(step, Field))
+    return names if len(names) == len(steps) else None
+
+
+def _parse_expression(text: str, strict: bool) -> tuple[Step, ...]:
+    scanner = Scanner(text, strict=strict)
+    scanner.skip_blanks()
+    if scanner.at_end:
+        raise scanner.error("it is empty: write a path like '{.metadata.name}'")
+    braces = scanner.accept("{")
+    scanner.skip_blanks()
+    if scanner.at("range") or scanner.at("end}"):
+        raise scanner.error("{range} and {end} make a template, and a single expression is wanted here")
+    steps = parse_steps(scanner, relaxed=True)
+    scanner.skip_blanks()
+    if braces:
+        scanner.expect("}", "at the end of the expression")
+        scanner.skip_blanks()
+    if scanner.at("{"):
+        raise scanner.error("several expressions make a template, and a single one is wanted here")
+    if not scanner.at_end:
+        raise scanner.error(f"expected '.', '[' or the end, found {scanner.found()}")
+    return steps
+
+
+def _follow(path: tuple[str, ...], value: object) -> list[object]:
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            return []
+        value = value[name]
+    return [value]
+
+
+def finder(steps: tuple[Step, ...], text: str, *, strict: bool) -> Callable[[object], list[object]]:
+    """A function that gives what ``steps`` select in a document; ``text`` is for messages."""
+    names = _simple(steps)
+    if names is not None:
+        return lambda document: _follow(names, document)
+    select = _checked(steps, text) if strict else _unchecked(steps)
+    return lambda document: select([document])
+
+
+def _unchecked(steps: tuple[Step, ...]) -> _Select:
+    """Each stage runs over all the values that the one before it found."""
+    stages = translate(steps)
+
+    def select(values: list[object]) -> list[object]:
+        for expressions in stages:
+            values = [found.value for expression in expressions for value in values for found in expression.find(value)]
+        return values
+
+    return select
+
+
+def _checked(steps: tuple[Step, ...], text: str) -> _Select:
+    """The same step by step, with kubectl's complaints about each value before it is used."""
+    selects: list[_Select] = []
+    position = 0
+    while position < len(steps):
+        # '..' says nothing alone; what follows it is a name, about which there is nothing to complain.
+        size = 2 if isinstance(steps[position], Descend) else 1
+        selects.append(_checked_step(steps[position : position + size], text))
+        position += size
+
+    def select(values: list[object]) -> list[object]:
+        for next_select in selects:
+            values = next_select(values)
+        return values
+
+    return select
+
+
+def _checked_step(steps: tuple[Step, ...], text: str) -> _Select:
+    step = steps[0]
+    if isinstance(step, Union):
+        members = [_checked(member, text) for member in step.members]
+        return lambda values: [found for member in members for found in member(values)]
+    check = check_for(step, lambda path: finder(path, text, strict=True))
+    unchecked = _unchecked(steps)
+
+    if check is None:
+        return unchecked
+
+    def select(values: list[object]) -> list[object]:
+        for message, position in (complaint for value in values for complaint in check(value)):
+            raise InvalidJSONPath(f"JSONPath: {message}", text=text, position=position)
+        return unchecked(values)
+
+    return select

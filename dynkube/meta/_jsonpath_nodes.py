@@ -1,0 +1,115 @@
+"""What a JSONPath consists of, once it is parsed: steps, filter conditions and literals.
+
+``position`` is where in the text a node begins, for messages that point there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """``.name`` or ``['name']``: a member of an object."""
+
+    position: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """``.*``: every member of an object, every element of a list."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """``[2]``, ``[-1]``: one element of a list."""
+
+    position: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """``[1:5:2]``; ``[*]`` is the slice without bounds."""
+
+    position: int
+    start: int | None = None
+    end: int | None = None
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Descend:
+    """``..``: what follows is looked for at every depth."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """``['a','b']``, ``[0,2]``: all that the first member selects, then all that the second selects."""
+
+    position: int
+    members: tuple[tuple[Step, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """``[?(@.type=="Ready")]``: the elements for which the condition holds."""
+
+    position: int
+    condition: Condition
+
+
+Step: TypeAlias = Field | Wildcard | Index | Slice | Descend | Union | Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path inside a filter; it starts at the element (written ``@``, or ``$`` as kubectl allows)."""
+
+    position: int
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value written out: text in quotes, a number, ``true``, ``false``, ``null``."""
+
+    position: int
+    value: str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """``@.x``: the path finds something; ``!@.x``: it does not."""
+
+    position: int
+    path: Path
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``left operator right``; at least one side is a path."""
+
+    position: int
+    left: Path | Literal
+    operator: str
+    right: Path | Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """Conditions joined by ``&&`` or ``||``."""
+
+    position: int
+    operator: str
+    conditions: tuple[Condition, ...]
+
+
+Condition: TypeAlias = Exists | Comparison | Combination
