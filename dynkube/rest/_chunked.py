@@ -10,10 +10,6 @@ _NEXT = re.compile(rb"\r\n" + _FIRST.pattern)
 _MAX_SIZE_LINE = 4096
 
 
-class MalformedChunk(ValueError):
-    """What should be the size of a chunk is not."""
-
-
 class ChunkDecoder:
     """Gives the payload of a chunked body, in pieces as large as it is fed.
 
@@ -23,22 +19,20 @@ class ChunkDecoder:
 
     Attributes:
         rest: ``None`` while the body goes on, then the undecoded bytes from the last chunk's size line on.
+        fault: ``""``, or what is wrong with the coding from here on.
     """
 
-    __slots__ = ("_left", "_pattern", "_pending", "rest")
+    __slots__ = ("_left", "_pattern", "_pending", "fault", "rest")
 
     def __init__(self) -> None:
         self._pattern = _FIRST
         self._pending = b""  # the beginning of a size line
         self._left = 0  # bytes of payload to come in this chunk
         self.rest: bytes | None = None
+        self.fault = ""
 
     def feed(self, data: bytes) -> bytes:
-        """The payload in ``data``, maybe empty. Not to be called once ``rest`` is there.
-
-        Raises:
-            MalformedChunk: a size line is not one.
-        """
+        """The payload in ``data``, maybe empty. Not to be called once there is a ``rest`` or a ``fault``."""
         if self._pending:
             data = self._pending + data
             self._pending = b""
@@ -50,7 +44,7 @@ class ChunkDecoder:
         while position < len(data):
             match = self._pattern.match(data, position)
             if match is None:
-                self._pending = self._incomplete(data[position:])
+                self._keep(data[position:])
                 break
             size = int(match[1], 16)
             if not size:
@@ -63,9 +57,9 @@ class ChunkDecoder:
             parts.append(data[start:position])
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def _incomplete(self, line: bytes) -> bytes:
-        """What has come of a size line, if it may still become one."""
+    def _keep(self, line: bytes) -> None:
+        """Keep what has come of a size line, if it may still become one."""
         begun = line[2:] if self._pattern is _NEXT and line[:2] == b"\r\n" else line
         if b"\n" in begun or len(line) > _MAX_SIZE_LINE:
-            raise MalformedChunk(f"{line[:20]!r} is not the size of a chunk")
-        return line
+            self.fault = f"{line[:20]!r} is not the size of a chunk"
+        self._pending = line

@@ -10,13 +10,14 @@ its ``network_backend`` parameter and the ``network_stream`` extension of its re
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Iterable
 
 import httpcore2
 
 _READ_BYTES = 1 << 16
-_HEAD_END = b"\r\n\r\n"
+_HEAD_END = re.compile(rb"\n\r?\n")  # as lenient as h11, so that both see the same end
 _START = len(b"HTTP/1.1 2")
 
 
@@ -68,11 +69,11 @@ class TappedStream(httpcore2.AsyncNetworkStream):
             return data
         self._start += data[: _START - len(self._start)]
         seen = self._tail + data
-        end = seen.find(_HEAD_END)
-        if end < 0:
-            self._tail = seen[1 - len(_HEAD_END) :]
+        match = _HEAD_END.search(seen)
+        if match is None:
+            self._tail = seen[-2:]
             return data
-        end += len(_HEAD_END) - len(self._tail)
+        end = match.end() - len(self._tail)
         self._kept = data[end:]
         # An interim answer ("HTTP/1.1 100 Continue") is followed by the head of the final one.
         self.at_body = self._start[_START - 1 :] != b"1"

@@ -15,7 +15,7 @@ from types import MappingProxyType
 import httpcore2
 import httpx2
 
-from dynkube.rest._chunked import ChunkDecoder, MalformedChunk
+from dynkube.rest._chunked import ChunkDecoder
 from dynkube.rest._tap import TappedBackend, TappedStream
 
 _ERRORS = MappingProxyType(
@@ -136,15 +136,15 @@ class _TappedBody(_ParsedBody):
             await super().__anext__()
 
     async def _read(self) -> bytes:
+        if self._decoder.fault:
+            raise httpx2.RemoteProtocolError(self._decoder.fault)
         try:
             data = await self._tap.read_body()
-            if not data:
-                raise httpx2.RemoteProtocolError("the connection ended before the body did")
-            payload = self._decoder.feed(data)
         except _FAILURES as exc:
             raise _mapped(exc) from exc
-        except MalformedChunk as exc:
-            raise httpx2.RemoteProtocolError(str(exc)) from exc
+        if not data:
+            raise httpx2.RemoteProtocolError("the connection ended before the body did")
+        payload = self._decoder.feed(data)
         if self._decoder.rest is not None:
             self._tap.give_back(self._decoder.rest)
         return payload

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import httpx2
 import pytest
+import trio
 
 from dynkube.config import ClientConfig
 from dynkube.rest import RESTClient
@@ -20,3 +23,11 @@ def make_client() -> MakeClient:
         return RESTClient(config, transport=transport, **settings)  # type: ignore[arg-type]  # any option may be given
 
     return make
+
+
+@pytest.fixture
+async def nursery() -> AsyncIterator[trio.Nursery]:
+    """For tasks beside the test; what still runs at its end is cancelled."""
+    async with trio.open_nursery() as opened:
+        yield opened
+        opened.cancel_scope.cancel()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.rest._chunked import ChunkDecoder, MalformedChunk
+from dynkube.rest._chunked import ChunkDecoder
 
 
 def chunked(parts: list[bytes]) -> bytes:
@@ -64,6 +64,16 @@ def test_what_follows_the_last_chunk_is_left_alone() -> None:
         b"1" * 16 + b"\r\n",
     ],
 )
-def test_what_is_no_size_of_a_chunk_is_refused(wire: bytes) -> None:
-    with pytest.raises(MalformedChunk):
-        ChunkDecoder().feed(wire)
+def test_what_is_no_size_of_a_chunk_is_a_fault(wire: bytes) -> None:
+    decoder = ChunkDecoder()
+
+    decoder.feed(wire)
+
+    assert "is not the size of a chunk" in decoder.fault
+
+
+def test_what_came_before_a_fault_is_given() -> None:
+    decoder = ChunkDecoder()
+
+    assert decoder.feed(b"5\r\nhello\r\nnonsense\r\n") == b"hello"
+    assert "nonsense" in decoder.fault

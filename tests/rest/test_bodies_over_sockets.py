@@ -1,0 +1,152 @@
+"""Bodies in every framing, as real connections bring them."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from dynkube.config import ClientConfig
+from dynkube.errors import ClosedError, ProtocolError
+from dynkube.rest import Request, RESTClient
+from tests.rest.sockets import answering, serving
+
+pytestmark = pytest.mark.real_time
+
+GET = Request(method="GET", path="/api/v1/pods")
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def client_of(url: str) -> RESTClient:
+    return RESTClient(ClientConfig(server=url))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "body"),
+    [
+        ([CHUNKED, b"5\r\nhello\r\n", b"0\r\n\r\n"], b"hello"),
+        ([CHUNKED + b"5\r\nhello\r\n0\r\n\r\n"], b"hello"),
+        ([CHUNKED + b"5\r\nhel", b"lo\r", b"\n3;x=1\r\n wo\r\n0\r\nTrailer: 1\r\n", b"\r\n"], b"hello wo"),
+        ([CHUNKED + b"0\r\n\r\n"], b""),
+        ([bytes([byte]) for byte in CHUNKED + b"1\r\na\r\n0\r\n\r\n"], b"a"),
+        ([b"HTTP/1.1 100 Continue\r\n\r\n" + CHUNKED + b"1\r\na\r\n0\r\n\r\n"], b"a"),
+        ([b"HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n", CHUNKED, b"1\r\na\r\n0\r\n\r\n"], b"a"),
+        ([b"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n" + b"1\r\na\r\n0\r\n\r\n"], b"a"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\r\n\r\n"], b"\r\n\r\n"),
+        ([b"HTTP/1.1 204 No Content\r\n\r\n"], b""),
+    ],
+)
+async def test_a_body_is_read_in_whatever_pieces_it_comes_and_its_connection_used_again(
+    pieces: list[bytes], body: bytes
+) -> None:
+    async with serving(answering(*pieces)) as server, client_of(server.url()) as client:
+        answers = [(await client.request(GET)).body for _ in range(3)]
+
+        assert answers == [body] * 3
+        assert server.connections == 1
+
+
+async def test_a_head_request_has_no_body_whatever_its_answer_says() -> None:
+    async with serving(answering(CHUNKED)) as server, client_of(server.url()) as client:
+        answers = [(await client.request(Request(method="HEAD", path="/api"))).body for _ in range(2)]
+
+        assert answers == [b"", b""]
+        assert server.connections == 1
+
+
+async def test_events_that_came_together_are_handed_out_together() -> None:
+    event = b'{"type":"ADDED"}\n'
+    wire = CHUNKED + (b"%x\r\n%s\r\n" % (len(event), event)) * 500
+
+    async with (
+        serving(answering(wire)) as server,
+        client_of(server.url()) as client,
+        client.stream(GET, watch=True) as stream,
+    ):
+        received = []
+        while stream.received < 500 * len(event):
+            received.append(await anext(stream))
+
+    assert b"".join(received) == event * 500
+    assert len(received) < 10
+
+
+@pytest.mark.parametrize(
+    ("pieces", "received"),
+    [
+        ([CHUNKED, b"5\r\nhel"], b"hel"),
+        ([CHUNKED, b"5\r\nhello\r\n"], b"hello"),
+        ([CHUNKED, b"5\r\nhello\r\n0\r\n"], b"hello"),
+        ([CHUNKED, b"5\r\nhello\r\nnonsense\r\n"], b"hello"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"], b"hello"),
+    ],
+)
+async def test_a_connection_that_ends_or_errs_within_a_body_is_a_cut(pieces: list[bytes], received: bytes) -> None:
+    async def cutting(stream: trio.abc.Stream, head: bytes) -> None:
+        await answering(*pieces)(stream, head)
+        await stream.aclose()
+
+    async with serving(cutting) as server, client_of(server.url()) as client:
+        with pytest.raises(ProtocolError, match=f"127.0.0.1:{server.port} was cut after {len(received)} bytes: "):
+            await client.request(GET)
+
+
+async def test_leaving_a_stream_before_its_end_closes_its_connection_at_once() -> None:
+    async with serving(answering(CHUNKED, b"5\r\nhello\r\n")) as server, client_of(server.url()) as client:
+        async with client.stream(GET, watch=True) as stream:
+            assert await anext(stream) == b"hello"
+            assert not server.closed.is_set()
+
+        with trio.fail_after(5):
+            await server.closed.wait()
+
+
+async def test_cancelling_a_stream_that_waits_closes_its_connection_at_once() -> None:
+    async with serving(answering(CHUNKED)) as server, client_of(server.url()) as client:
+        with trio.move_on_after(0.05):
+            async with client.stream(GET, watch=True) as stream:
+                await anext(stream)
+
+        with trio.fail_after(5):
+            await server.closed.wait()
+
+
+async def test_closing_the_client_ends_a_stream_that_waits(nursery: trio.Nursery) -> None:
+    async with serving(answering(CHUNKED)) as server:
+        client = client_of(server.url())
+        async with client.stream(GET, watch=True) as stream:
+            nursery.start_soon(client.aclose)
+
+            with pytest.raises(ClosedError, match=r"\(watch\): the client was closed under the stream"):
+                await anext(stream)
+
+
+async def test_a_stale_connection_is_replaced_without_anybody_noticing() -> None:
+    async def once(stream: trio.abc.Stream, head: bytes) -> None:
+        await answering(CHUNKED + b"1\r\na\r\n0\r\n\r\n")(stream, head)
+        await stream.aclose()
+
+    async with serving(once) as server, client_of(server.url()) as client:
+        for _ in range(3):
+            assert (await client.request(GET)).body == b"a"
+
+        assert server.connections == 3
+
+
+async def test_streams_do_not_take_the_connections_of_requests() -> None:
+    from contextlib import AsyncExitStack
+
+    from dynkube.rest import Limits
+
+    async def either(stream: trio.abc.Stream, head: bytes) -> None:
+        await stream.send_all(CHUNKED if b"watch" in head else CHUNKED + b"0\r\n\r\n")
+
+    async with serving(either) as server, AsyncExitStack() as open_streams:
+        client = RESTClient(ClientConfig(server=server.url()), limits=Limits(max_connections=1))
+        await open_streams.enter_async_context(client)
+        for _ in range(5):
+            request = Request(method="GET", path="/api/v1/pods", params={"watch": "1"})
+            await open_streams.enter_async_context(client.stream(request, watch=True))
+
+        await client.request(GET)
+
+        assert server.connections == 6
