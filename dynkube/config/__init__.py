@@ -10,8 +10,12 @@ from dynkube.config._credentials import (
     Credentials,
     StaticCertificate,
 )
+from dynkube.config._exec import ExecCommand, ExecPlugin
 from dynkube.config._explicit import explicit_config
 from dynkube.config._files import CertificateFiles, TokenFile
+from dynkube.config._foreign import KubernetesConfiguration, from_kubernetes_configuration
+from dynkube.config._incluster import load_incluster
+from dynkube.config._load import load_config
 from dynkube.config._tls import ClientCertificate, InsecureTLSWarning, TLSSettings
 
 __all__ = [
@@ -24,10 +28,16 @@ __all__ = [
     "Combined",
     "Credential",
     "Credentials",
+    "ExecCommand",
+    "ExecPlugin",
     "Impersonation",
     "InsecureTLSWarning",
+    "KubernetesConfiguration",
     "StaticCertificate",
     "TLSSettings",
     "TokenFile",
     "explicit_config",
+    "from_kubernetes_configuration",
+    "load_config",
+    "load_incluster",
 ]

@@ -73,6 +73,11 @@ class _Fixed:
     def __init__(self, credential: Credential) -> None:
         self._credential = credential
 
+    @property
+    def credential(self) -> Credential:
+        """The one credential, whether it has expired or not."""
+        return self._credential
+
     async def current(self) -> Credential:
         """The one credential."""
         await trio.lowlevel.checkpoint()

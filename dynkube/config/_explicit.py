@@ -103,13 +103,17 @@ def _credentials(
     if token is not None:
         sources.append(BearerToken(token, where="token="))
     if token_file is not None:
-        sources.append(TokenFile(token_file, where="token_file=", now=now))
+        token_source = TokenFile(token_file, where="token_file=", now=now)
+        token_source.check()
+        sources.append(token_source)
     if basic_auth is not None:
         sources.append(BasicAuth(*basic_auth, where="basic_auth="))
     if isinstance(certificate, ClientCertificate):
         sources.append(StaticCertificate(certificate, where="certificate=", now=now))
     elif certificate is not None:
-        sources.append(CertificateFiles(*certificate, where="certificate=", now=now))
+        files = CertificateFiles(*certificate, where="certificate=", now=now)
+        files.check()
+        sources.append(files)
     if len(sources) > 1:
         return Combined(*sources)
     return sources[0] if sources else Anonymous()

@@ -66,6 +66,14 @@ class _Rereading:
             return self._credential
         return self._reread(self._now())
 
+    def check(self) -> None:
+        """Read the files now, so that a wrong path is noticed where it was written. Blocks for them.
+
+        Raises:
+            CredentialError: as :meth:`current`.
+        """
+        self._reread(self._now())
+
     def _reread(self, now: datetime) -> Credential:
         try:
             credential = self._read()
@@ -143,8 +151,21 @@ class CertificateFiles(_Rereading):
         now = self._now()
         if self._expires_at is not None and self._expires_at <= now:
             credential = self._reread(now)
-            check_expiry(self._expires_at, now, where=f"{self.where}: {self.certificate_path}")
+            self._check_expiry(now)
         return credential
+
+    def check(self) -> None:
+        """Read the files now.
+
+        Raises:
+            CredentialError: as :meth:`current`.
+        """
+        super().check()
+        self._check_expiry(self._now())
+
+    def _check_expiry(self, now: datetime) -> None:
+        if self._expires_at is not None:
+            check_expiry(self._expires_at, now, where=f"{self.where}: {self.certificate_path}")
 
     def _read(self) -> Credential:
         certificate = ClientCertificate(

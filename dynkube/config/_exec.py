@@ -1,0 +1,207 @@
+"""Exec plugins: a program that prints an ``ExecCredential`` (KEP-541), run when needed and as seldom as possible.
+
+What client-go does, plus a deadline: a run is shared by all who wait for it, its failure is raised and not logged
+away, a token is renewed shortly before it expires (never earlier than in the last tenth of its life, or a token that
+lives five minutes would cost a run per request), a certificate as well, and a 401 causes one new run.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import trio
+
+from dynkube.config._credentials import Credential, utc_now
+from dynkube.config._exec_answer import ExecAnswer, parse_answer
+from dynkube.config._exec_process import Outcome, printable, run_bounded
+from dynkube.errors import CredentialError
+
+logger = logging.getLogger(__name__)
+
+_TIMEOUT = 60.0
+_INTERACTIVE_TIMEOUT = 300.0  # somebody may have to find a phone
+_MARGIN = timedelta(minutes=1)
+_MARGIN_SHARE = 10  # and at most this part of the lifetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecCommand:
+    """The ``exec`` section of a user.
+
+    Attributes:
+        command: name looked up on PATH, or a path from the root.
+        args: its arguments.
+        env: added to our environment.
+        api_version: ``client.authentication.k8s.io/v1`` or ``v1beta1``; the answer must have the same.
+        interactive_mode: ``Never``, ``IfAvailable`` or ``Always``.
+        install_hint: said where the command is not found.
+        cluster: ``spec.cluster`` for the plugin, if it is to know it.
+        where: for messages.
+    """
+
+    command: str
+    args: tuple[str, ...] = field(default=(), repr=False)  # often with a secret among them
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    api_version: str
+    interactive_mode: str = "IfAvailable"
+    install_hint: str = ""
+    cluster: Mapping[str, object] | None = field(default=None, repr=False)
+    where: str = "exec"
+
+
+class ExecPlugin:
+    """Credentials from a plugin.
+
+    Args:
+        command: what to run.
+        timeout: seconds a run may take; ``None`` means 60, or 300 where somebody at a terminal may have to answer.
+        now: the clock expiry is judged by.
+    """
+
+    def __init__(
+        self, command: ExecCommand, *, timeout: float | None = None, now: Callable[[], datetime] = utc_now
+    ) -> None:
+        self._command = command
+        self._timeout = timeout
+        self._now = now
+        self._lock = trio.Lock()
+        self._held: Credential | None = None
+        self._expires_at: datetime | None = None
+        self._renew_at: datetime | None = None
+        self._ended = 0  # runs that came to an end, good or bad
+        self._failure: CredentialError | None = None  # of the last of them
+
+    async def current(self) -> Credential:
+        """The credential held, or that of a new run when it is about to expire.
+
+        Where renewing fails before the expiry proper, the old one goes on until then, with a warning in the log.
+
+        Raises:
+            CredentialError: the plugin is missing, failed, hung or printed no credential.
+        """
+        held = self._held
+        if held is not None and not self._due():
+            await trio.lowlevel.checkpoint()
+            return held
+        try:
+            return await self._renew()
+        except CredentialError as error:
+            if held is None or self._expires_at is None or self._expires_at <= self._now():
+                raise
+            logger.warning("%s; going on with the credential that expires at %s", error, self._expires_at.isoformat())
+            self._renew_at = self._expires_at
+            return held
+
+    async def refresh(self, rejected: Credential) -> Credential:
+        """Run the plugin, unless that happened since ``rejected`` was given out.
+
+        Raises:
+            CredentialError: as :meth:`current`.
+        """
+        if self._held is not None and self._held is not rejected and not self._due():
+            await trio.lowlevel.checkpoint()
+            return self._held
+        return await self._renew()
+
+    def __repr__(self) -> str:
+        return f"ExecPlugin({self._command.command!r})"
+
+    def _due(self) -> bool:
+        return self._renew_at is not None and self._now() >= self._renew_at
+
+    async def _renew(self) -> Credential:
+        """The outcome of a run that ends after this call: of somebody else's, if one ends while this one waits."""
+        ended = self._ended
+        async with self._lock:
+            if self._ended == ended:
+                await self._run_and_hold()  # cancelled: nothing is counted, and the next in line runs it
+        if self._failure is not None:
+            raise CredentialError(str(self._failure)) from self._failure
+        assert self._held is not None
+        return self._held
+
+    async def _run_and_hold(self) -> None:
+        try:
+            answer = await self._run()
+        except CredentialError as error:
+            self._failure = error
+        else:
+            self._failure = None
+            self._hold(answer)
+        self._ended += 1
+
+    def _hold(self, answer: ExecAnswer) -> None:
+        if answer.credential != self._held:  # equal: the same object tells refresh()'s caller that nothing is new
+            self._held = answer.credential
+        self._expires_at = answer.expires_at
+        self._renew_at = None
+        if answer.expires_at is not None:
+            lifetime = answer.expires_at - self._now()
+            self._renew_at = answer.expires_at - min(_MARGIN, lifetime / _MARGIN_SHARE)
+
+    async def _run(self) -> ExecAnswer:
+        command = self._command
+        executable = shutil.which(command.command)
+        if executable is None:
+            raise self._error("is not there or not executable: install it or correct the path")
+        interactive = self._interactive()
+        timeout = self._timeout or (_INTERACTIVE_TIMEOUT if interactive else _TIMEOUT)
+        outcome = await run_bounded(
+            [executable, *command.args],
+            env={**os.environ, **command.env, "KUBERNETES_EXEC_INFO": self._exec_info(interactive)},
+            timeout=timeout,
+            interactive=interactive,
+        )
+        if complaint := _complaint(outcome, timeout):
+            raise self._error(complaint, outcome)
+        try:
+            return parse_answer(bytes(outcome.stdout), api_version=command.api_version, now=self._now())
+        except ValueError as error:
+            raise self._error(str(error), outcome) from error
+
+    def _interactive(self) -> bool:
+        if self._command.interactive_mode == "Never":
+            return False
+        try:
+            terminal = sys.stdin is not None and sys.stdin.isatty()
+        except ValueError:  # closed
+            terminal = False
+        if self._command.interactive_mode == "Always" and not terminal:
+            raise self._error("wants a terminal (interactiveMode: Always), and standard input is none")
+        return terminal
+
+    def _exec_info(self, interactive: bool) -> str:
+        spec: dict[str, object] = {"interactive": interactive}
+        if self._command.cluster is not None:
+            spec["cluster"] = self._command.cluster
+        info = {"apiVersion": self._command.api_version, "kind": "ExecCredential", "spec": spec}
+        return json.dumps(info, default=str)  # YAML gives dates in extensions, which JSON has not
+
+    def _error(self, complaint: str, outcome: Outcome | None = None) -> CredentialError:
+        message = f"{self._command.where}: plugin {self._command.command!r} {complaint}"
+        if outcome is not None and (words := outcome.last_words()):
+            message += "\nits last words:\n  " + words.replace("\n", "\n  ")
+        hint = "\n".join(printable(line) for line in self._command.install_hint.strip().splitlines())
+        if hint and (outcome is None or outcome.start_error is not None):
+            message += f"\n{hint}"
+        return CredentialError(message)
+
+
+def _complaint(outcome: Outcome, timeout: float) -> str:
+    if outcome.start_error is not None:
+        return f"does not start: {outcome.start_error.strerror or outcome.start_error}"
+    if outcome.timed_out:
+        return f"did not end within {timeout:g} s and was stopped: log in by hand first, or raise exec_timeout="
+    if outcome.too_long:
+        return "printed more than any credential has and was stopped"
+    if outcome.returncode:
+        how = f"exit code {outcome.returncode}" if outcome.returncode > 0 else f"signal {-outcome.returncode}"
+        return f"failed with {how}"
+    return ""

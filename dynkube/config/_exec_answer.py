@@ -1,0 +1,95 @@
+"""Reading the ``ExecCredential`` a plugin printed. Complaints never show what it printed: that may be a token."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from dynkube.config._credentials import Credential, bearer
+from dynkube.config._tls import ClientCertificate
+from dynkube.errors import CredentialError
+
+
+@dataclass(frozen=True, slots=True)
+class ExecAnswer:
+    """A credential and when it ends: at its own expiry or its certificate's, whichever is first; ``None``: not told."""
+
+    credential: Credential
+    expires_at: datetime | None
+
+
+def parse_answer(stdout: bytes, *, api_version: str, now: datetime) -> ExecAnswer:
+    """Read what a plugin printed.
+
+    Raises:
+        ValueError: it is no credential of ``api_version``, or one that has expired; the message completes
+            "the plugin ...".
+    """
+    status = _status(stdout, api_version)
+    token = _text(status, "token")
+    certificate = _text(status, "clientCertificateData")
+    key = _text(status, "clientKeyData")
+    if not token and not certificate and not key:
+        raise ValueError("printed neither status.token nor status.clientCertificateData with clientKeyData")
+    if bool(certificate) != bool(key):
+        raise ValueError("printed only one of status.clientCertificateData and status.clientKeyData")
+    pair = ClientCertificate(certificate.encode(), key.encode()) if certificate else None
+    expires_at = _expiry(status, pair)
+    if expires_at is not None and expires_at <= now:
+        raise ValueError(
+            f"printed a credential that expired at {expires_at.isoformat()}, and it is "
+            f"{now.isoformat(timespec='seconds')}: log in again, or check the clock of this machine"
+        )
+    try:
+        headers = bearer(token, where="status.token").headers if token else {}
+    except CredentialError as error:
+        raise ValueError(f"printed a token that cannot be sent: {error}") from error
+    return ExecAnswer(Credential(headers, pair), expires_at)
+
+
+def _status(stdout: bytes, api_version: str) -> Mapping[str, object]:
+    if not stdout.strip():
+        raise ValueError("printed nothing: it must print an ExecCredential as JSON on standard output")
+    try:
+        answer = json.loads(stdout)
+    except (ValueError, RecursionError):
+        # From None: the decoder's exception carries the text.
+        raise ValueError(f"printed {len(stdout)} bytes that are not JSON: it must print an ExecCredential") from None
+    if not isinstance(answer, dict) or answer.get("kind") != "ExecCredential":
+        raise ValueError("printed JSON that is not of kind ExecCredential")
+    if answer.get("apiVersion") != api_version:
+        raise ValueError(
+            f"printed an ExecCredential of another apiVersion than {api_version}, which the kubeconfig asks for: "
+            "make exec.apiVersion what the plugin speaks"
+        )
+    status = answer.get("status")
+    if not isinstance(status, dict):
+        raise ValueError("printed an ExecCredential without a status")  # noqa: TRY004 - one type for all complaints
+    return status
+
+
+def _text(status: Mapping[str, object], name: str) -> str:
+    value = status.get(name)
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"printed a status.{name} that is no string")
+    return value or ""
+
+
+def _expiry(status: Mapping[str, object], pair: ClientCertificate | None) -> datetime | None:
+    ends = []
+    if text := _text(status, "expirationTimestamp"):
+        try:
+            end = datetime.fromisoformat(text)
+        except ValueError:
+            end = None
+        if end is None or end.tzinfo is None:
+            raise ValueError(f"printed a status.expirationTimestamp that is no RFC 3339 time: {text[:40]!r}")
+        ends.append(end)
+    if pair is not None:
+        try:
+            ends.append(pair.expires_at())
+        except CredentialError as error:
+            raise ValueError(f"printed a status.clientCertificateData where {error}") from error
+    return min(ends, default=None)

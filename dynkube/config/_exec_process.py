@@ -1,0 +1,131 @@
+"""Running one short-lived helper process: no shell, a deadline, bounded output, and no survivor of a cancellation."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+import trio
+
+logger = logging.getLogger(__name__)
+
+_MAX_STDOUT = 1 << 20  # bytes; a certificate with its key is some KB
+_TAIL = 4096  # bytes of stderr kept
+_LINES = 5
+# How long a process that has been asked to end may take, and how long its pipes may stay open after it has ended
+# (a daemon it started inherits them).
+_GRACE = 1.0
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run ended. ``returncode`` is ``None`` where the process did not start or was stopped by us."""
+
+    returncode: int | None = None
+    start_error: OSError | None = None
+    timed_out: bool = False
+    too_long: bool = False
+    stdout: bytearray = field(default_factory=bytearray, repr=False)
+    stderr: bytes = field(default=b"", repr=False)
+
+    def last_words(self) -> str:
+        """The last lines of stderr, without control characters; ``""`` if there are none."""
+        text = self.stderr.decode("utf-8", errors="replace")
+        lines = [printable(line).strip() for line in text.splitlines()]
+        return "\n".join([line for line in lines if line][-_LINES:])
+
+
+def printable(text: str) -> str:
+    """The text without control characters: it comes from a file or a program and ends on a terminal."""
+    return "".join(character for character in text if character.isprintable() or character == "\t")
+
+
+async def run_bounded(command: Sequence[str], *, env: Mapping[str, str], timeout: float, interactive: bool) -> Outcome:
+    """Run ``command`` to its end and collect what it printed.
+
+    Args:
+        command: the path of an executable, and its arguments; no shell sees them.
+        env: its whole environment.
+        timeout: seconds after which it is stopped.
+        interactive: give it our standard input, and show its stderr at once on ours. Otherwise its input is empty,
+            its stderr goes to the log (INFO), and it gets a process group of its own, so that what it started is
+            stopped with it; a process that talks to the terminal cannot leave the foreground group.
+
+    Cancellation stops the process: SIGTERM, a second later SIGKILL; on Windows at once.
+    """
+    outcome = Outcome()
+    options: dict[str, object] = {"stdin": None if interactive else subprocess.DEVNULL}
+    if os.name == "posix" and not interactive:
+        options["process_group"] = 0
+    run = partial(
+        trio.run_process,
+        command,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        check=False,
+        deliver_cancel=partial(_stop, own_group="process_group" in options),
+        **options,
+    )
+    with trio.move_on_after(timeout) as deadline:
+        async with trio.open_nursery() as nursery:
+            try:
+                process: trio.Process = await nursery.start(run)
+            except OSError as error:
+                outcome.start_error = error
+                return outcome
+            await _collect(process, outcome, echo=interactive)
+            if outcome.too_long:
+                nursery.cancel_scope.cancel()
+            outcome.returncode = process.returncode
+    outcome.timed_out = deadline.cancelled_caught
+    return outcome
+
+
+async def _collect(process: trio.Process, outcome: Outcome, *, echo: bool) -> None:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    async with trio.open_nursery() as readers:
+        readers.start_soon(_read_stdout, process.stdout, outcome, readers.cancel_scope)
+        readers.start_soon(_read_stderr, process.stderr, outcome, echo)
+        await process.wait()
+        readers.cancel_scope.deadline = trio.current_time() + _GRACE
+
+
+async def _read_stdout(stream: trio.abc.ReceiveStream, outcome: Outcome, scope: trio.CancelScope) -> None:
+    async with stream:
+        async for chunk in stream:
+            outcome.stdout += chunk
+            if len(outcome.stdout) > _MAX_STDOUT:
+                outcome.too_long = True
+                scope.cancel()
+
+
+async def _read_stderr(stream: trio.abc.ReceiveStream, outcome: Outcome, echo: bool) -> None:
+    async with stream:
+        async for chunk in stream:
+            outcome.stderr = (outcome.stderr + chunk)[-_TAIL:]
+            text = chunk.decode("utf-8", errors="replace")
+            if echo and sys.stderr is not None:
+                sys.stderr.write(text)
+                sys.stderr.flush()
+            else:
+                logger.info("%s", printable(text.strip()))
+
+
+async def _stop(process: trio.Process, *, own_group: bool) -> None:
+    if os.name != "posix":
+        process.terminate()
+        return
+    send = partial(os.killpg, process.pid) if own_group else process.send_signal
+    with suppress(ProcessLookupError):
+        send(signal.SIGTERM)
+        await trio.sleep(_GRACE)
+        send(signal.SIGKILL)

@@ -1,0 +1,177 @@
+"""Taking over the configuration of somebody who already uses the ``kubernetes`` package."""
+
+from __future__ import annotations
+
+import inspect
+import ssl
+import urllib.request
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import trio
+
+from dynkube.config._config import ClientConfig
+from dynkube.config._credentials import BasicAuth, Combined, Credential, Credentials, bearer, utc_now
+from dynkube.config._files import CertificateFiles
+from dynkube.config._tls import TLSSettings
+from dynkube.errors import ConfigError, CredentialError, InvalidInput
+
+
+class KubernetesConfiguration(Protocol):
+    """What is used of ``kubernetes.client.Configuration``, so that naming the type does not import the package."""
+
+    host: str
+    verify_ssl: bool
+    ssl_ca_cert: str | None
+    ca_cert_data: str | bytes | None
+    cert_file: str | None
+    key_file: str | None
+    tls_server_name: str | None
+    proxy: str | None
+    no_proxy: str | None
+    username: str | None
+    password: str | None
+
+    @property
+    def assert_hostname(self) -> bool | str | None:
+        """A name to check instead of the host's, or False for no check of the name."""
+
+    @property
+    def refresh_api_key_hook(self) -> Callable[..., object] | None:
+        """Called with the configuration before its token is read."""
+
+    def auth_settings(self) -> Mapping[str, object]:
+        """The credentials, refreshed by the hook if there is one."""
+
+
+def from_kubernetes_configuration(
+    configuration: KubernetesConfiguration, *, namespace: str = "default", now: Callable[[], datetime] = utc_now
+) -> ClientConfig:
+    """The same cluster and user as a ``kubernetes.client.Configuration``. Plain function; does not import the package.
+
+    Its ``refresh_api_key_hook`` stays in charge of the token: it is called (in a worker thread, one call at a time)
+    whenever a request needs one. What the package lost before is lost here too: a plugin that failed was logged by
+    it and the requests are anonymous. :func:`load_config` has none of that.
+
+    Args:
+        configuration: as ``load_kube_config(client_configuration=...)`` fills it.
+        namespace: it knows none.
+        now: the clock expiry is judged by.
+
+    Raises:
+        InvalidInput: the argument is no Configuration.
+        ConfigError: it has something that has no counterpart here (``assert_hostname=False``, an asyncio hook).
+    """
+    if not hasattr(configuration, "auth_settings") or not hasattr(configuration, "host"):
+        raise InvalidInput(
+            f"configuration= must be a kubernetes.client.Configuration, not {type(configuration).__name__}: "
+            "of an ApiClient, pass its .configuration"
+        )
+    if inspect.iscoroutinefunction(configuration.refresh_api_key_hook):
+        raise ConfigError("configuration= has an asyncio refresh hook, which cannot run here: use load_config()")
+    tls = _tls(configuration)
+    tls.check(now())
+    credentials: Credentials = ConfiguredToken(configuration)
+    if configuration.cert_file:
+        files = CertificateFiles(
+            configuration.cert_file,
+            configuration.key_file or configuration.cert_file,  # as in requests: one file may hold both
+            where="configuration.cert_file",
+            now=now,
+        )
+        files.check()
+        credentials = Combined(credentials, files)
+    return ClientConfig(
+        server=configuration.host,
+        namespace=namespace,
+        credentials=credentials,
+        tls=tls,
+        proxy_url=_proxy(configuration),
+        source="configuration=",
+    )
+
+
+class ConfiguredToken:
+    """What a Configuration's ``auth_settings()`` gives. The hook behind it may block for seconds and takes no lock."""
+
+    def __init__(self, configuration: KubernetesConfiguration) -> None:
+        self._configuration = configuration
+        self._lock = trio.Lock()
+        self._held: Credential | None = None
+
+    async def current(self) -> Credential:
+        """The credential, refreshed by the hook.
+
+        Cancelling leaves the hook running in its thread to its end; its result is dropped.
+
+        Raises:
+            CredentialError: the hook raised.
+        """
+        async with self._lock:
+            if self._configuration.refresh_api_key_hook is None:
+                return self._hold(self._read())
+            return self._hold(await trio.to_thread.run_sync(self._read, abandon_on_cancel=True))
+
+    async def refresh(self, rejected: Credential) -> Credential:
+        """Ask the hook again; it goes by expiry alone, so mostly ``rejected`` comes back."""
+        held = await self.current()
+        return rejected if held == rejected else held
+
+    def _hold(self, credential: Credential) -> Credential:
+        if self._held is None or credential != self._held:
+            self._held = credential
+        return self._held
+
+    def _read(self) -> Credential:
+        configuration = self._configuration
+        try:
+            setting = configuration.auth_settings().get("BearerToken")
+        except Exception as error:  # the hook is somebody else's code and may raise anything
+            raise CredentialError(f"configuration.refresh_api_key_hook failed: {error!r}") from error
+        value = str(setting.get("value") or "") if isinstance(setting, Mapping) else ""
+        value = value.strip()  # the package keeps the newline of a token file
+        scheme, _, rest = value.partition(" ")
+        if not rest:
+            return bearer(value, where="configuration.api_key") if value else self._basic()
+        if scheme.lower() == "bearer":
+            return bearer(rest, where="configuration.api_key")
+        return Credential({"Authorization": value})
+
+    def _basic(self) -> Credential:
+        username, password = self._configuration.username, self._configuration.password
+        if not username:
+            return Credential()
+        return BasicAuth(username, password or "", where="configuration.username").credential
+
+    def __repr__(self) -> str:
+        return "ConfiguredToken(<hidden>)"
+
+
+def _tls(configuration: KubernetesConfiguration) -> TLSSettings:
+    if configuration.assert_hostname is False and configuration.verify_ssl:
+        raise ConfigError("configuration.assert_hostname=False has no counterpart: set tls_server_name to the name")
+    asserted = configuration.assert_hostname
+    data = configuration.ca_cert_data
+    if isinstance(data, bytes) and not data.lstrip().startswith(b"-----"):
+        data = ssl.DER_cert_to_PEM_cert(data)
+    return TLSSettings(
+        verify=configuration.verify_ssl,
+        ca_file=configuration.ssl_ca_cert,
+        ca_data=data.encode() if isinstance(data, str) else data,
+        server_name=configuration.tls_server_name or (asserted if isinstance(asserted, str) else None),
+    )
+
+
+def _proxy(configuration: KubernetesConfiguration) -> str | None:
+    """The proxy it was given; one it found in the environment will be found there again, exceptions included."""
+    proxy = configuration.proxy
+    if not proxy or proxy in urllib.request.getproxies().values():
+        return None
+    host = (urlsplit(configuration.host).hostname or "").lower()
+    for exception in (configuration.no_proxy or "").lower().split(","):  # names and domains; no address ranges
+        suffix = exception.strip().lstrip("*").lstrip(".")
+        if exception.strip() == "*" or (suffix and f".{host}".endswith(f".{suffix}")):
+            return None
+    return proxy

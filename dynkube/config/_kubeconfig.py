@@ -1,0 +1,198 @@
+"""Finding kubeconfig files and merging them as kubectl does: the first file to name a thing wins, the rest is added.
+
+Parsing and merging are the ``kubernetes`` package's, which takes a second and 75 MB to import; so it is imported only
+when there is a file to read. Three things it does are not taken over: it lets the *last* file decide
+``current-context`` where kubectl lets the first, it refuses an empty file (``KUBECONFIG=/dev/null`` is usual), and its
+messages quote whole entries, tokens included.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, cast
+
+import yaml
+
+from dynkube.config._entries import Entry
+from dynkube.config._files import absolute_path
+from dynkube.errors import ConfigError
+
+_SECTIONS = {"clusters": "cluster", "contexts": "context", "users": "user"}
+
+
+class _Node(Protocol):
+    """What is used of the package's ConfigNode."""
+
+    value: Mapping[str, object]
+    path: str
+
+
+class _Merger(Protocol):
+    """What is used of the package's KubeConfigMerger, which has no types."""
+
+    config: _Node | None
+    config_files: Mapping[str, Mapping[str, object]]
+
+    def load_config(self, path: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kubeconfig:
+    """Merged kubeconfig files: three sections by name, and the context in force."""
+
+    source: str
+    current_context: str = ""
+    clusters: Mapping[str, Entry] = field(default_factory=dict)
+    contexts: Mapping[str, Entry] = field(default_factory=dict)
+    users: Mapping[str, Entry] = field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing in it could lead to a cluster."""
+        return not (self.clusters or self.contexts or self.users or self.current_context)
+
+
+def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
+    """The files to merge, in order, from the root; empty where there are none.
+
+    Args:
+        kubeconfig: a path, or several joined by ``os.pathsep``; ``None`` means what ``$KUBECONFIG`` says now, else
+            ``~/.kube/config``.
+
+    Raises:
+        ConfigError: a path was given, and there is no such file; of several, none exists.
+    """
+    if kubeconfig is None:
+        # Read at call time: the kubernetes package reads it once, at import.
+        named = os.environ.get("KUBECONFIG", "")
+        return _existing(named.split(os.pathsep) if named else [os.path.join("~", ".kube", "config")])  # noqa: PTH118 - "~" is expanded later
+    text = os.fspath(kubeconfig)
+    if not text:
+        raise ConfigError("kubeconfig= is an empty path: leave it out to use $KUBECONFIG or ~/.kube/config")
+    # A file whose name has the separator in it (an ARN, say) is one file.
+    one = isinstance(kubeconfig, os.PathLike) or Path(text).expanduser().exists()
+    files = _existing([text] if one else text.split(os.pathsep))
+    if not files:
+        raise ConfigError(f"kubeconfig {text} does not exist: check the path given as kubeconfig=")
+    return files
+
+
+def _existing(names: Sequence[str]) -> list[str]:
+    """As kubectl does with a list, files that are not there are left out."""
+    try:
+        paths = [absolute_path(name) for name in names if name]
+    except RuntimeError:  # "~" without a home directory, as in many containers
+        return []
+    return [path for path in paths if Path(path).exists()]
+
+
+def merge_files(paths: Sequence[str]) -> Kubeconfig:
+    """Read and merge. Blocks for the files, and at first use for the import of ``kubernetes``.
+
+    Raises:
+        ConfigError: a file cannot be read, is no YAML, or is no kubeconfig; the message shows none of its values.
+    """
+    from kubernetes.config.kube_config import KubeConfigMerger
+
+    merger = cast("_Merger", KubeConfigMerger(""))  # type: ignore[no-untyped-call]  # the package has none
+    for path in paths:
+        _merge_file(merger, path)
+    source = f"kubeconfig {os.pathsep.join(paths)}"
+    if merger.config is None:
+        return Kubeconfig(source)
+    contexts = (document.get("current-context") for document in merger.config_files.values())
+    sections = {}
+    for section, body in _SECTIONS.items():
+        nodes = cast("list[_Node]", merger.config.value[section])
+        sections[section] = dict(
+            _named(node.value, section, body, source=f"kubeconfig {node.path}", directory=str(Path(node.path).parent))
+            for node in nodes
+        )
+    return Kubeconfig(source, next((str(name) for name in contexts if name), ""), **sections)
+
+
+def read_mapping(document: Mapping[str, object]) -> Kubeconfig:
+    """A kubeconfig that is already decoded. Relative paths in it are relative to the working directory.
+
+    Raises:
+        ConfigError: it does not have the form of a kubeconfig.
+    """
+    source = "the mapping given as kubeconfig="
+    if problem := _problem(document):
+        raise ConfigError(f"{source}: {problem}")
+    top = Entry(document, source, "kubeconfig")
+    sections = {
+        section: dict(
+            _named(entry.values, section, body, source=source, directory="") for entry in top.entries(section)
+        )
+        for section, body in _SECTIONS.items()
+    }
+    return Kubeconfig(source, top.text("current-context"), **sections)
+
+
+def _named(item: Mapping[str, object], section: str, body: str, *, source: str, directory: str) -> tuple[str, Entry]:
+    """Name and content of an entry whose form has been checked."""
+    name, values = str(item["name"]), item.get(body)
+    at = f"{section}[name={name}].{body}"
+    return name, Entry(values if isinstance(values, Mapping) else {}, source, at, directory)
+
+
+def _merge_file(merger: _Merger, path: str) -> None:
+    from kubernetes.config import ConfigException
+
+    try:
+        merger.load_config(path)
+        problem = _problem(merger.config_files[path])
+    except OSError as error:
+        raise ConfigError(f"kubeconfig {path} cannot be read: {error.strerror}") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        raise ConfigError(f"kubeconfig {path} is no YAML: {error.problem or error.context}{line}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"kubeconfig {path} is no YAML that can be read ({type(error).__name__})") from None
+    except (ConfigException, AttributeError, KeyError, TypeError):
+        # From None: the package's message quotes the entry at fault, token and all.
+        if (document := yaml.safe_load(Path(path).read_bytes())) is None:
+            return
+        raise ConfigError(f"kubeconfig {path}: {_problem(document) or 'is malformed'}") from None
+    if problem:
+        raise ConfigError(f"kubeconfig {path}: {problem}")
+
+
+def _problem(document: object) -> str:
+    """What keeps a decoded document from being a kubeconfig; ``""`` if nothing does. As strict as kubectl."""
+    if not isinstance(document, Mapping):
+        return "must be a mapping with clusters, contexts, users and current-context"
+    if document.get("kind", "Config") != "Config":
+        return "kind is not Config: this is some other object, not a kubeconfig"
+    if not isinstance(document.get("current-context") or "", str):
+        return "current-context must be a string: put it in quotes"
+    for section, body in _SECTIONS.items():
+        entries = document.get(section)
+        if entries is None:
+            continue
+        if not isinstance(entries, list | tuple):
+            return f"{section} must be a list of entries, each with a name and a {body}"
+        if problem := _section_problem(section, body, entries):
+            return problem
+    return ""
+
+
+def _section_problem(section: str, body: str, entries: Sequence[object]) -> str:
+    seen: set[str] = set()
+    for index, entry in enumerate(entries):
+        if not isinstance(entry, Mapping):
+            return f"{section}[{index}] must be a mapping with a name and a {body}"
+        name = entry.get("name")
+        if not isinstance(name, str) or not name:
+            return f"{section}[{index}].name must be a string that is not empty: put it in quotes"
+        if name in seen:
+            return f"{section} has two entries named {name!r}: rename or delete one"
+        if not isinstance(entry.get(body) or {}, Mapping):
+            return f"{section}[name={name}].{body} must be a mapping"
+        seen.add(name)
+    return ""

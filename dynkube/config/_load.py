@@ -1,0 +1,114 @@
+"""The usual way to a configuration: kubeconfig, else in-cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from dynkube.config._clusters import exec_cluster, read_server, read_tls
+from dynkube.config._config import ClientConfig
+from dynkube.config._credentials import utc_now
+from dynkube.config._entries import Entry
+from dynkube.config._incluster import in_cluster, load_incluster
+from dynkube.config._kubeconfig import Kubeconfig, find_files, merge_files, read_mapping
+from dynkube.config._users import read_credentials, read_impersonation
+from dynkube.errors import ConfigError
+
+_SHOWN = 10
+
+
+def load_config(
+    *,
+    kubeconfig: str | os.PathLike[str] | Mapping[str, object] | None = None,
+    context: str | None = None,
+    exec_timeout: float | None = None,
+    now: Callable[[], datetime] = utc_now,
+) -> ClientConfig:
+    """Which cluster, and as whom: by kubeconfig, or by the pod's service account where there is no kubeconfig.
+
+    A plain function that blocks for small files. It imports the ``kubernetes`` package (a second, once) if there is a
+    kubeconfig file. No plugin is run yet.
+
+    Args:
+        kubeconfig: a path, several joined by ``os.pathsep``, or a decoded kubeconfig. ``None`` means what
+            ``$KUBECONFIG`` names at the time of the call, else ``~/.kube/config``. Files are merged as kubectl does;
+            those of a list that do not exist are left out.
+        context: the context to take instead of the ``current-context``.
+        exec_timeout: seconds an exec plugin may run; ``None`` means 60, and 300 where it may ask at a terminal.
+        now: the clock expiry is judged by.
+
+    Raises:
+        ConfigError: there is no configuration, or one that cannot be right; names file, field and fix.
+        CredentialError: a token file or certificate is unreadable or has expired.
+    """
+    if isinstance(kubeconfig, Mapping):
+        merged = read_mapping(kubeconfig)
+    else:
+        files = find_files(kubeconfig)
+        merged = merge_files(files) if files else Kubeconfig("kubeconfig")
+    if not merged.empty:
+        return _from_context(merged, context, exec_timeout, now)
+    if kubeconfig is not None:
+        raise ConfigError(f"{merged.source} is empty: it names no cluster")
+    if context is not None:
+        raise ConfigError(f"context {context!r} cannot be looked up: {_nowhere()}")
+    if in_cluster():
+        return load_incluster(now=now)
+    raise ConfigError(
+        f"{_nowhere()}, and this is no pod (KUBERNETES_SERVICE_HOST is not set): pass kubeconfig= or url="
+    )
+
+
+def _nowhere() -> str:
+    named = os.environ.get("KUBECONFIG")
+    looked = f"$KUBECONFIG is {named}" if named else "$KUBECONFIG is not set, ~/.kube/config is looked at instead"
+    return f"there is no kubeconfig, or it is empty ({looked})"
+
+
+def _from_context(
+    merged: Kubeconfig, name: str | None, exec_timeout: float | None, now: Callable[[], datetime]
+) -> ClientConfig:
+    name = merged.current_context if name is None else name
+    if not name:
+        raise ConfigError(
+            f"{merged.source} has no current-context: pass context= or run 'kubectl config use-context NAME' "
+            f"({_known(merged.contexts)})"
+        )
+    context = merged.contexts.get(name)
+    if context is None:
+        raise ConfigError(f"{merged.source} has no context {name!r} ({_known(merged.contexts)})")
+    cluster = _referenced(context, "cluster", merged.clusters)
+    if cluster is None:
+        raise context.error("cluster", "is missing: name one of the clusters")
+    user = _referenced(context, "user", merged.users) or Entry({}, context.source, "users")  # none: anonymous
+    tls = read_tls(cluster, now())
+    credentials = read_credentials(user, cluster=lambda: exec_cluster(cluster, tls), exec_timeout=exec_timeout, now=now)
+    certified = user.text("client-certificate") or user.text("client-certificate-data")
+    secure = not tls.verify or tls.ca_file is not None or tls.ca_data is not None or bool(certified)
+    return ClientConfig(
+        server=read_server(cluster, secure=secure),
+        namespace=context.text("namespace") or "default",
+        credentials=credentials,
+        tls=tls,
+        proxy_url=cluster.text("proxy-url") or None,
+        impersonate=read_impersonation(user),
+        source=f"{merged.source}, context {name!r}",
+    )
+
+
+def _referenced(context: Entry, field: str, entries: Mapping[str, Entry]) -> Entry | None:
+    name = context.text(field)
+    if not name:
+        return None
+    if name not in entries:
+        raise context.error(field, f"names {name!r}, and there is no such {field} ({_known(entries)})")
+    return entries[name]
+
+
+def _known(entries: Mapping[str, Entry]) -> str:
+    names = [repr(name) for name in sorted(entries)]
+    if not names:
+        return "there are none"
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"there are {', '.join(names[:_SHOWN])}{more}"

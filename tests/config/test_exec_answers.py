@@ -1,0 +1,77 @@
+"""Reading what a plugin printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dynkube.config import ClientCertificate
+from dynkube.config._exec_answer import parse_answer
+
+V1 = "client.authentication.k8s.io/v1"
+NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+
+def printed(status: object, **top: object) -> bytes:
+    return json.dumps({"apiVersion": V1, "kind": "ExecCredential", "status": status, **top}).encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2030-01-01T12:01:00Z", 60),
+        ("2030-01-01T14:01:00+02:00", 60),
+        ("2030-01-01T12:01:00.5Z", 60.5),
+        ("2030-01-01T12:01:00.123456789Z", 60.123456),
+    ],
+)
+def test_an_expiry_is_rfc_3339_in_any_zone_and_precision(text: str, seconds: float) -> None:
+    answer = parse_answer(printed({"token": "t", "expirationTimestamp": text}), api_version=V1, now=NOW)
+
+    assert answer.expires_at == NOW + timedelta(seconds=seconds)
+    assert answer.credential.headers == {"Authorization": "Bearer t"}
+
+
+def test_a_certificate_ends_the_credential_if_it_ends_first(issue: Callable[[datetime], ClientCertificate]) -> None:
+    pair = issue(NOW + timedelta(hours=1))
+    status = {
+        "clientCertificateData": pair.certificate_pem.decode(),
+        "clientKeyData": pair.key_pem.decode(),
+        "expirationTimestamp": "2031-01-01T00:00:00Z",
+    }
+
+    answer = parse_answer(printed(status), api_version=V1, now=NOW)
+
+    assert answer.credential.certificate == pair
+    assert answer.credential.headers == {}
+    assert answer.expires_at == NOW + timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("stdout", "complaint"),
+    [
+        (b" \n", "printed nothing"),
+        (b"\xff\xfe", "2 bytes that are not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[]", "not of kind ExecCredential"),
+        (printed({}, kind="Secret"), "not of kind ExecCredential"),
+        (printed({}, apiVersion=V1 + "beta1"), f"another apiVersion than {V1}"),
+        (printed(None), "without a status"),
+        (printed({}), "neither status.token nor"),
+        (printed({"token": ""}), "neither status.token nor"),
+        (printed({"token": 5}), "status.token that is no string"),
+        (printed({"token": "two words"}), "token that cannot be sent"),
+        (printed({"clientCertificateData": "x"}), "only one of"),
+        (printed({"clientKeyData": "x"}), "only one of"),
+        (printed({"clientCertificateData": "x", "clientKeyData": "x"}), "clientCertificateData where .* no PEM"),
+        (printed({"token": "t", "expirationTimestamp": "soon"}), "no RFC 3339 time"),
+        (printed({"token": "t", "expirationTimestamp": "2030-01-01T12:00:00"}), "no RFC 3339 time"),
+        (printed({"token": "t", "expirationTimestamp": "2030-01-01T12:00:00Z"}), "expired at .*check the clock"),
+    ],
+)
+def test_what_is_no_credential_is_named(stdout: bytes, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        parse_answer(stdout, api_version=V1, now=NOW)

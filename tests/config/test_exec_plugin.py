@@ -1,0 +1,177 @@
+"""Exec plugins as processes: what they are told, what is believed of them, and how they end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from dynkube.config import ExecCommand, ExecPlugin
+from dynkube.errors import CredentialError
+
+pytestmark = pytest.mark.real_time
+
+Write = Callable[..., ExecCommand]
+
+
+async def test_the_plugin_is_told_what_the_kubeconfig_says(plugin: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OURS", "kept")
+    source = "answer(token=json.dumps([info, os.environ['MINE'], os.environ['OURS'], sys.argv[1:]]).encode().hex())"
+    command = plugin(source, env={"MINE": "$OURS"}, cluster={"server": "https://api", "config": {"a": 1}})
+    command = ExecCommand(
+        command=command.command,
+        args=(*command.args, "a b", "$HOME;"),
+        env=command.env,
+        api_version=command.api_version,
+        interactive_mode="Never",
+        cluster=command.cluster,
+    )
+
+    credential = await ExecPlugin(command).current()
+
+    told = json.loads(bytes.fromhex(credential.headers["Authorization"].removeprefix("Bearer ")))
+    info = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "spec": {"interactive": False, "cluster": {"server": "https://api", "config": {"a": 1}}},
+    }
+    assert told == [info, "$OURS", "kept", ["a b", "$HOME;"]]
+
+
+async def test_without_provide_cluster_info_no_cluster_is_told(plugin: Write) -> None:
+    credential = await ExecPlugin(plugin("answer(token=','.join(info['spec']))")).current()
+
+    assert credential.headers == {"Authorization": "Bearer interactive"}
+
+
+async def test_a_failing_plugin_is_an_error_with_its_last_words(plugin: Write) -> None:
+    source = "print(*range(20), 'please \\x1b[31mlog in', sep='\\n', file=sys.stderr)\nsys.exit(3)"
+
+    with pytest.raises(CredentialError) as caught:
+        await ExecPlugin(plugin(source)).current()
+
+    message = str(caught.value)
+    assert message.startswith("kubeconfig: users[name=u].user.exec: plugin ")
+    assert "failed with exit code 3" in message
+    assert message.endswith("its last words:\n  16\n  17\n  18\n  19\n  please [31mlog in")
+
+
+async def test_a_plugin_killed_from_outside_is_an_error(plugin: Write) -> None:
+    with pytest.raises(CredentialError, match="failed with signal 9"):
+        await ExecPlugin(plugin(f"os.kill(os.getpid(), {int(signal.SIGKILL)})")).current()
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("pass", "printed nothing"),
+        ("print('s3cret garbage')", "printed 15 bytes that are not JSON"),
+        ("answer()", "printed neither status.token nor"),
+        ("sys.stdout.write('s3cret' * 1000000)", "printed more than any credential has"),
+    ],
+)
+async def test_garbage_is_an_error_that_does_not_repeat_it(plugin: Write, source: str, complaint: str) -> None:
+    with pytest.raises(CredentialError, match=complaint) as caught:
+        await ExecPlugin(plugin(source)).current()
+
+    assert "s3cret" not in str(caught.value)
+
+
+async def test_a_plugin_that_hangs_is_stopped_at_the_deadline(plugin: Write) -> None:
+    with pytest.raises(CredentialError, match=r"did not end within 0\.2 s and was stopped.*exec_timeout="):
+        await ExecPlugin(plugin("time.sleep(3600)"), timeout=0.2).current()
+
+
+async def test_a_daemon_left_behind_does_not_hold_up_the_answer(plugin: Write) -> None:
+    source = "import subprocess\nsubprocess.Popen(['sleep', '20'])\nanswer(token='t')"
+
+    with trio.fail_after(15):
+        credential = await ExecPlugin(plugin(source)).current()
+
+    assert credential.headers == {"Authorization": "Bearer t"}
+
+
+async def test_cancelling_kills_the_plugin_and_what_it_started(plugin: Write, tmp_path: Path) -> None:
+    fifo = str(tmp_path / "fifo")
+    os.mkfifo(fifo)
+    source = (
+        f"held = os.open({fifo!r}, os.O_WRONLY)\nif os.fork() == 0:\n    os.write(held, b'ready\\n')\ntime.sleep(3600)"
+    )
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ExecPlugin(plugin(source)).current)
+        alive = await trio.to_thread.run_sync(open, fifo, "rb")
+        assert await trio.to_thread.run_sync(alive.readline) == b"ready\n"
+        nursery.cancel_scope.cancel()
+
+    with alive:
+        assert await trio.to_thread.run_sync(alive.read) == b""  # comes only when both have gone
+
+
+async def test_a_missing_plugin_is_an_error_with_the_install_hint() -> None:
+    command = ExecCommand(
+        command="no-such-plugin-anywhere",
+        api_version="v1",
+        install_hint="brew install it\x1b]0;evil\x07",
+        where="k: exec",
+    )
+
+    with pytest.raises(CredentialError) as caught:
+        await ExecPlugin(command).current()
+
+    assert str(caught.value) == (
+        "k: exec: plugin 'no-such-plugin-anywhere' is not there or not executable: install it or correct the path\n"
+        "brew install it]0;evil"
+    )
+
+
+async def test_a_file_that_is_no_program_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "plugin"
+    path.write_bytes(b"\x7fELF, but not really")
+    path.chmod(0o755)
+
+    with pytest.raises(CredentialError, match="does not start: Exec format error"):
+        await ExecPlugin(ExecCommand(command=str(path), api_version="v1")).current()
+
+
+async def test_a_plugin_that_needs_a_terminal_is_refused_without_one(
+    plugin: Write, runs: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+
+    with pytest.raises(CredentialError, match="wants a terminal"):
+        await ExecPlugin(plugin("answer(token='t')", interactive_mode="Always")).current()
+
+    assert runs() == 0
+
+
+@pytest.mark.parametrize(("mode", "told"), [("Never", "False"), ("IfAvailable", "True"), ("Always", "True")])
+async def test_at_a_terminal_the_mode_decides(
+    plugin: Write, mode: str, told: str, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    source = "print('Password:', file=sys.stderr)\nanswer(token=str(info['spec']['interactive']))"
+
+    credential = await ExecPlugin(plugin(source, interactive_mode=mode)).current()
+
+    assert credential.headers == {"Authorization": f"Bearer {told}"}
+    assert ("Password:" in capfd.readouterr().err) == (told == "True")
+
+
+async def test_what_a_plugin_says_without_a_terminal_is_logged(plugin: Write, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="dynkube"):
+        await ExecPlugin(plugin("print('visit https://login', file=sys.stderr)\nanswer(token='t')")).current()
+
+    assert "visit https://login" in caplog.messages

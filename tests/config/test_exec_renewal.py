@@ -1,0 +1,180 @@
+"""When a plugin is run again, and for whom."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from dynkube.config import ClientCertificate, Credential, ExecCommand, ExecPlugin
+from dynkube.errors import CredentialError
+
+pytestmark = pytest.mark.real_time
+
+Write = Callable[..., ExecCommand]
+Runs = Callable[[], int]
+
+
+def token(credential: Credential) -> str:
+    return credential.headers["Authorization"].removeprefix("Bearer ")
+
+
+async def test_without_an_expiry_one_run_is_enough(plugin: Write, runs: Runs, clock: Any) -> None:
+    source = ExecPlugin(plugin("answer(token=f't{run}')"), now=clock)
+    first = await source.current()
+
+    clock.advance(days=1000)
+
+    assert await source.current() is first
+    assert runs() == 1
+
+
+@pytest.mark.parametrize(("lifetime", "margin"), [(60, 6), (240, 24), (600, 60), (36000, 60)])
+async def test_a_token_is_renewed_in_the_last_tenth_of_its_life_at_most_a_minute_early(
+    plugin: Write, runs: Runs, clock: Any, lifetime: int, margin: int
+) -> None:
+    expiry = (clock() + timedelta(seconds=lifetime)).isoformat()
+    source = ExecPlugin(plugin(f"answer(token=f't{{run}}', expirationTimestamp={expiry!r})"), now=clock)
+    await source.current()
+
+    clock.advance(seconds=lifetime - margin - 1)
+    assert token(await source.current()) == "t1"
+    clock.advance(seconds=1)
+    assert token(await source.current()) == "t2"
+    assert runs() == 2
+
+
+async def test_where_renewing_fails_early_the_old_token_goes_on_to_its_end(
+    plugin: Write, runs: Runs, clock: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    expiry = (clock() + timedelta(seconds=60)).isoformat()
+    source = ExecPlugin(
+        plugin(f"answer(token='t', expirationTimestamp={expiry!r}) if run == 1 else sys.exit(1)"), now=clock
+    )
+    first = await source.current()
+
+    clock.advance(seconds=55)
+    with caplog.at_level(logging.WARNING):
+        assert await source.current() is first
+        assert await source.current() is first
+
+    assert runs() == 2
+    assert "failed with exit code 1; going on with the credential that expires at" in caplog.text
+    clock.advance(seconds=5)
+    with pytest.raises(CredentialError, match="exit code 1"):
+        await source.current()
+
+
+async def test_certificates_are_renewed_at_their_own_expiry(
+    plugin: Write, clock: Any, issue: Callable[[datetime], ClientCertificate]
+) -> None:
+    pairs = [issue(clock() + timedelta(hours=hours)) for hours in (1, 2)]
+    statuses = [
+        {"clientCertificateData": pair.certificate_pem.decode(), "clientKeyData": pair.key_pem.decode()}
+        for pair in pairs
+    ]
+    source = ExecPlugin(plugin(f"answer(token='t', **{statuses!r}[run - 1])"), now=clock)
+
+    first = await source.current()
+    clock.advance(hours=1)
+    second = await source.current()
+
+    assert [first.certificate, second.certificate] == pairs
+    assert token(first) == token(second) == "t"  # token and certificate, both used
+
+
+async def test_callers_at_the_same_time_share_one_run(plugin: Write, runs: Runs) -> None:
+    source = ExecPlugin(plugin("answer(token=f't{run}')"))
+    got = []
+
+    async def ask() -> None:
+        got.append(await source.current())
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(ask)
+
+    assert len(got) == 5
+    assert all(credential is got[0] for credential in got)
+    assert runs() == 1
+
+
+async def test_a_storm_of_401_causes_one_run_also_when_nothing_new_comes_of_it(plugin: Write, runs: Runs) -> None:
+    source = ExecPlugin(plugin("answer(token='same')"))
+    rejected = await source.current()
+    got = []
+
+    async def ask() -> None:
+        got.append(await source.refresh(rejected))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(ask)
+
+    assert [credential is rejected for credential in got] == [True] * 5
+    assert runs() == 2
+
+
+async def test_who_comes_late_with_an_old_token_gets_the_new_one_without_a_run(plugin: Write, runs: Runs) -> None:
+    source = ExecPlugin(plugin("answer(token=f't{run}')"))
+    old = await source.current()
+    new = await source.refresh(old)
+
+    assert await source.refresh(old) is new
+    assert token(new) == "t2"
+    assert runs() == 2
+
+
+async def test_a_failure_is_shared_by_those_who_waited_for_it_and_not_kept(plugin: Write, runs: Runs) -> None:
+    source = ExecPlugin(plugin("sys.exit(1) if run == 1 else answer(token=f't{run}')"))
+    failures = []
+
+    async def ask() -> None:
+        try:
+            await source.current()
+        except CredentialError as error:
+            failures.append(error)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(ask)
+
+    assert len(failures) == 5
+    assert len({id(error) for error in failures}) == 5  # each its own traceback
+    assert runs() == 1
+    assert token(await source.current()) == "t2"
+
+
+async def test_when_the_one_who_runs_it_is_cancelled_the_next_in_line_runs_it(
+    plugin: Write, runs: Runs, tmp_path: Path
+) -> None:
+    fifo = str(tmp_path / "fifo")
+    os.mkfifo(fifo)
+    source = ExecPlugin(
+        plugin(f"if run == 1:\n    open({fifo!r}, 'w').close()\n    time.sleep(3600)\nanswer(token='t')")
+    )
+    got = []
+
+    async def ask(scope: trio.CancelScope) -> None:
+        with scope:
+            got.append(token(await source.current()))
+
+    impatient = trio.CancelScope()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask, impatient)
+        started = await trio.to_thread.run_sync(open, fifo)
+        started.close()
+        nursery.start_soon(ask, trio.CancelScope())
+        await trio.testing.wait_all_tasks_blocked()
+        impatient.cancel()
+
+    assert impatient.cancelled_caught
+    assert got == ["t"]
+    assert runs() == 2

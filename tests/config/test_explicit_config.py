@@ -1,0 +1,106 @@
+"""A configuration from arguments alone."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import trustme
+
+from dynkube.config import ClientCertificate, explicit_config
+from dynkube.errors import ConfigError, CredentialError, InvalidInput
+
+
+async def test_a_token_becomes_a_bearer_header() -> None:
+    config = explicit_config("https://api.example:6443/prefix/", token=" s3cret\n")
+
+    credential = await config.credentials.current()
+
+    assert config.server == "https://api.example:6443/prefix"
+    assert credential.headers == {"Authorization": "Bearer s3cret"}
+
+
+async def test_basic_authentication_carries_utf8() -> None:
+    config = explicit_config("https://api", basic_auth=("dev", "pä:ss"))
+
+    assert (await config.credentials.current()).headers == {"Authorization": "Basic ZGV2OnDDpDpzcw=="}
+
+
+async def test_a_token_and_a_certificate_go_out_together(issue: Callable[[datetime], ClientCertificate]) -> None:
+    certificate = issue(datetime(2999, 1, 1, tzinfo=UTC))
+
+    config = explicit_config("https://api", token="t", certificate=certificate)
+
+    credential = await config.credentials.current()
+    assert credential.headers == {"Authorization": "Bearer t"}
+    assert credential.certificate is certificate
+    assert await config.credentials.current() is credential
+    assert await config.credentials.refresh(credential) is credential
+
+
+@pytest.mark.parametrize(
+    ("url", "hint"),
+    [
+        ("api.example:6443", "https://HOST:PORT"),
+        ("https://", "https://HOST:PORT"),
+        ("https://[::1", "https://HOST:PORT"),
+        ("https://api:port", "https://HOST:PORT"),
+        ("ftp://api", "must start with https://"),
+        ("https://api?x=1", "before '?'"),
+        ("https://dev:s3cret@api", "must not hold a user or password"),
+    ],
+)
+def test_a_url_that_cannot_be_right_is_named_with_the_fix(url: str, hint: str) -> None:
+    with pytest.raises(ConfigError, match="server") as caught:
+        explicit_config(url)
+
+    assert hint in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("token", ["", " \n", "two words", "line\nbreak", "ünïcode"])
+def test_a_token_that_no_header_can_carry_is_refused_without_showing_it(token: str) -> None:
+    with pytest.raises(CredentialError, match="token=") as caught:
+        explicit_config("https://api", token=token)
+
+    assert not token.strip() or token.strip() not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"token": "t", "basic_auth": ("u", "p")},
+        {"token": "t", "token_file": "f"},
+        {"certificate": ClientCertificate(b"", b""), "verify": ssl.create_default_context()},
+    ],
+)
+def test_arguments_that_exclude_each_other_are_named(arguments: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        explicit_config("https://api", **arguments)
+
+    assert all(name in str(caught.value) for name in arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"token_file": "nowhere"}, "token_file="),
+        ({"verify": "nowhere"}, "nowhere"),
+        ({"certificate": ("nowhere", "nokey")}, "certificate="),
+        ({"proxy_url": "gopher://p"}, "proxy-url"),
+    ],
+)
+def test_a_file_that_is_not_there_is_noticed_at_once(arguments: dict[str, Any], field: str) -> None:
+    with pytest.raises(ConfigError, match=field):
+        explicit_config("https://api", **arguments)
+
+
+def test_verify_takes_a_path_or_a_context(authority: trustme.CA, write: Callable[[str, object], str]) -> None:
+    path = write("ca.pem", authority.cert_pem.bytes().decode())
+    ready = ssl.create_default_context()
+
+    assert explicit_config("https://api", verify=path).tls.ca_file == path
+    assert explicit_config("https://api", verify=ready).tls.ssl_context() is ready

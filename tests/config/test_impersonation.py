@@ -1,0 +1,54 @@
+"""Impersonation headers, as the API server reads them."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube.config import Impersonation
+from dynkube.errors import ConfigError
+
+
+def test_groups_and_extra_values_come_one_header_each() -> None:
+    impersonation = Impersonation(user="jane", uid="42", groups=["dev", "ops"], extra={"scopes": ["a", "b"]})
+
+    assert impersonation.headers() == (
+        ("Impersonate-User", "jane"),
+        ("Impersonate-Uid", "42"),
+        ("Impersonate-Group", "dev"),
+        ("Impersonate-Group", "ops"),
+        ("Impersonate-Extra-scopes", "a"),
+        ("Impersonate-Extra-scopes", "b"),
+    )
+
+
+def test_an_extra_key_with_a_slash_is_escaped() -> None:
+    impersonation = Impersonation(user="jane", extra={"acme.com/project%": ["x"]})
+
+    assert impersonation.headers()[1] == ("Impersonate-Extra-acme.com%2Fproject%25", "x")
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), min_size=1))
+def test_any_extra_key_survives_the_escaping(key: str) -> None:
+    name, _ = Impersonation(user="jane", extra={key: ["x"]}).headers()[1]
+
+    assert name.isascii()
+    assert not set(name) & set(' \t\r\n:/()<>@,;\\"[]?={}')
+    assert unquote(name.removeprefix("Impersonate-Extra-")) == key
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"user": ""}, "needs a user"),
+        ({"user": "jane", "groups": "dev"}, "lists of strings"),
+        ({"user": "jane", "extra": {"k": "v"}}, "lists of strings"),
+        ({"user": "jane\r\nX-Evil: 1"}, "Impersonate-User must be one line"),
+    ],
+)
+def test_an_impersonation_that_cannot_be_sent_is_refused(fields: dict[str, object], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        Impersonation(**fields)  # type: ignore[arg-type]  # wrong on purpose

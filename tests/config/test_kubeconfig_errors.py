@@ -1,0 +1,238 @@
+"""Whatever is wrong in a kubeconfig is a ConfigError with file, field and fix, and without the user's token."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dynkube.config import load_config
+from dynkube.errors import ConfigError, CredentialError
+
+Write = Callable[[str, object], str]
+SECRET = "s3cret-token"
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("a: b: c", r"is no YAML: mapping values are not allowed here \(line 1, column 5\)"),
+        (f"token: '{SECRET}", r"is no YAML: found unexpected end of stream"),
+        ("a: 2020-99-99", "is no YAML that can be read"),
+        ("[" * 10_000, "is no YAML"),
+        ("[]", "must be a mapping with clusters"),
+        (f"{SECRET}", "must be a mapping with clusters"),
+        ("kind: Pod", "kind is not Config"),
+        ("current-context: 3", "current-context must be a string: put it in quotes"),
+        ("clusters: {a: b}", "clusters must be a list of entries"),
+        ("users: [a, b]", r"users\[0\] must be a mapping"),
+        (f"users: [{{name: x}}, {{user: {{token: {SECRET}}}}}]", r"users\[1\]\.name must be a string"),
+        (f"users: [{{user: {{token: {SECRET}}}}}, {{name: x}}]", r"users\[0\]\.name must be a string"),
+        (f"users: [{{name: x, user: [{SECRET}]}}]", r"users\[name=x\]\.user must be a mapping"),
+        ("contexts: [{name: 12}]", r"contexts\[0\]\.name must be a string .*quotes"),
+        ("clusters: [{name: x}, {name: x}]", "clusters has two entries named 'x': rename or delete one"),
+    ],
+)
+def test_a_malformed_file_is_named_with_its_fault(content: str, complaint: str, write: Write) -> None:
+    path = write("config", content)
+
+    with pytest.raises(ConfigError, match=complaint) as caught:
+        load_config(kubeconfig=path)
+
+    assert str(caught.value).startswith(f"kubeconfig {path}")
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_second_file_that_is_malformed_is_the_one_named(write: Write) -> None:
+    first, second = (
+        write("first", {"users": [{"name": "u"}]}),
+        write("second", {"users": [{"user": {"token": SECRET}}]}),
+    )
+
+    with pytest.raises(ConfigError, match=f"kubeconfig {second}: ") as caught:
+        load_config(kubeconfig=f"{first}:{second}")
+
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "config").write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(ConfigError, match=r"config is no YAML that can be read"):
+        load_config(kubeconfig=tmp_path / "config")
+
+
+def test_a_directory_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"{tmp_path} cannot be read: Is a directory"):
+        load_config(kubeconfig=tmp_path)
+
+
+@pytest.mark.parametrize("missing", ["/nowhere/config", "/nowhere/a:/nowhere/b"])
+def test_a_path_that_was_given_must_exist(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")  # no falling back to in-cluster
+
+    with pytest.raises(ConfigError, match=f"kubeconfig {missing} does not exist"):
+        load_config(kubeconfig=missing)
+
+
+def test_an_empty_path_is_refused() -> None:
+    with pytest.raises(ConfigError, match="empty path"):
+        load_config(kubeconfig="")
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"), [(None, r"\$KUBECONFIG is not set"), ("/nowhere/c", r"\$KUBECONFIG is /nowhere/c")]
+)
+def test_without_any_configuration_it_is_said_where_was_looked(
+    variable: str | None, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if variable:
+        monkeypatch.setenv("KUBECONFIG", variable)
+
+    with pytest.raises(ConfigError, match=f"{said}.*this is no pod.*pass kubeconfig= or url="):
+        load_config()
+
+
+def test_a_context_without_a_kubeconfig_is_not_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+
+    with pytest.raises(ConfigError, match="context 'prod' cannot be looked up"):
+        load_config(context="prod")
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"current-context": None}, r"has no current-context: pass context= .*there are 'ctx'"),
+        ({"current-context": "prod"}, r"has no context 'prod' \(there are 'ctx'\)"),
+        ({"clusters": []}, r"contexts\[name=ctx\]\.context\.cluster names 'c', and there is no such cluster"),
+        ({"users": [{"name": "v"}]}, r"context\.user names 'u', and there is no such user \(there are 'v'\)"),
+        ({"contexts": [{"name": "ctx"}]}, r"contexts\[name=ctx\]\.context\.cluster is missing"),
+        ({"clusters": [{"name": "c", "cluster": {}}]}, r"clusters\[name=c\]\.cluster\.server is missing"),
+    ],
+)
+@pytest.mark.parametrize("form", ["file", "mapping"])
+def test_names_that_lead_nowhere_are_named_with_those_that_do(
+    change: dict[str, Any], complaint: str, form: str, document: Any, write: Write
+) -> None:
+    broken = {**document({"token": SECRET}), **change}
+
+    with pytest.raises(ConfigError, match=complaint):
+        load_config(kubeconfig=write("config", broken) if form == "file" else broken)
+
+
+def test_an_unknown_context_lists_ten_of_many() -> None:
+    contexts = [{"name": f"ctx-{index:02}", "context": {}} for index in range(25)]
+
+    with pytest.raises(ConfigError, match="'ctx-09' and 15 more"):
+        load_config(kubeconfig={"contexts": contexts}, context="prod")
+
+
+CLUSTER_FAULTS: list[tuple[dict[str, object], str]] = [
+    ({"server": 6443}, "server must be a string, not a number"),
+    ({"server": "https://"}, "server 'https:///?' is no URL"),
+    ({"server": f"https://me:{SECRET}@api"}, "must not hold a user or password"),
+    ({"certificate-authority-data": "%%%"}, "certificate-authority-data is not base64"),
+    ({"certificate-authority-data": base64.b64encode(b"junk").decode()}, "certificate-authority-data holds no PEM"),
+    ({"certificate-authority": "nowhere.pem"}, r"the certificate authority .*/nowhere\.pem cannot be read"),
+    ({"insecure-skip-tls-verify": "true"}, "insecure-skip-tls-verify must be true or false, not a string"),
+    (
+        {"insecure-skip-tls-verify": True, "certificate-authority": "x"},
+        "and a certificate authority exclude each other",
+    ),
+    ({"proxy-url": f"gopher://me:{SECRET}@p"}, r"proxy-url 'gopher://<hidden>@p' must start with one of http"),
+]
+
+
+@pytest.mark.parametrize(("fields", "complaint"), CLUSTER_FAULTS)
+def test_a_cluster_that_cannot_be_right_is_named(
+    fields: dict[str, object], complaint: str, document: Any, write: Write
+) -> None:
+    path = write("config", document({"token": SECRET}, **fields))
+
+    with pytest.raises(ConfigError, match=complaint) as caught:
+        load_config(kubeconfig=path)
+
+    assert path in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+EXEC = {"command": "p", "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"}
+USER_FAULTS: list[tuple[dict[str, object], str]] = [
+    ({"token": 12345}, r"user\.token must be a string, not a number: put it in quotes"),
+    ({"token": f"{SECRET} {SECRET}"}, r"user\.token has white space"),
+    ({"token": SECRET, "username": "u"}, r"user\.token and username/password exclude each other"),
+    ({"tokenFile": "nowhere"}, r"user\.tokenFile: .*/nowhere cannot be read"),
+    ({"username": "a:b", "password": SECRET}, r"user\.username has a colon"),
+    ({"client-certificate-data": "%"}, r"user\.client-certificate-data is not base64"),
+    ({"client-certificate": "x"}, r"user\.client-key or client-key-data is missing"),
+    ({"client-key": "x"}, r"user\.client-certificate or client-certificate-data is missing"),
+    ({"client-certificate": "x", "client-key": "y"}, r"user\.client-certificate: .*/x cannot be read"),
+    ({"as-groups": ["g"]}, r"user\.as-groups needs 'as'"),
+    ({"as-uid": "1"}, r"user\.as-uid needs 'as'"),
+    ({"as-user-extra": {"k": ["v"]}}, r"user\.as-user-extra needs 'as'"),
+    ({"as": "jane", "as-groups": "dev"}, r"user\.as-groups must be a list, not a string"),
+    ({"as": "jane", "as-user-extra": {"k": "v"}}, r"user\.as-user-extra\.k must be a list"),
+    ({"as": "jane", "as-groups": [1]}, r"user\.as-groups must be a list of strings"),
+    ({"exec": "p"}, r"user\.exec must be a mapping, not a string"),
+    ({"exec": {**EXEC, "command": ""}}, r"user\.exec\.command is missing"),
+    ({"exec": {**EXEC, "apiVersion": "client.authentication.k8s.io/v1alpha1"}}, r"exec\.apiVersion must be .*v1beta1"),
+    ({"exec": {**EXEC, "interactiveMode": None}}, r"exec\.interactiveMode is missing, which v1 demands"),
+    ({"exec": {**EXEC, "interactiveMode": "Sometimes"}}, r"exec\.interactiveMode must be one of Never"),
+    ({"exec": {**EXEC, "args": [1]}}, r"exec\.args must be a list of strings"),
+    ({"exec": {**EXEC, "env": [{"value": SECRET}]}}, r"exec\.env\[0\]\.name must be the name"),
+    ({"exec": {**EXEC, "env": ["A=1"]}}, r"exec\.env must be a list of mappings"),
+    ({"exec": EXEC, "auth-provider": {"name": "gcp"}}, r"user\.auth-provider and exec exclude each other"),
+    ({"auth-provider": {"name": "gcp"}}, r"auth-provider\.name 'gcp' .*gke-gcloud-auth-plugin"),
+    ({"auth-provider": {"name": "azure"}}, r"kubelogin convert-kubeconfig"),
+    (
+        {"auth-provider": {"name": "oidc", "config": {"refresh-token": SECRET}}},
+        r"log in so that the config has an id-token",
+    ),
+    ({"auth-provider": {"name": "openstack"}}, r"'openstack' .*use an exec plugin"),
+]
+
+
+@pytest.mark.parametrize(("user", "complaint"), USER_FAULTS)
+def test_a_user_that_cannot_be_right_is_named(
+    user: dict[str, object], complaint: str, document: Any, write: Write
+) -> None:
+    path = write("config", document(copy.deepcopy(user)))
+
+    with pytest.raises(ConfigError, match=complaint) as caught:
+        load_config(kubeconfig=path)
+
+    assert str(caught.value).startswith(f"kubeconfig {path}: users[name=u].user")
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["data", "files"])
+def test_an_expired_client_certificate_is_named(form: str, document: Any, write: Write, issue: Any, clock: Any) -> None:
+    pair = issue(clock() - timedelta(hours=1))
+    fields = {"client-certificate": pair.certificate_pem, "client-key": pair.key_pem}
+    if form == "data":
+        user = {f"{name}-data": base64.b64encode(pem).decode() for name, pem in fields.items()}
+    else:
+        user = {name: write(f"{name}.pem", pem.decode()) for name, pem in fields.items()}
+
+    with pytest.raises(
+        CredentialError, match=r"expired at 2030-01-01T11:00:00\+00:00 \(it is 2030-01-01T12:00:00"
+    ) as caught:
+        load_config(kubeconfig=write("config", document(user)), now=clock)
+
+    assert "users[name=u].user.client-certificate" in str(caught.value)
+
+
+def test_an_expired_ca_is_named(document: Any, write: Write, authority: Any, clock: Any) -> None:
+    clock.advance(days=365 * 5000)
+    data = base64.b64encode(authority.cert_pem.bytes()).decode()
+    path = write("config", document(**{"certificate-authority-data": data}))
+
+    with pytest.raises(ConfigError, match=r"clusters\[name=c\]\.cluster: certificate-authority-data expired at"):
+        load_config(kubeconfig=path, now=clock)
