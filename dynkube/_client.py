@@ -1,0 +1,225 @@
+"""``Client``: one cluster with all floors put together, everything it starts owned by one ``async with``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import trio
+
+from dynkube.client import APIClient, ResourceClient
+from dynkube.config import ClientConfig
+from dynkube.discovery import DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
+from dynkube.errors import ClosedError
+from dynkube.informers import (
+    Filter,
+    IndexFunc,
+    Informer,
+    InformerFactory,
+    InformerSettings,
+    Predicate,
+    Selector,
+    Transform,
+    drop_managed_fields,
+)
+from dynkube.meta import GVK, GVR
+from dynkube.rest import RESTClient
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+class Client:
+    """One cluster: resources to read and write, informers to follow. Made by :func:`dynkube.connect`.
+
+    Enter it (``async with``) before use. Everything it starts lives in a nursery of its own, and leaving
+    it leaves no task, no socket and no thread. It belongs to the trio run that entered it; only an
+    informer's reads may be called from other threads.
+    """
+
+    def __init__(
+        self,
+        configure: Callable[[], ClientConfig],
+        *,
+        blocking: bool = False,
+        field_manager: str = "dynkube",
+        transport: httpx2.AsyncBaseTransport | None = None,
+        http2: bool = False,
+        settings: InformerSettings | None = None,
+    ) -> None:
+        self._configure = configure
+        self._blocking = blocking
+        self._field_manager = field_manager
+        self._transport = transport
+        self._http2 = http2
+        self._settings = settings or InformerSettings()
+        self._stack = AsyncExitStack()
+        self._running: _Running | None = None
+        self._entered = False
+
+    async def __aenter__(self) -> Self:
+        """Read the configuration and make ready. Does not talk to the cluster yet.
+
+        Raises:
+            ConfigError: there is no usable configuration; the message names file, field and fix.
+            ClosedError: it was entered before.
+        """
+        if self._entered:
+            raise ClosedError("this client was entered before; make another one with dynkube.connect(...)")
+        self._entered = True
+        async with AsyncExitStack() as stack:
+            # Kubeconfig files are small, but importing what reads them takes a second.
+            config = await trio.to_thread.run_sync(self._configure) if self._blocking else self._configure()
+            rest = await stack.enter_async_context(RESTClient(config, transport=self._transport, http2=self._http2))
+            nursery = await stack.enter_async_context(_owned_nursery())
+            discovery = DiscoveryClient(rest)
+            mapper = DeferredRESTMapper(discovery)
+            api = APIClient(rest, mapper, namespace=config.namespace, field_manager=self._field_manager)
+            self._running = _Running(config, api, InformerFactory(rest, discovery, mapper, nursery, self._settings))
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        self._running = None
+        return await self._stack.__aexit__(exc_type, exc, traceback)
+
+    @property
+    def _now(self) -> _Running:
+        if self._running is None:
+            raise ClosedError("the client is not open: use it inside 'async with dynkube.connect() as client:'")
+        return self._running
+
+    # ── what it talks to ─────────────────────────────────────────────────────────────────────
+
+    @property
+    def config(self) -> ClientConfig:
+        """Which cluster, and as whom."""
+        return self._now.config
+
+    @property
+    def namespace(self) -> str:
+        """The context's namespace: where single objects are looked for if a call names none."""
+        return self._now.config.namespace
+
+    @property
+    def api(self) -> APIClient:
+        """The verbs without informers, and requests of your own (``client.api.raw``)."""
+        return self._now.api
+
+    @property
+    def mapper(self) -> DeferredRESTMapper:
+        """What says which resource a name means."""
+        return self._now.api.mapper
+
+    async def server_version(self) -> ServerVersion:
+        """The server's version, asked now; ``str()`` of it is like ``"v1.34.1"``.
+
+        Raises:
+            APIError: the server said no.
+            TransportError: no usable answer.
+        """
+        return await self._now.api.server_version()
+
+    # ── what it does ─────────────────────────────────────────────────────────────────────────
+
+    def resource(self, resource: ResourceLike) -> ResourceClient:
+        """The verbs on a resource. A plain call: whether the server serves it shows when a verb is used.
+
+        Args:
+            resource: what kubectl takes (``"deploy"``, ``"Deployment"``, ``"deployments.apps"``,
+                ``"deployments.v1.apps"``), or a :class:`~dynkube.GVR` or :class:`~dynkube.GVK`.
+
+        Raises:
+            InvalidInput: a text that cannot be the name of a resource.
+        """
+        return self._now.api.resource(resource)
+
+    def informer(
+        self,
+        resource: str | GVR | GVK,
+        *,
+        namespace: str | None = None,
+        label_selector: Selector = None,
+        field_selector: Selector = None,
+        filter: Filter | Predicate | None = None,  # noqa: A002  # the word users know
+        transform: Transform | None = drop_managed_fields,
+        indexes: Mapping[str, str | IndexFunc] | None = None,
+    ) -> Informer:
+        """A live, local copy of a collection, whether or not its resource exists yet.
+
+        A plain call; enter what it returns. While no CRD defines the resource, reads are empty; when one
+        appears the informer lists and follows the objects, and handlers hear of them; when it goes, of
+        their deletion. Informers whose arguments up to ``transform`` are equal share one watch.
+
+        Args:
+            resource: best RESOURCE.VERSION.GROUP (``"httproutes.v1.gateway.networking.k8s.io"``), which may
+                be absent. Short forms (``"deploy"``) are looked up when the informer is entered, and must
+                exist by then.
+            namespace: ``None`` means all namespaces.
+            label_selector: which objects to receive at all: decided by the server, fixed.
+            field_selector: the same, by fields.
+            filter: which of the received objects to show: decided here, may be changed at any time.
+            transform: applied to each object before it is kept; by default drops ``managedFields``. ``None``
+                keeps objects as they come. Must not change name, namespace, uid or resourceVersion.
+            indexes: by name, a function from an object to the values it is found under, or a JSONPath.
+
+        Raises:
+            InvalidInput: an argument cannot be right; the message names it and the fix.
+        """
+        return Informer(
+            lambda: self._now.informers,
+            resource,
+            namespace=namespace,
+            label_selector=label_selector,
+            field_selector=field_selector,
+            filter=filter,
+            transform=transform,
+            indexes=indexes,
+        )
+
+    def __repr__(self) -> str:
+        if self._running is None:
+            return "<Client, not open>"
+        return f"<Client of {self._running.config.server}, namespace {self.namespace!r}>"
+
+
+class _Running:
+    """The parts of a client that is open."""
+
+    __slots__ = ("api", "config", "informers")
+
+    def __init__(self, config: ClientConfig, api: APIClient, informers: InformerFactory) -> None:
+        self.config = config
+        self.api = api
+        self.informers = informers
+
+
+@asynccontextmanager
+async def _owned_nursery() -> AsyncIterator[trio.Nursery]:
+    """A nursery that ends with the block. An exception that comes alone comes as it was raised.
+
+    Whether the block or a background task raised it: wrapping a user's own KeyError in a group, because
+    informers happen to run in a nursery, would be our structure leaking into their code.
+    """
+    try:
+        async with trio.open_nursery() as nursery:
+            try:
+                yield nursery
+            finally:
+                nursery.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        alone = _alone(group)
+        if alone is None:
+            raise
+        raise alone from alone.__cause__
+
+
+def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
+    if len(group.exceptions) != 1:
+        return None
+    inner = group.exceptions[0]
+    return _alone(inner) if isinstance(inner, BaseExceptionGroup) else inner

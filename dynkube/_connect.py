@@ -1,0 +1,85 @@
+"""``connect``: the one call that begins everything."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dynkube._client import Client
+from dynkube.config import ClientConfig, explicit_config, from_kubernetes_configuration, load_config
+from dynkube.errors import InvalidInput
+from dynkube.informers import InformerSettings
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from dynkube.config import KubernetesConfiguration
+
+_EMBEDDED = "http://embedded.invalid"  # a transport that needs no network needs no address
+
+
+def connect(
+    *,
+    kubeconfig: str | os.PathLike[str] | Mapping[str, object] | None = None,
+    context: str | None = None,
+    url: str | None = None,
+    token: str | None = None,
+    verify: bool | str | os.PathLike[str] | ssl.SSLContext = True,
+    namespace: str | None = None,
+    configuration: KubernetesConfiguration | None = None,
+    field_manager: str = "dynkube",
+    http2: bool = False,
+    transport: httpx2.AsyncBaseTransport | None = None,
+    settings: InformerSettings | None = None,
+) -> Client:
+    """A client for one cluster; enter it with ``async with``.
+
+    Without arguments: the cluster that kubectl would use, or, inside a pod, the one the pod runs in. A
+    plain call that reads nothing yet.
+
+    Args:
+        kubeconfig: a path, several joined by ``os.pathsep``, or a decoded kubeconfig; ``None`` means
+            ``$KUBECONFIG``, else ``~/.kube/config``, else the pod's service account.
+        context: another context of the kubeconfig than its current one.
+        url: a server's address, instead of any kubeconfig.
+        token: a bearer token, with ``url``.
+        verify: with ``url``: ``True`` for the system's authorities, a path to a PEM file of authorities, an
+            ``ssl.SSLContext``, or ``False`` for no check at all, which warns.
+        namespace: for single objects, instead of the context's namespace.
+        configuration: a ``kubernetes.client.Configuration`` that one has already, instead of all that.
+        field_manager: who is recorded as owner of the fields that are written.
+        http2: offer HTTP/2 (needs the ``http2`` extra). HTTP/1.1 is faster in Python.
+        transport: an httpx2 transport to use instead of the network, like
+            ``dynkube.testing.APIServer().transport()``.
+        settings: timing and paging of informers.
+
+    Raises:
+        InvalidInput: arguments that exclude each other.
+    """
+    sources = {"url": url, "configuration": configuration, "kubeconfig": kubeconfig}
+    given = [name for name, value in sources.items() if value is not None]
+    if len(given) > 1:
+        raise InvalidInput(f"{' and '.join(given)} exclude each other: each says which cluster; pass one")
+    if context is not None and (url is not None or configuration is not None):
+        raise InvalidInput(f"context={context!r} names an entry of a kubeconfig; it means nothing with {given[0]}")
+    if url is None and transport is not None and not given:
+        url = _EMBEDDED
+    if url is None and (token is not None or verify is not True):
+        raise InvalidInput("token and verify go with url=...; a kubeconfig brings its own")
+    configure: Callable[[], ClientConfig] = partial(load_config, kubeconfig=kubeconfig, context=context)
+    if url is not None:
+        configure = partial(explicit_config, url, token=token, verify=verify)
+    elif configuration is not None:
+        configure = partial(from_kubernetes_configuration, configuration)
+    return Client(
+        configure if namespace is None else lambda: replace(configure(), namespace=namespace),
+        blocking=url is None,
+        field_manager=field_manager,
+        transport=transport,
+        http2=http2,
+        settings=settings,
+    )

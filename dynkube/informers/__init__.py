@@ -1,0 +1,57 @@
+"""Floor 6: informers, which keep a live copy of a collection and tell of its changes.
+
+Read :class:`Informer` for what is promised, ``_shared.py`` for the task that owns a cache, ``_reflector.py``
+for how it follows the server, ``_tracker.py`` for how it learns whether the resource exists, ``_mailbox.py``
+for why events always alternate legally.
+"""
+
+from dynkube.informers._factory import InformerFactory
+from dynkube.informers._filters import (
+    BoundFilter,
+    Filter,
+    FilterContext,
+    JSONPathFilter,
+    LabelFilter,
+    NamespaceFilter,
+    NamespaceFollower,
+    Predicate,
+    PredicateFilter,
+)
+from dynkube.informers._handlers import EventStream, HandlerStatistics, Registration
+from dynkube.informers._index import IndexFunc
+from dynkube.informers._informer import Informer, Selector
+from dynkube.informers._settings import InformerSettings
+from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State
+from dynkube.informers._statistics import InformerStatistics
+from dynkube.informers._transform import Transform, drop_managed_fields
+
+__all__ = [
+    "ABSENT",
+    "DEGRADED",
+    "LIVE",
+    "STOPPED",
+    "SYNCING",
+    "UNKNOWN",
+    "BoundFilter",
+    "EventStream",
+    "Filter",
+    "FilterContext",
+    "HandlerStatistics",
+    "IndexFunc",
+    "Informer",
+    "InformerFactory",
+    "InformerSettings",
+    "InformerStatistics",
+    "JSONPathFilter",
+    "LabelFilter",
+    "NamespaceFilter",
+    "NamespaceFollower",
+    "Phase",
+    "Predicate",
+    "PredicateFilter",
+    "Registration",
+    "Selector",
+    "State",
+    "Transform",
+    "drop_managed_fields",
+]

@@ -1,0 +1,171 @@
+"""Whether a resource exists, in which generation, and why not: the verdict that informers follow.
+
+Pure: from what is known of CRDs and of discovery to a verdict. "Nobody could tell" and "it is not
+there" are different verdicts throughout.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from dynkube.meta import GVR, ObjectDecoder, Unstructured
+
+
+class Presence(enum.Enum):
+    """The verdict in one word."""
+
+    UNKNOWN = "unknown"
+    ABSENT = "absent"
+    PRESENT = "present"
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """The verdict on one resource.
+
+    Attributes:
+        presence: the verdict.
+        reason: why, as one CamelCase word; see :class:`~dynkube.informers.State`.
+        message: why, in words.
+        generation: differs between two incarnations of the resource whose objects have nothing to do
+            with each other (another CRD of the same name, another scope); ``""`` unless present.
+        namespaced: the scope, where it is known.
+    """
+
+    presence: Presence
+    reason: str = ""
+    message: str = field(default="", compare=False)
+    generation: str = ""
+    namespaced: bool | None = None
+
+
+def unknown(reason: str, message: str = "") -> Availability:
+    """Nobody could tell."""
+    return Availability(Presence.UNKNOWN, reason, message)
+
+
+def absent(reason: str, message: str) -> Availability:
+    """The server was asked, and it is not there."""
+    return Availability(Presence.ABSENT, reason, message)
+
+
+# ── CRDs, without their schemas ──────────────────────────────────────────────────────────────
+
+
+class _Names(msgspec.Struct, gc=False):
+    plural: str = ""
+    kind: str = ""
+
+
+class _Version(msgspec.Struct, gc=False):
+    name: str
+    served: bool = False
+    storage: bool = False
+
+
+class _Spec(msgspec.Struct, gc=False):
+    group: str = ""
+    scope: str = "Namespaced"
+    names: _Names = msgspec.field(default_factory=_Names)
+    versions: list[_Version] = msgspec.field(default_factory=list)
+
+
+class _Condition(msgspec.Struct, gc=False):
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+
+class _Status(msgspec.Struct, gc=False):
+    conditions: list[_Condition] | None = None
+
+
+class _Metadata(msgspec.Struct, gc=False, rename="camel", omit_defaults=True):
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    deletion_timestamp: str | None = None
+
+
+class _CRD(msgspec.Struct, gc=False, rename="camel"):
+    api_version: str | None = None
+    kind: str | None = None
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+_crds = msgspec.json.Decoder(_CRD)
+
+
+class SlimCRDDecoder(ObjectDecoder):
+    """Keeps of each CRD what a verdict needs: a schema may have a megabyte, this has some hundred bytes."""
+
+    __slots__ = ()
+
+    def decode(self, raw: bytes) -> Unstructured:
+        """One CRD without its schemas."""
+        return super().decode(msgspec.json.encode(_crds.decode(raw)))
+
+
+def judge_crd(gvr: GVR, obj: Unstructured) -> Availability:
+    """The verdict on ``gvr`` from its CRD (of which :class:`SlimCRDDecoder` kept what is read here)."""
+    crd = _crds.decode(obj.json)
+    conditions = {condition.type: condition for condition in crd.status.conditions or ()}
+    refused = conditions.get("NamesAccepted")
+    established = conditions.get("Established")
+    if established is None or established.status != "True":
+        if refused is not None and refused.status == "False":
+            return absent("NamesNotAccepted", f"CRD {obj.name} is not served: {refused.message or refused.reason}")
+        return absent("NotEstablished", f"CRD {obj.name} is not established yet")
+    served = [version.name for version in crd.spec.versions if version.served]
+    if gvr.version not in served:
+        return absent(
+            "VersionNotServed",
+            f"CRD {obj.name} does not serve {gvr.version}, only {', '.join(served) or 'nothing'}",
+        )
+    return Availability(
+        Presence.PRESENT,
+        "Terminating" if crd.metadata.deletion_timestamp else "Established",
+        generation=f"{obj.uid}/{crd.spec.scope}/{gvr.version}",
+        namespaced=crd.spec.scope == "Namespaced",
+    )
+
+
+def may_be_custom(gvr: GVR) -> bool:
+    """Whether a CRD could define it: the group of a CRD is a domain, so it has a dot."""
+    return "." in gvr.group
+
+
+def judge_absent_crd(gvr: GVR) -> Availability:
+    """The verdict where neither a CRD nor discovery has it."""
+    if not may_be_custom(gvr):
+        return absent("NotServed", f"the server does not serve {gvr}")
+    return absent("CRDNotFound", f"no CRD {gvr.crd_name} is installed")
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What discovery said of one group-version: the resources in it and whether each is namespaced.
+
+    ``resources`` is ``None`` where the group-version itself is not served.
+    """
+
+    resources: Mapping[str, bool] | None
+
+    def judge(self, gvr: GVR) -> Availability:
+        """The verdict on ``gvr``, of which there is no CRD."""
+        namespaced = (self.resources or {}).get(gvr.resource)
+        if namespaced is None:
+            return judge_absent_crd(gvr)
+        return Availability(
+            Presence.PRESENT,
+            "Served",
+            generation=f"discovery/{'Namespaced' if namespaced else 'Cluster'}",
+            namespaced=namespaced,
+        )

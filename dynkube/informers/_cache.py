@@ -1,0 +1,113 @@
+"""What a watch event or a fresh list means for the cache: which objects change, and how.
+
+Versions never go backwards here: an event or a listed object that is older than what is known of the
+same object (same UID) is passed over, as a lagging API server may send it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dynkube.informers._index import Change
+from dynkube.informers._slices import Slices, batches
+from dynkube.informers._store import EMPTY, Snapshot
+from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent
+
+
+def is_older(version: str, than: str) -> bool:
+    """Whether one resourceVersion is before another; ``False`` where they cannot be compared.
+
+    Comparing as decimals is sanctioned since KEP-5504 (Kubernetes 1.35) for all built-in and custom
+    resources; aggregated API servers may use opaque strings, which are taken as newer.
+    """
+    if version == than or not (version.isdecimal() and than.isdecimal()):
+        return False
+    return int(version) < int(than)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The next version of a cache: what changes, the snapshot then, and how far in history that is."""
+
+    changes: Sequence[Change]
+    snapshot: Snapshot
+    resource_version: str
+
+
+class Cache:
+    """The objects of one resource. Works out the next version; the owner says when to publish it."""
+
+    def __init__(self) -> None:
+        self.snapshot: Snapshot = EMPTY
+        self.resource_version = ""
+        """How far the server's history has been followed; ``""`` before the first list."""
+
+    def apply(self, events: Sequence[WatchEvent]) -> Version:
+        """What a batch of watch events makes of it."""
+        editor = self.snapshot.edit()
+        changes: list[Change] = []
+        version = self.resource_version
+        for event in events:
+            if isinstance(event, Bookmark):
+                version = event.resource_version
+                continue
+            obj = event.object
+            key = obj.key
+            version = obj.resource_version
+            known = editor.get(key)
+            if known is not None and known.uid == obj.uid and is_older(obj.resource_version, known.resource_version):
+                continue
+            if isinstance(event, Deleted):
+                if known is not None:
+                    editor.remove(key)
+                    changes.append((key, known, None))
+            elif known is None or known.resource_version != obj.resource_version or known.uid != obj.uid:
+                editor.put(key, obj)
+                changes.append((key, known, obj))
+        if is_older(version, self.resource_version):
+            version = self.resource_version
+        return Version(changes, editor.done() if changes else self.snapshot, version)
+
+    async def replace(self, objects: Mapping[Key, Unstructured], resource_version: str, slices: Slices) -> Version:
+        """What a complete list makes of it; deletes come first.
+
+        Objects that are as they were keep their identity, so nobody hears of them.
+        """
+        rolled_back = is_older(resource_version, self.resource_version)  # etcd was restored from a backup
+        editor = self.snapshot.edit()
+        changes: list[Change] = []
+        for known in batches(self.snapshot):
+            for obj in known:
+                if obj.key not in objects:
+                    editor.remove(obj.key)
+                    changes.append((obj.key, obj, None))
+            await slices.breathe()
+        for listed in batches(objects.items()):
+            for key, obj in listed:
+                before = editor.get(key)
+                if before is not None and before.uid == obj.uid:
+                    if before.resource_version == obj.resource_version:
+                        continue
+                    if not rolled_back and is_older(obj.resource_version, before.resource_version):
+                        continue
+                editor.put(key, obj)
+                changes.append((key, before, obj))
+            await slices.breathe()
+        return Version(changes, editor.done(), resource_version)
+
+    def publish(self, version: Version) -> None:
+        """Show it to readers."""
+        self.snapshot = version.snapshot
+        self.resource_version = version.resource_version
+
+    def clear(self) -> Version:
+        """Forget everything at once, and say what went."""
+        gone = Version([(obj.key, obj, None) for obj in self.snapshot], EMPTY, "")
+        self.publish(gone)
+        return gone
+
+
+def keyed(objects: Iterable[Unstructured]) -> dict[Key, Unstructured]:
+    """Objects by key; of two with the same key (pages of a changing list) the later one counts."""
+    return {obj.key: obj for obj in objects}

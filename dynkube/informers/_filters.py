@@ -1,0 +1,308 @@
+"""Filters as values: which objects an informer shows, decided on this side of the wire.
+
+A filter costs what the objects it hides cost: they are watched and cached all the same, which is what
+makes changing it instant. Where the selection never changes, a ``label_selector`` or ``field_selector``
+lets the server do it instead.
+
+Filters combine with ``&``, ``|`` and ``~``. They are immutable and may be used by many informers;
+what one needs to follow (namespaces, say) is *bound* when an informer takes it and let go when it
+takes another one.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from dynkube.errors import InvalidInput
+from dynkube.informers._store import Snapshot
+from dynkube.meta import JSONPath, LabelSelector, Unstructured
+
+Predicate: TypeAlias = Callable[[Unstructured], bool]
+
+
+class NamespaceFollower(Protocol):
+    """A live view of the cluster's namespaces, for filters that depend on them."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The namespaces as they are now."""
+        ...
+
+    @property
+    def synced(self) -> bool:
+        """Whether the snapshot is the truth yet."""
+        ...
+
+    def close(self) -> None:
+        """Stop following."""
+        ...
+
+
+class FilterContext(Protocol):
+    """What an informer offers to the filter it takes."""
+
+    def changed(self) -> None:
+        """To be called when the filter may give other answers than before."""
+        ...
+
+    def follow_namespaces(self) -> NamespaceFollower:
+        """Follow the namespaces of the informer's cluster; ``changed`` is called when one changes."""
+        ...
+
+
+def _always() -> bool:
+    return True
+
+
+def _nothing() -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundFilter:
+    """A filter at work in one informer."""
+
+    matches: Predicate
+    ready: Callable[[], bool] = _always
+    """Whether ``matches`` can answer yet. Until it can, the informer shows nothing and says nothing."""
+    close: Callable[[], None] = _nothing
+
+
+class Filter(abc.ABC):
+    """Decides which objects an informer shows. Combine with ``&``, ``|``, ``~``."""
+
+    __slots__ = ()
+
+    @abc.abstractmethod
+    def bind(self, context: FilterContext) -> BoundFilter:
+        """Start working for one informer. Plain: what needs I/O is followed by the context's tasks."""
+
+    def __and__(self, other: Filter) -> Filter:
+        return _Combined("&", (self, as_filter(other)))
+
+    def __or__(self, other: Filter) -> Filter:
+        return _Combined("|", (self, as_filter(other)))
+
+    def __invert__(self) -> Filter:
+        return _Inverted(self)
+
+
+def as_filter(value: object) -> Filter:
+    """A filter from what a user passes: a filter, or a function of the object.
+
+    Raises:
+        InvalidInput: it is neither.
+    """
+    if isinstance(value, Filter):
+        return value
+    if callable(value):
+        return PredicateFilter(value)
+    raise InvalidInput(
+        f"filter is a {type(value).__name__}: pass a Filter (like LabelFilter('app=web')), "
+        "a function of the object, or None for no filter"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Combined(Filter):
+    operator: str
+    parts: tuple[Filter, ...]
+
+    def bind(self, context: FilterContext) -> BoundFilter:
+        first, second = (part.bind(context) for part in self.parts)
+        left, right = first.matches, second.matches
+        matches: Predicate
+        if self.operator == "&":
+            matches = lambda obj: left(obj) and right(obj)  # noqa: E731  # called per object: one frame, not two
+        else:
+            matches = lambda obj: left(obj) or right(obj)  # noqa: E731  # as above
+
+        def close() -> None:
+            first.close()
+            second.close()
+
+        return BoundFilter(matches, lambda: first.ready() and second.ready(), close)
+
+    def __repr__(self) -> str:
+        return f"({f' {self.operator} '.join(map(repr, self.parts))})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Inverted(Filter):
+    part: Filter
+
+    def bind(self, context: FilterContext) -> BoundFilter:
+        bound = self.part.bind(context)
+        matches = bound.matches
+        return BoundFilter(lambda obj: not matches(obj), bound.ready, bound.close)
+
+    def __repr__(self) -> str:
+        return f"~{self.part!r}"
+
+
+class LabelFilter(Filter):
+    """Shows objects whose labels match a selector, with the server's semantics.
+
+    Args:
+        selector: ``"app=web,tier in (fe,be)"``, or a mapping ``{"app": "web"}``.
+
+    Raises:
+        InvalidSelector: it does not parse.
+    """
+
+    __slots__ = ("selector",)
+
+    def __init__(self, selector: str | Mapping[str, str] | LabelSelector) -> None:
+        self.selector = LabelSelector.parse(selector)
+
+    def bind(self, context: FilterContext) -> BoundFilter:
+        """Needs nothing but the object."""
+        matches = self.selector.matches
+        return BoundFilter(lambda obj: matches(obj.labels))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LabelFilter) and self.selector == other.selector
+
+    def __hash__(self) -> int:
+        return hash(self.selector)
+
+    def __repr__(self) -> str:
+        return f"LabelFilter({str(self.selector)!r})"
+
+
+class JSONPathFilter(Filter):
+    """Shows objects in which a JSONPath finds something that counts.
+
+    Args:
+        path: kubectl's JSONPath, braces optional: ``"{.spec.suspend}"``.
+        equals: show objects in which a match has this value (compared as kubectl prints it). Without
+            it, a match counts unless it is ``null``, ``false``, ``0``, or empty.
+
+    Raises:
+        InvalidJSONPath: it does not parse.
+
+    A path of plain fields (``.spec.nodeName``) is read without decoding the object.
+    """
+
+    __slots__ = ("equals", "path")
+
+    def __init__(self, path: str | JSONPath, *, equals: str | None = None) -> None:
+        self.path = path if isinstance(path, JSONPath) else JSONPath.compile(path)
+        self.equals = equals
+
+    def bind(self, context: FilterContext) -> BoundFilter:
+        """Needs nothing but the object."""
+        find, equals = self.path.find_json, self.equals
+        if equals is None:
+            return BoundFilter(lambda obj: any(find(obj.json)))
+        return BoundFilter(lambda obj: any(_printed(value) == equals for value in find(obj.json)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, JSONPathFilter) and (self.path, self.equals) == (other.path, other.equals)
+
+    def __hash__(self) -> int:
+        return hash((self.path, self.equals))
+
+    def __repr__(self) -> str:
+        tail = f", equals={self.equals!r}" if self.equals is not None else ""
+        return f"JSONPathFilter({str(self.path)!r}{tail})"
+
+
+def _printed(value: object) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+class PredicateFilter(Filter):
+    """Shows objects for which a function says true.
+
+    The function may look at things outside the object. Reads follow it at once, as it is asked at each
+    read; handlers hear of objects that come and go by it when :meth:`notify_changed` is called.
+
+    A function that raises hides the object, and the error is reported by the informer.
+    """
+
+    __slots__ = ("_changed", "predicate")
+
+    def __init__(self, predicate: Predicate) -> None:
+        self.predicate = predicate
+        self._changed: list[Callable[[], None]] = []
+
+    def notify_changed(self) -> None:
+        """Tell every informer that uses this filter that it may answer differently now. Does not block."""
+        for changed in tuple(self._changed):
+            changed()
+
+    def bind(self, context: FilterContext) -> BoundFilter:
+        """Remembers whom to notify, until the informer lets go."""
+        changed = context.changed
+        self._changed.append(changed)
+        return BoundFilter(self.predicate, close=lambda: self._changed.remove(changed))
+
+    def __repr__(self) -> str:
+        return f"PredicateFilter({getattr(self.predicate, '__qualname__', self.predicate)})"
+
+
+class NamespaceFilter(Filter):
+    """Shows objects in namespaces whose labels match, and follows the namespaces as they change.
+
+    Args:
+        selectors: label selectors for namespaces; one that matches is enough. None at all, or an empty
+            one, selects every namespace that exists.
+
+    Objects without a namespace are always shown, except namespaces themselves, which are shown if they
+    match. The semantics are those of Istio's discovery selectors, except that nothing is lost: a
+    namespace that is deleted takes its objects out of sight at once, with a Deleted for each.
+    """
+
+    __slots__ = ("selectors",)
+
+    def __init__(self, *selectors: str | Mapping[str, str] | LabelSelector) -> None:
+        self.selectors = tuple(LabelSelector.parse(selector) for selector in selectors) or (LabelSelector.parse(None),)
+
+    def bind(self, context: FilterContext) -> BoundFilter:
+        """Follows the namespaces of the informer's cluster."""
+        namespaces = context.follow_namespaces()
+        verdicts = _NamespaceVerdicts(namespaces, self.selectors)
+        return BoundFilter(verdicts.matches, lambda: namespaces.synced, namespaces.close)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NamespaceFilter) and self.selectors == other.selectors
+
+    def __hash__(self) -> int:
+        return hash(self.selectors)
+
+    def __repr__(self) -> str:
+        return f"NamespaceFilter({', '.join(repr(str(selector)) for selector in self.selectors)})"
+
+
+class _NamespaceVerdicts:
+    """Which namespaces match, worked out once per version of the namespaces."""
+
+    __slots__ = ("_namespaces", "_of", "_selectors")
+
+    def __init__(self, namespaces: NamespaceFollower, selectors: tuple[LabelSelector, ...]) -> None:
+        self._namespaces = namespaces
+        self._selectors = selectors
+        # The verdicts travel with the snapshot they belong to: reads on other threads never mix two.
+        self._of: tuple[Snapshot | None, dict[str, bool]] = (None, {})
+
+    def matches(self, obj: Unstructured) -> bool:
+        name = obj.namespace
+        if not name:
+            return not (obj.kind == "Namespace" and obj.api_version == "v1") or self._selected(obj.labels)
+        snapshot = self._namespaces.snapshot
+        known, verdicts = self._of
+        if known is not snapshot:
+            verdicts = {}
+            self._of = (snapshot, verdicts)
+        verdict = verdicts.get(name)
+        if verdict is None:
+            namespace = snapshot.get(("", name))
+            verdict = verdicts[name] = namespace is not None and self._selected(namespace.labels)
+        return verdict
+
+    def _selected(self, labels: Mapping[str, str]) -> bool:
+        return any(selector.matches(labels) for selector in self._selectors)

@@ -1,0 +1,174 @@
+"""Handlers: functions that an informer calls with what happens, each in a task of its own."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import trio
+
+from dynkube.errors import InvalidInput
+from dynkube.informers._slices import Slices
+from dynkube.informers._subscriber import Subscriber
+from dynkube.meta import Added, InformerEvent, Unstructured, Updated
+
+_log = logging.getLogger("dynkube.informers")
+
+OnAdd: TypeAlias = Callable[[Unstructured], Awaitable[None] | None]
+OnUpdate: TypeAlias = Callable[[Unstructured, Unstructured], Awaitable[None] | None]
+OnDelete: TypeAlias = Callable[[Unstructured], Awaitable[None] | None]
+ErrorCallback: TypeAlias = Callable[[Exception, InformerEvent], None]
+OnError: TypeAlias = Literal["log", "cancel"] | ErrorCallback
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handler:
+    """The functions of one registration; plain or async, each may be missing."""
+
+    on_add: OnAdd | None = None
+    on_update: OnUpdate | None = None
+    on_delete: OnDelete | None = None
+    on_error: OnError = "log"
+
+    def __post_init__(self) -> None:
+        for name in ("on_add", "on_update", "on_delete"):
+            function = getattr(self, name)
+            if function is not None and not callable(function):
+                raise InvalidInput(f"{name} is a {type(function).__name__}, not a function")
+        if not callable(self.on_error) and self.on_error not in ("log", "cancel"):
+            raise InvalidInput(f"on_error is {self.on_error!r}: pass 'log', 'cancel' or a function of (error, event)")
+
+    def describe(self) -> str:
+        """A name for it, from its functions."""
+        functions = (self.on_add, self.on_update, self.on_delete)
+        return next((name for f in functions if (name := getattr(f, "__qualname__", ""))), "handler")
+
+    def call(self, event: InformerEvent) -> Awaitable[None] | None:
+        """Call the function for ``event``, if there is one."""
+        if isinstance(event, Added):
+            return self.on_add(event.object) if self.on_add else None
+        if isinstance(event, Updated):
+            return self.on_update(event.old, event.new) if self.on_update else None
+        return self.on_delete(event.object) if self.on_delete else None
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerStatistics:
+    """One handler in numbers: objects that wait, events handled, of them failed, the last failure."""
+
+    name: str
+    backlog: int
+    handled: int
+    errors: int
+    last_error: str
+    has_synced: bool
+
+
+class Registration(Subscriber):
+    """One handler on one informer; made by :meth:`Informer.add_handler`.
+
+    Events come one at a time, in order, never concurrently. A plain function runs in the event loop
+    and holds it for as long as it runs; an async one may wait, which delays nobody but itself.
+    """
+
+    def __init__(self, handler: Handler, name: str, on_settled: Callable[[], None]) -> None:
+        super().__init__(on_settled)
+        self.name = name
+        self._handler = handler
+        self._scope = trio.CancelScope()
+        self._ended = trio.Event()
+        self._handled = 0
+        self._errors = 0
+        self._last_error = ""
+
+    def remove(self) -> None:
+        """Take the handler off; does not block. It gets nothing after this returns.
+
+        An async handler that is at work when this is called finishes that one event. Safe to call
+        twice, and from the handler itself. A handler removed before it has synced never does.
+        """
+        self.close()
+
+    def stop(self) -> None:
+        """Remove it and cancel what it is doing; for the informer's end."""
+        self.close()
+        self._scope.cancel()
+
+    def statistics(self) -> HandlerStatistics:
+        """The handler in numbers, as of now."""
+        return HandlerStatistics(
+            self.name, self.backlog, self._handled, self._errors, self._last_error, self.has_synced
+        )
+
+    async def run(self, slices: Slices) -> None:
+        """Handle events until removed; the informer starts this."""
+        try:
+            with self._scope:
+                while (events := await self.take()) is not None:
+                    for event in events:
+                        await self._handle(event)
+                    await slices.breathe()
+        finally:
+            self._ended.set()
+
+    async def wait_ended(self) -> None:
+        """Wait until the handler's task is over."""
+        await self._ended.wait()
+
+    async def _handle(self, event: InformerEvent) -> None:
+        if self.closed:  # removed between the two events of a changed UID
+            return
+        try:
+            pending = self._handler.call(event)
+            if pending is not None and inspect.isawaitable(pending):
+                await pending
+        except Exception as exc:  # noqa: BLE001  # P10: a handler's failure is its own
+            self._failed(exc, event)
+        self._handled += 1
+
+    def _failed(self, exc: Exception, event: InformerEvent) -> None:
+        self._errors += 1
+        self._last_error = f"{type(exc).__name__}: {exc}"
+        on_error = self._handler.on_error
+        if on_error == "cancel":
+            raise exc
+        if callable(on_error):
+            try:
+                on_error(exc, event)
+            except Exception:  # noqa: BLE001  # as the handler itself
+                _log.exception("on_error of handler %s failed", self.name)
+            return
+        _log.error("handler %s failed on %r; it goes on with the next event", self.name, event, exc_info=exc)
+
+    def __repr__(self) -> str:
+        state = "removed" if self.closed else "synced" if self.has_synced else "not synced"
+        return f"<Registration {self.name} {state} backlog={self.backlog}>"
+
+
+class EventStream(Subscriber):
+    """An informer's events as an async iterator; made by :meth:`Informer.events`.
+
+    A consumer that is slow gets fewer, larger steps: for each key only the newest state waits. The
+    informer's own ``has_synced`` does not wait for it, as nobody may be iterating yet.
+    """
+
+    counts_for_sync = False
+
+    def __init__(self) -> None:
+        super().__init__(lambda: None)
+        self._ready: list[InformerEvent] = []
+
+    def __aiter__(self) -> EventStream:
+        return self
+
+    async def __anext__(self) -> InformerEvent:
+        await trio.lowlevel.checkpoint()
+        if not self._ready:
+            events = await self.take()
+            if events is None:
+                raise StopAsyncIteration
+            self._ready.extend(events)
+        return self._ready.pop(0)

@@ -1,0 +1,92 @@
+"""Named indexes: from a value that a function finds in an object to the objects that have it.
+
+As in client-go's Indexer, an index is up to date before any handler hears of a change. Unlike there,
+the values an object was filed under are remembered, so a function that gives another answer later
+(because it reads outside state) leaves no stale entry behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from pyrsistent import pmap
+
+from dynkube.meta import JSONPath, Key, Unstructured
+
+if TYPE_CHECKING:
+    from pyrsistent import PMap
+
+IndexFunc: TypeAlias = Callable[[Unstructured], Iterable[str]]
+"""From an object to the values it is found under; none leaves it out of the index."""
+
+Change: TypeAlias = tuple[Key, Unstructured | None, Unstructured | None]
+"""One object's change: its key, before, after."""
+
+_NOTHING: Final[PMap[Key, Unstructured]] = pmap()
+
+
+def index_func(source: str | IndexFunc) -> IndexFunc:
+    """An index function from what a user passes: a function, or a JSONPath whose matches are the values."""
+    if callable(source):
+        return source
+    path = JSONPath.compile(source)
+
+    def values(obj: Unstructured) -> list[str]:
+        return [str(value) for value in path.find_json(obj.json) if value is not None]
+
+    return values
+
+
+class Index:
+    """One index. The owner's task writes, any thread reads."""
+
+    __slots__ = ("_entries", "_filed", "_func", "_on_error", "_staged", "built", "name")
+
+    def __init__(self, name: str, func: IndexFunc, on_error: Callable[[Exception, Unstructured], None]) -> None:
+        self.name = name
+        self.built = False
+        """Whether every object of the cache has been filed; until then readers scan (see ``scan``)."""
+        self._func = func
+        self._on_error = on_error
+        self._filed: dict[Key, tuple[str, ...]] = {}
+        self._entries: PMap[str, PMap[Key, Unstructured]] = pmap()
+        self._staged = self._entries
+
+    def lookup(self, value: str) -> list[Unstructured]:
+        """The objects filed under ``value``, in no particular order."""
+        return list(self._entries.get(value, _NOTHING).values())
+
+    def scan(self, objects: Iterable[Unstructured], value: str) -> list[Unstructured]:
+        """What ``lookup`` will give once the index is built, found the slow way."""
+        return [obj for obj in objects if value in self._values(obj)]
+
+    def stage(self, changes: Sequence[Change]) -> None:
+        """File a batch of changes; readers see it with the next ``publish``."""
+        entries = self._staged
+        for key, _, after in changes:
+            before_values = self._filed.get(key, ())
+            values = self._values(after) if after is not None else ()
+            for value in before_values:
+                if value not in values:
+                    rest = entries[value].discard(key)
+                    entries = entries.set(value, rest) if rest else entries.remove(value)
+            for value in values:
+                assert after is not None
+                entries = entries.set(value, entries.get(value, _NOTHING).set(key, after))
+            if values:
+                self._filed[key] = values
+            else:
+                self._filed.pop(key, None)
+        self._staged = entries
+
+    def publish(self) -> None:
+        """Show readers what was staged, all at once."""
+        self._entries = self._staged
+
+    def _values(self, obj: Unstructured) -> tuple[str, ...]:
+        try:
+            return tuple(dict.fromkeys(self._func(obj)))
+        except Exception as exc:  # noqa: BLE001  # a user's function; one bad object must not stop the cache
+            self._on_error(exc, obj)
+            return ()

@@ -1,0 +1,412 @@
+"""Informer: what a user holds. Reads from a shared cache, through a filter and indexes of one's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+import trio
+
+from dynkube.errors import ClosedError, InvalidInput
+from dynkube.informers._cache import is_older
+from dynkube.informers._factory import FollowedNamespaces, InformerFactory
+from dynkube.informers._filters import Filter, Predicate, as_filter
+from dynkube.informers._handlers import EventStream, Handler, OnAdd, OnDelete, OnError, OnUpdate, Registration
+from dynkube.informers._index import Index, IndexFunc, index_func
+from dynkube.informers._shared import SharedInformer, SharingKey
+from dynkube.informers._states import Phase, State
+from dynkube.informers._statistics import InformerStatistics
+from dynkube.informers._store import EMPTY, Snapshot
+from dynkube.informers._transform import Transform, drop_managed_fields
+from dynkube.informers._view import View
+from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg, Unstructured
+
+Selector = str | Mapping[str, str] | None
+
+
+class Informer:
+    """A live, local copy of one collection, whether or not its resource exists.
+
+    Made by :meth:`Client.informer`, which tells what the arguments mean. Making one does nothing;
+    entering it (``async with``) starts following, and never waits for the cluster. Handlers, filters and
+    indexes may be set before or after, and survive the resource's going and coming back.
+
+    Reads (:meth:`list`, :meth:`get`, :meth:`by_index`) are plain calls for any thread: they never
+    block, never raise for reasons of the cluster, and each sees one consistent snapshot. All else belongs
+    in the event loop's thread.
+    """
+
+    def __init__(
+        self,
+        factory: Callable[[], InformerFactory],
+        resource: str | GVR | GVK,
+        *,
+        namespace: str | None = None,
+        label_selector: Selector = None,
+        field_selector: Selector = None,
+        filter: Filter | Predicate | None = None,  # noqa: A002  # the word users know
+        transform: Transform | None = drop_managed_fields,
+        indexes: Mapping[str, str | IndexFunc] | None = None,
+    ) -> None:
+        self._factory_of = factory
+        self._factory: InformerFactory | None = None
+        self._resource = resource
+        self._gvr = _complete(resource)
+        self._namespace = namespace
+        self._label_selector = LabelSelector.parse(label_selector)
+        self._field_selector = FieldSelector.parse(field_selector)
+        self._transform = transform
+        self._shared: SharedInformer | None = None
+        self._closed = False
+        self._state = State(Phase.STOPPED, "NotEntered")
+        self._view = View(self._report)
+        self._view.filter = None if filter is None else as_filter(filter)
+        for name, source in (indexes or {}).items():
+            self._view.indexes[name] = self._new_index(name, source)
+
+    # ── life ─────────────────────────────────────────────────────────────────────────────────
+
+    async def __aenter__(self) -> Self:
+        """Start following.
+
+        Raises:
+            NoMatch: a short name (anything but RESOURCE.VERSION.GROUP) that the server does not know.
+            DiscoveryFailed: a short name, and nobody could tell what it means.
+            ClosedError: the client was not entered, or this informer was entered before.
+        """
+        if self._shared is not None or self._closed:
+            raise ClosedError("this informer was entered before; make another one with client.informer(...)")
+        factory = self._factory_of()
+        if self._gvr is None:
+            self._gvr = (await factory.mapper.resolve(self._resource)).gvr
+        self._factory = factory
+        key = SharingKey(self._gvr, self._namespace, self._label_selector, self._field_selector, self._transform)
+        self._shared = shared = factory.acquire(key)
+        self._view.set_filter(self._view.filter, self)
+        for subscriber in self._view.subscribers:
+            if isinstance(subscriber, Registration):
+                factory.nursery.start_soon(subscriber.run, factory.slices())
+        await shared.ask(partial(shared.attach, self._view))
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Stop: handlers get nothing more, and with the last user the watch ends and the memory goes.
+
+        An async handler that is at work is cancelled. Safe to call twice.
+        """
+        self._closed = True
+        shared, factory = self._shared, self._factory
+        if shared is None or factory is None:
+            await trio.lowlevel.checkpoint()
+            return
+        self._shared = None
+        self._state = State(Phase.STOPPED, "Closed")
+        registrations = [s for s in self._view.subscribers if isinstance(s, Registration)]
+        for subscriber in self._view.subscribers:
+            subscriber.close()
+        for registration in registrations:
+            registration.stop()
+        shared.detach(self._view)
+        self._view.close()
+        if factory.release(shared):
+            await shared.wait_ended()
+        for registration in registrations:
+            await registration.wait_ended()
+
+    @property
+    def gvr(self) -> GVR | None:
+        """The resource; ``None`` until a short name was looked up on entering."""
+        return self._gvr
+
+    @property
+    def state(self) -> State:
+        """The phase now, why, and since when. ``print(informer.state)`` tells it in words."""
+        shared = self._shared
+        return self._state if shared is None else shared.state
+
+    # ── reads: plain, from any thread ────────────────────────────────────────────────────────
+
+    def list(self, *, namespace: str | None = None, label_selector: Selector = None) -> list[Unstructured]:
+        """The objects that the filter shows now, in no particular order; ``[]`` while the resource is absent.
+
+        Args:
+            namespace: ``None`` means all that the informer follows.
+            label_selector: narrows further, with the server's semantics.
+
+        Raises:
+            InvalidSelector: the selector does not parse.
+        """
+        objects = self._in_namespace(namespace)
+        if label_selector is not None:
+            matches = LabelSelector.parse(label_selector).matches
+            objects = (obj for obj in objects if matches(obj.labels))
+        return self._view.visible(objects)
+
+    def get(self, name: str, *, namespace: str | None = None) -> Unstructured | None:
+        """One object by name, or ``None`` if there is none or the filter hides it.
+
+        Args:
+            name: ``metadata.name``.
+            namespace: ``None`` means the namespace the informer was limited to, if any; for cluster-scoped
+                objects leave it out.
+        """
+        obj = self._snapshot.get((namespace or self._namespace or "", name))
+        return obj if obj is not None and self._view.accepts(obj) else None
+
+    def by_index(self, index: str, value: str) -> list[Unstructured]:  # type: ignore[valid-type]  # `list` is a method here
+        """The objects that ``index`` files under ``value`` and the filter shows, in no particular order.
+
+        Raises:
+            InvalidInput: there is no such index.
+        """
+        found = self._view.indexes.get(index)
+        if found is None:
+            known = ", ".join(sorted(self._view.indexes)) or "none"
+            raise InvalidInput(f"no index {index!r} (there are: {known}); pass indexes={{...}} or call add_index first")
+        if not found.built:
+            return self._view.visible(found.scan(self._snapshot, value))
+        return self._view.visible(found.lookup(value))
+
+    def __len__(self) -> int:
+        """How many objects the filter shows now."""
+        return len(self.list())
+
+    def __iter__(self) -> Iterator[Unstructured]:
+        return iter(self.list())
+
+    @property
+    def _snapshot(self) -> Snapshot:
+        shared = self._shared
+        return EMPTY if shared is None else shared.snapshot
+
+    def _in_namespace(self, namespace: str | None) -> Iterator[Unstructured]:
+        snapshot = self._snapshot
+        return iter(snapshot) if namespace is None else snapshot.in_namespace(namespace)
+
+    # ── handlers and events ──────────────────────────────────────────────────────────────────
+
+    def add_handler(
+        self,
+        *,
+        on_add: OnAdd | None = None,
+        on_update: OnUpdate | None = None,
+        on_delete: OnDelete | None = None,
+        on_error: OnError = "log",
+        name: str = "",
+    ) -> Registration:
+        """Have functions called with what happens: ``on_add(obj)``, ``on_update(old, new)``, ``on_delete(obj)``.
+
+        What the informer shows already comes as adds first. Per object, events alternate legally and
+        versions do not go backwards; if the handler is slower than the cluster, several changes of an
+        object come as one. Does not block; may be called from a handler.
+
+        Args:
+            on_add: plain or async, as all of them.
+            on_update: gets the state shown last and the new one.
+            on_delete: gets the state shown last, also where an object only left the filter.
+            on_error: what to do if one raises: ``"log"`` it and go on, ``"cancel"`` the client with it, or
+                a function of the error and the event.
+            name: for logs and statistics.
+
+        Raises:
+            ClosedError: the informer is closed.
+        """
+        handler = Handler(on_add=on_add, on_update=on_update, on_delete=on_delete, on_error=on_error)
+        registration = Registration(handler, name or handler.describe(), self._view.check_synced)
+        self._subscribe(registration)
+        if self._factory is not None:
+            self._factory.nursery.start_soon(registration.run, self._factory.slices())
+        return registration
+
+    @asynccontextmanager
+    async def events(self) -> AsyncIterator[EventStream]:
+        """What happens as an async iterator of :class:`Added`, :class:`Updated` and :class:`Deleted`.
+
+        ::
+
+            async with informer.events() as events:
+                async for event in events: ...
+
+        The same promises as for a handler. The iteration ends when the informer is closed.
+        """
+        stream = EventStream()
+        self._subscribe(stream)
+        try:
+            yield stream
+        finally:
+            stream.close()
+            if stream in self._view.subscribers:
+                self._view.subscribers.remove(stream)
+
+    def _subscribe(self, subscriber: Registration | EventStream) -> None:
+        if self._closed:
+            raise ClosedError("this informer is closed")
+        if self._shared is None:
+            self._view.subscribers.append(subscriber)
+        else:
+            self._shared.post(partial(self._shared.subscribe, self._view, subscriber))
+
+    # ── filter and indexes ───────────────────────────────────────────────────────────────────
+
+    @property
+    def filter(self) -> Filter | None:
+        """The filter, or ``None``."""
+        return self._view.filter
+
+    def set_filter(self, filter: Filter | Predicate | None) -> None:  # noqa: A002  # the word users know
+        """Show other objects from now on.
+
+        Reads follow at once. Each handler gets adds and deletes for exactly the difference, in order
+        with everything else. Does not block; may be called from a handler.
+
+        Raises:
+            InvalidInput: it is neither a filter, nor a function of the object, nor ``None``.
+        """
+        new = None if filter is None else as_filter(filter)
+        if self._shared is None:
+            self._view.filter = new
+        else:
+            self._view.set_filter(new, self)
+            self.changed()
+
+    def notify_changed(self) -> None:
+        """Say that the filter may answer differently now, as it looks at something outside the objects."""
+        self.changed()
+
+    def changed(self) -> None:
+        """As :meth:`notify_changed`; the name under which filters know it."""
+        if self._shared is not None and not self._view.refiltering:
+            self._view.refiltering = True
+            self._shared.post(partial(self._shared.refilter, self._view))
+
+    def follow_namespaces(self) -> FollowedNamespaces:
+        """The namespaces of this informer's cluster, live; for filters."""
+        return self._factory_of().follow_namespaces(self.changed)
+
+    def add_index(self, name: str, source: str | IndexFunc) -> None:
+        """Add an index, or replace the one of that name. Does not block; it is complete at once.
+
+        Args:
+            name: what :meth:`by_index` will call it.
+            source: a function from an object to the values it is found under, or a JSONPath whose matches
+                are the values.
+        """
+        index = self._new_index(name, source)
+        self._view.indexes[name] = index
+        if self._shared is not None:
+            self._shared.post(partial(self._shared.build, index))
+
+    def _new_index(self, name: str, source: str | IndexFunc) -> Index:
+        return Index(name, index_func(source), lambda exc, obj: self._report(f"index {name!r} on {obj!r}", exc))
+
+    # ── waiting ──────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the initial truth was known and handled by every handler there was; once true, stays true."""
+        return self._view.synced.is_set()
+
+    async def wait_synced(self) -> None:
+        """Wait until the truth is known: the resource is absent, or its objects are here.
+
+        Every handler registered before has handled them by then. While the server cannot be reached, or
+        forbids listing, it waits: put a timeout around it (``trio.fail_after``) and look at :attr:`state`.
+        """
+        await self._view.synced.wait()
+
+    async def wait_state(self, *phases: Phase) -> State:
+        """Wait until the phase is one of ``phases``, and return the state; at once if it is now.
+
+        Raises:
+            ClosedError: the informer was closed while waiting for another phase.
+        """
+        while self.state.phase not in phases:
+            if self._shared is None:
+                raise ClosedError(f"the informer is {self.state}, it will not become {' or '.join(phases)}")
+            await self._shared.progress.wait()
+        await trio.lowlevel.checkpoint()
+        return self.state
+
+    async def wait_for(self, obj: Unstructured) -> None:
+        """Wait until the cache has caught up with ``obj``, as a write returned it: read your writes.
+
+        It returns once the cache holds that version or a newer one, or has seen the server's history up
+        to there (the object may be gone again, or out of reach of the selectors). Also if the resource
+        is absent, as nothing will come then.
+
+        Raises:
+            InvalidInput: ``obj`` has no resourceVersion.
+            ClosedError: the informer was closed while waiting.
+        """
+        if not obj.resource_version:
+            raise InvalidInput(f"{obj!r} has no metadata.resourceVersion: pass what create, update or patch returned")
+        while not self._caught_up(obj):
+            if self._shared is None:
+                raise ClosedError("the informer is closed, its cache will not catch up")
+            await self._shared.progress.wait()
+        await trio.lowlevel.checkpoint()
+
+    def _caught_up(self, obj: Unstructured) -> bool:
+        shared = self._shared
+        if shared is None:
+            return False
+        known = shared.snapshot.get(obj.key)
+        if known is not None and known.uid == obj.uid and not is_older(known.resource_version, obj.resource_version):
+            return True
+        seen = shared.resource_version
+        return shared.state.phase is Phase.ABSENT or (seen != "" and not is_older(seen, obj.resource_version))
+
+    # ── telling ──────────────────────────────────────────────────────────────────────────────
+
+    def statistics(self) -> InformerStatistics:
+        """The informer in numbers, as of now."""
+        shared = self._shared
+        handlers = tuple(s.statistics() for s in self._view.subscribers if isinstance(s, Registration) and not s.closed)
+        reflected = shared.reflected if shared is not None else None
+        heard = reflected.last_activity if reflected is not None else -math.inf
+        return InformerStatistics(
+            state=self.state,
+            objects=len(self._snapshot),
+            resource_version=shared.resource_version if shared is not None else "",
+            lists=reflected.lists if reflected else 0,
+            watches=reflected.watches if reflected else 0,
+            events=reflected.events if reflected else 0,
+            bookmarks=reflected.bookmarks if reflected else 0,
+            failures=reflected.failures if reflected else 0,
+            lag=None if heard == -math.inf else trio.current_time() - heard,
+            last_error=shared.last_error if shared is not None else "",
+            handlers=handlers,
+            users=self._factory.users(shared) if shared is not None and self._factory is not None else 0,
+        )
+
+    def _report(self, what: str, exc: Exception) -> None:
+        if self._shared is not None:
+            self._shared.report(what, exc)
+
+    def __repr__(self) -> str:
+        where = f" namespace={self._namespace}" if self._namespace else ""
+        shown = f" filter={self.filter!r}" if self.filter is not None else ""
+        return (
+            f"<Informer {self._gvr or self._resource}{where} {self.state.phase} objects={len(self._snapshot)}{shown}>"
+        )
+
+
+def _complete(resource: str | GVR | GVK) -> GVR | None:
+    """The GVR, if it can be told without asking a server: a plural with version and group."""
+    if isinstance(resource, GVR):
+        return resource
+    if isinstance(resource, GVK):
+        return None
+    arg = ResourceArg.parse(resource)
+    if arg.version is None or arg.name != arg.name.lower():
+        return None
+    return GVR(arg.group or "", arg.version, arg.name)

@@ -1,0 +1,100 @@
+"""What a reflector does after each kind of failure: a table, without I/O or time."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from dynkube.client import UnreadableEvent
+from dynkube.errors import (
+    APIError,
+    BadRequest,
+    DynkubeError,
+    Forbidden,
+    Gone,
+    Invalid,
+    NotFound,
+    ServerTimeout,
+    TransportError,
+    Unauthorized,
+)
+
+
+class Step(enum.Enum):
+    """What a reflector is doing."""
+
+    STREAM = "stream"
+    """Receiving the initial objects over a watch (KEP-3157), then watching on the same stream."""
+    LIST = "list"
+    """Listing all objects."""
+    WATCH = "watch"
+    """Following changes from the last version seen."""
+
+
+class StreamSilent(TransportError):
+    """Neither an event nor a bookmark came for too long: the connection is taken for dead."""
+
+
+class StreamCutShort(TransportError):
+    """The server ended a watch at once, without an event: often an expired version in disguise.
+
+    See kubernetes/kubernetes#104171 and fabric8io/kubernetes-client#7896.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How to go on after a failure.
+
+    Attributes:
+        step: what to do next.
+        consistent: list the most recent state, whole, instead of what a cache may have.
+        immediate: without waiting.
+        stop_streaming: the server cannot stream lists; do not try again.
+        missing: the resource itself seems not to be served.
+    """
+
+    step: Step
+    consistent: bool = False
+    immediate: bool = False
+    stop_streaming: bool = False
+    missing: bool = False
+
+
+def recover(step: Step, exc: DynkubeError, streak: int) -> Recovery:
+    """The recovery from ``exc`` during ``step``; ``streak`` failures came before it without a success."""
+    first = streak == 0
+    if isinstance(exc, Gone):
+        # A watch's version expired: the watch cache can list from the last one. A list's: ask etcd.
+        return Recovery(Step.LIST, consistent=step is not Step.WATCH or not first, immediate=first)
+    if isinstance(exc, ServerTimeout) and _version_too_large(exc):
+        return Recovery(Step.LIST, consistent=True, immediate=first)
+    if isinstance(exc, NotFound):
+        return Recovery(_again(step), missing=True)
+    if step is Step.STREAM and isinstance(exc, BadRequest | Invalid | StreamSilent):
+        return Recovery(Step.LIST, immediate=True, stop_streaming=True)
+    if isinstance(exc, Forbidden | Unauthorized):
+        # If only watching is forbidden, listing at the backoff's pace keeps the cache near the truth.
+        return Recovery(_again(step))
+    if isinstance(exc, StreamSilent):
+        return Recovery(Step.WATCH, immediate=first)
+    if isinstance(exc, StreamCutShort | UnreadableEvent):
+        return Recovery(step) if first else Recovery(Step.LIST, consistent=True)
+    if isinstance(exc, TransportError):
+        return Recovery(step)
+    return Recovery(step if streak < 2 else _again(step))
+
+
+def _again(step: Step) -> Step:
+    return Step.STREAM if step is Step.STREAM else Step.LIST
+
+
+def _version_too_large(exc: APIError) -> bool:
+    return any(cause.reason == "ResourceVersionTooLarge" for cause in exc.causes) or (
+        "Too large resource version" in exc.status.message
+    )
+
+
+def reason_of(exc: DynkubeError) -> str:
+    """One CamelCase word for a failure: the server's reason, or the kind of trouble."""
+    return exc.reason if isinstance(exc, APIError) and exc.reason else type(exc).__name__

@@ -1,0 +1,64 @@
+"""How informers behave on the wire: client-go's numbers where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from time import perf_counter
+
+from dynkube.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InformerSettings:
+    """Timing and paging of all informers of a client; seconds and counts.
+
+    Attributes:
+        watch_timeout: the server is asked to end each watch after a random time in this range, so that
+            the watches of many clients do not end together (client-go: 5 to 10 minutes).
+        watch_margin: how much longer than that a watch may live on this side.
+        silence: a stream on which neither an event nor a bookmark arrives for so long is taken for
+            dead. Servers send bookmarks about once a minute; where a resource turns out to have none,
+            the time doubles, up to ``watch_timeout``.
+        page_size: objects per list request, where the server pages at all.
+        list_timeout: deadline for one list request.
+        streaming_lists: receive the initial objects over the watch (KEP-3157). ``None`` tries it, and
+            falls back for good when the server refuses or never marks their end.
+        streaming_silence: how long a streaming list may be silent before its end is given up on.
+        streaming_timeout: how long a streaming list may take in all.
+        discovery_poll: where CRDs may not be watched, how often discovery is asked instead.
+        decoded_bodies: how many decoded bodies of one cache are kept alive.
+        slice: how long a cache may hold the event loop at a stretch.
+        random: where jitter comes from.
+        cpu_clock: measures slices.
+    """
+
+    watch_timeout: tuple[float, float] = (300.0, 600.0)
+    watch_margin: float = 15.0
+    silence: float = 90.0
+    page_size: int = 500
+    list_timeout: float = 75.0
+    streaming_lists: bool | None = None
+    streaming_silence: float = 15.0
+    streaming_timeout: float = 300.0
+    discovery_poll: float = 30.0
+    decoded_bodies: int = 256
+    slice: float = 0.005
+    random: Random = field(default_factory=Random, repr=False)
+    cpu_clock: Callable[[], float] = field(default=perf_counter, repr=False)
+
+    def __post_init__(self) -> None:
+        low, high = self.watch_timeout
+        if not 0 < low <= high:
+            raise InvalidInput(f"watch_timeout {self.watch_timeout} is not a range of positive seconds (low, high)")
+        for name in (
+            "silence",
+            "page_size",
+            "list_timeout",
+            "streaming_silence",
+            "streaming_timeout",
+            "discovery_poll",
+        ):
+            if getattr(self, name) <= 0:
+                raise InvalidInput(f"{name} must be positive, not {getattr(self, name)}")

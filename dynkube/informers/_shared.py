@@ -1,0 +1,344 @@
+"""SharedInformer: one cache of one collection, and the one task that owns it.
+
+Everything that changes the cache, or what subscribers see of it, is a message to that task: objects
+from the reflector, verdicts on whether the resource exists, filters, handlers and indexes that come
+and go. So there is a total order without locks, and no two of them can interleave. Readers do not ask
+the task: they take the published snapshot.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import trio
+
+from dynkube.client import ListWatch
+from dynkube.errors import DynkubeError, Forbidden, Unauthorized
+from dynkube.informers._availability import Availability, Presence
+from dynkube.informers._cache import Cache, Version
+from dynkube.informers._index import Index
+from dynkube.informers._recovery import Recovery, reason_of
+from dynkube.informers._reflector import Reflector, ReflectorStatistics, ServerFeatures
+from dynkube.informers._settings import InformerSettings
+from dynkube.informers._slices import Slices, batches
+from dynkube.informers._states import Phase, State
+from dynkube.informers._store import Snapshot
+from dynkube.informers._subscriber import Subscriber
+from dynkube.informers._tasks import start_in_scope
+from dynkube.informers._tracker import AvailabilityTracker
+from dynkube.informers._transform import Transform, decoder_for, drop_managed_fields
+from dynkube.informers._view import View
+from dynkube.meta import GVR, BodyCache, FieldSelector, Key, LabelSelector, Unstructured, WatchEvent
+from dynkube.rest import RESTClient
+
+_log = logging.getLogger("dynkube.informers")
+
+_Message = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class SharingKey:
+    """Informers with an equal key share one list and one watch. Filters are per user, so not part of it."""
+
+    gvr: GVR
+    namespace: str | None = None
+    label_selector: LabelSelector = field(default_factory=lambda: LabelSelector.parse(None))
+    field_selector: FieldSelector = field(default_factory=lambda: FieldSelector.parse(None))
+    transform: Transform | None = drop_managed_fields
+
+
+class SharedInformer:
+    """One cache and its owner. Made and run by the factory, used through views."""
+
+    def __init__(
+        self,
+        key: SharingKey,
+        rest: RESTClient,
+        tracker: AvailabilityTracker,
+        settings: InformerSettings,
+        features: ServerFeatures,
+    ) -> None:
+        self.key = key
+        self.state = State(Phase.UNKNOWN, "Starting")
+        self.progress = trio.Event()
+        """Set, and replaced by a new one, whenever the state or the version of the cache changes."""
+        self.reflected = ReflectorStatistics()
+        self.last_error = ""
+        self._rest = rest
+        self._tracker = tracker
+        self._settings = settings
+        self._features = features
+        self._cache = Cache()
+        self._bodies = BodyCache(settings.decoded_bodies)
+        self._slices = Slices(settings.cpu_clock, budget=settings.slice)
+        self._views: list[View] = []
+        self._inbox: deque[_Message] = deque()
+        self._wake = trio.Event()
+        self._scope = trio.CancelScope()
+        self._ended = trio.Event()
+        self._nursery: trio.Nursery | None = None
+        self._reflecting: trio.CancelScope | None = None
+        self._epoch = 0  # counts reflectors: what an earlier one still sends is recognised by its number
+        self._generation = ""  # of the resource that is being reflected
+        self._listed = False  # whether its objects were listed
+
+    # ── for readers, on any thread ───────────────────────────────────────────────────────────
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The objects as they are known now."""
+        return self._cache.snapshot
+
+    @property
+    def resource_version(self) -> str:
+        """How far the server's history has been followed; ``""`` before the first list."""
+        return self._cache.resource_version
+
+    @property
+    def truth_known(self) -> bool:
+        """Whether the snapshot is the truth: listed, or known to be absent."""
+        return self._listed or self.state.phase is Phase.ABSENT
+
+    # ── life ─────────────────────────────────────────────────────────────────────────────────
+
+    async def run(self) -> None:
+        """Own the cache until :meth:`stop`."""
+        try:
+            async with trio.open_nursery() as self._nursery:
+                with self._scope:
+                    self._tracker.follow(self.key.gvr, self._judged)
+                    while True:
+                        message = await self._next()
+                        await message()
+                self._nursery.cancel_scope.cancel()
+        finally:
+            self._tracker.unfollow(self.key.gvr, self._judged)
+            self._cache.clear()
+            self._set_state(Phase.STOPPED, "Closed")
+            self._ended.set()
+
+    def stop(self) -> None:
+        """End it: the watch closes, the memory goes, subscribers get nothing more. Does not block."""
+        self._scope.cancel()
+
+    async def wait_ended(self) -> None:
+        """Wait until nothing of it runs."""
+        await self._ended.wait()
+
+    async def _next(self) -> _Message:
+        while not self._inbox:
+            self._wake = trio.Event()
+            await self._wake.wait()
+        return self._inbox.popleft()
+
+    def post(self, message: _Message) -> None:
+        """Have the owner do something, after all that was posted before. Does not block."""
+        self._inbox.append(message)
+        self._wake.set()
+
+    async def ask(self, message: _Message) -> None:
+        """Have the owner do something, and wait until it is done or the informer has ended."""
+        done = trio.Event()
+
+        async def do() -> None:
+            await message()
+            done.set()
+
+        self.post(do)
+        while not done.is_set() and not self._ended.is_set():
+            await done.wait()
+
+    # ── messages from users: views come, go and change ───────────────────────────────────────
+
+    async def attach(self, view: View) -> None:
+        """A view, with its indexes and subscribers, begins to follow the cache."""
+        for index in view.indexes.values():
+            await self.build(index)
+        self._views.append(view)
+        await view.show_difference(self.snapshot, view.subscribers, self._slices)
+        self._settle()
+
+    def detach(self, view: View) -> None:
+        """A view goes. Plain: its subscribers are closed by then, so nothing is cut in half."""
+        if view in self._views:
+            self._views.remove(view)
+
+    async def build(self, index: Index) -> None:
+        """File every object in a new index."""
+        for objects in batches(self.snapshot):
+            index.stage([(obj.key, None, obj) for obj in objects])
+            await self._slices.breathe()
+        index.publish()
+        index.built = True
+
+    async def subscribe(self, view: View, subscriber: Subscriber) -> None:
+        """Show a new subscriber what there is; from then on it gets what changes."""
+        if not subscriber.closed:
+            await view.show_difference(self.snapshot, [subscriber], self._slices)
+            view.subscribers.append(subscriber)
+            self._settle()
+
+    async def refilter(self, view: View) -> None:
+        """A view's filter answers differently now: show the difference."""
+        view.refiltering = False  # what changes from here on asks for another round
+        await view.show_difference(self.snapshot, view.subscribers, self._slices)
+        self._settle()
+
+    def _settle(self) -> None:
+        if self.truth_known:
+            for view in self._views:
+                view.settle()
+
+    # ── messages from the tracker: the resource comes and goes ───────────────────────────────
+
+    def _judged(self, availability: Availability) -> None:
+        self.post(partial(self._follow_availability, availability))
+
+    async def _follow_availability(self, now: Availability) -> None:
+        if now.presence is Presence.UNKNOWN:
+            if self.state.phase is Phase.UNKNOWN:  # else what is known stays the best guess
+                self._set_state(Phase.UNKNOWN, now.reason, now.message)
+        elif now.presence is Presence.ABSENT:
+            await self._vanish(now.reason, now.message)
+        elif self.key.namespace is not None and now.namespaced is False:
+            await self._vanish("WrongScope", f"{self.key.gvr} is cluster-scoped, it has no namespace to look into")
+        elif now.generation != self._generation:
+            await self._appear(now.generation)
+
+    async def _vanish(self, reason: str, message: str) -> None:
+        self._stop_reflecting()
+        gone = self._cache.clear()
+        self._set_state(Phase.ABSENT, reason, message)
+        await self._publish(gone)
+        self._settle()
+
+    async def _appear(self, generation: str) -> None:
+        """The resource is there, or another one is there under its name: begin anew."""
+        self._stop_reflecting()
+        gone = self._cache.clear()
+        self._set_state(Phase.SYNCING, "Listing")
+        await self._publish(gone)
+        self._generation = generation
+        self._start_reflecting()
+
+    def _start_reflecting(self) -> None:
+        assert self._nursery is not None
+        self._epoch += 1
+        source = ListWatch(
+            self._rest,
+            self.key.gvr,
+            namespace=self.key.namespace,
+            label_selector=self.key.label_selector,
+            field_selector=self.key.field_selector,
+            decoder=decoder_for(self.key.transform, self._bodies, self._transform_failed),
+        )
+        reflector = Reflector(source, _EpochSink(self, self._epoch), self._settings, self._features)
+        reflector.statistics = self.reflected  # numbers go on over generations
+        self._reflecting = start_in_scope(self._nursery, reflector.run)
+
+    def _stop_reflecting(self) -> None:
+        self._epoch += 1
+        self._generation = ""
+        self._listed = False
+        if self._reflecting is not None:
+            self._reflecting.cancel()
+            self._reflecting = None
+
+    def _transform_failed(self, obj: Unstructured, exc: Exception) -> None:
+        self.report(f"transform of {obj!r}", exc)
+
+    # ── messages from the reflector: objects ─────────────────────────────────────────────────
+
+    async def replaced(self, epoch: int, objects: dict[Key, Unstructured], resource_version: str) -> None:
+        """A complete list came."""
+        if epoch == self._epoch:
+            await self._publish(await self._cache.replace(objects, resource_version, self._slices))
+            self._listed = True
+            self._settle()
+            self._wake_waiters()
+
+    async def applied(self, epoch: int, events: list[WatchEvent]) -> None:
+        """Changes came."""
+        if epoch == self._epoch:
+            await self._publish(self._cache.apply(events))
+            self._wake_waiters()
+
+    async def _publish(self, version: Version) -> None:
+        """Make a new version of the cache visible to readers at once, then tell subscribers of each change."""
+        indexes = [index for view in self._views for index in view.indexes.values()]
+        for some in batches(version.changes) if indexes else ():
+            for index in indexes:
+                index.stage(some)
+            await self._slices.breathe()
+        # No checkpoint from here to the next comment: readers in this loop see all of it or nothing.
+        self._cache.publish(version)
+        for index in indexes:
+            index.publish()
+        # From here handlers may read: what they are told of is in the snapshot and in the indexes.
+        for some in batches(version.changes):
+            for view in self._views:
+                view.show(some)
+            await self._slices.breathe()
+
+    async def followed(self, epoch: int) -> None:
+        """A watch is open and healthy."""
+        if epoch == self._epoch and self._listed:
+            self._set_state(Phase.LIVE, "Watching")
+
+    async def failed(self, epoch: int, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
+        """The reflector failed and will try again."""
+        if epoch != self._epoch or recovery.stop_streaming:
+            return
+        self.last_error = f"{type(exc).__name__}: {exc}"
+        if recovery.missing:
+            self._tracker.suspect(self.key.gvr)
+        # One failure that the next attempt heals is everyday life of a watch, and no state of its own.
+        if streak > 0 or isinstance(exc, Forbidden | Unauthorized):
+            self._set_state(Phase.DEGRADED, reason_of(exc), str(exc))
+
+    # ── telling ──────────────────────────────────────────────────────────────────────────────
+
+    def report(self, what: str, exc: Exception) -> None:
+        """A user's function failed on an object; say so and go on."""
+        self.last_error = f"{what}: {type(exc).__name__}: {exc}"
+        _log.error("informer %s: %s failed", self.key.gvr, what, exc_info=exc)
+
+    def _set_state(self, phase: Phase, reason: str, message: str = "") -> None:
+        before, now = self.state, State(phase, reason, message)
+        if (before.phase, before.reason) == (phase, reason):
+            return
+        self.state = now
+        _log.info("informer %s: %s -> %s", self.key.gvr, before.phase, now)
+        self._wake_waiters()
+
+    def _wake_waiters(self) -> None:
+        self.progress.set()
+        self.progress = trio.Event()
+
+
+class _EpochSink:
+    """What one reflector tells its informer, marked with which reflector it was."""
+
+    def __init__(self, informer: SharedInformer, epoch: int) -> None:
+        self._informer = informer
+        self._epoch = epoch
+
+    async def replace(self, objects: dict[Key, Unstructured], resource_version: str) -> None:
+        """Wait for the owner, so that a fast server cannot fill the memory."""
+        await self._informer.ask(partial(self._informer.replaced, self._epoch, objects, resource_version))
+
+    async def apply(self, events: list[WatchEvent]) -> None:
+        """As ``replace``."""
+        await self._informer.ask(partial(self._informer.applied, self._epoch, events))
+
+    def following(self) -> None:
+        """Pass on."""
+        self._informer.post(partial(self._informer.followed, self._epoch))
+
+    def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
+        """Pass on."""
+        self._informer.post(partial(self._informer.failed, self._epoch, exc, streak, recovery))

@@ -1,0 +1,61 @@
+"""What an informer knows about its resource, as data: the phase, why, and since when."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+
+class Phase(enum.StrEnum):
+    """Where an informer stands.
+
+    ::
+
+        UNKNOWN ──> ABSENT <──> SYNCING ──> LIVE <──> DEGRADED          STOPPED (from any)
+            └─────────────────────^   ^────────────────┘
+    """
+
+    UNKNOWN = "UNKNOWN"
+    """Nobody could tell yet whether the resource exists. Never reported as absent."""
+    ABSENT = "ABSENT"
+    """The server does not serve the resource; the cache is empty, and that is the truth."""
+    SYNCING = "SYNCING"
+    """The resource is there, and its objects are being listed for the first time."""
+    LIVE = "LIVE"
+    """The cache follows the server."""
+    DEGRADED = "DEGRADED"
+    """The server cannot be followed now; the cache shows what was last known, and retries go on."""
+    STOPPED = "STOPPED"
+    """The informer was closed, or not entered yet."""
+
+
+UNKNOWN = Phase.UNKNOWN
+ABSENT = Phase.ABSENT
+SYNCING = Phase.SYNCING
+LIVE = Phase.LIVE
+DEGRADED = Phase.DEGRADED
+STOPPED = Phase.STOPPED
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """An informer's phase, with its reason.
+
+    Attributes:
+        phase: where it stands.
+        reason: one CamelCase word for programs: ``CRDNotFound``, ``NotEstablished``,
+            ``NamesNotAccepted``, ``VersionNotServed``, ``NotServed``, ``DiscoveryFailed``, ``Listing``,
+            ``Watching``, or the reason of the error that keeps it from following (``Forbidden``, ...).
+        message: the same for people; may be empty.
+        since: when this state began, in UTC. Not part of equality.
+    """
+
+    phase: Phase
+    reason: str = ""
+    message: str = ""
+    since: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
+
+    def __str__(self) -> str:
+        detail = ": ".join(part for part in (self.reason, self.message) if part)
+        return f"{self.phase} ({detail})" if detail else str(self.phase)

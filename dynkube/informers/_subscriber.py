@@ -1,0 +1,89 @@
+"""One subscriber of an informer: its mailbox, and the waiting that goes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+from dynkube.informers._mailbox import SYNCED, Mailbox
+from dynkube.meta import InformerEvent, Key, Unstructured
+
+
+class Subscriber:
+    """What the informer's task fills and a consumer empties; both live in one event loop, so no locks.
+
+    ``on_settled`` is called when it has synced, or was closed: nobody needs to wait for it any more.
+    """
+
+    counts_for_sync = True
+    """Whether the informer's ``has_synced`` waits for this one."""
+
+    def __init__(self, on_settled: Callable[[], None]) -> None:
+        self.marked = False
+        """Whether the end of the initial objects has been put into the mailbox."""
+        self._mailbox = Mailbox()
+        self._on_settled = on_settled
+        self._closed = False
+        self._synced = trio.Event()
+        self._wake = trio.Event()
+
+    # ── the informer's side ──────────────────────────────────────────────────────────────────
+
+    def offer(self, key: Key, visible: Unstructured | None) -> None:
+        """Say what this subscriber should see of ``key`` from now on."""
+        if self._mailbox.offer(key, visible):
+            self._wake.set()
+
+    def mark_synced(self) -> None:
+        """Everything offered so far is the initial state."""
+        if not self.marked:
+            self.marked = True
+            self._mailbox.mark_synced()
+            self._wake.set()
+
+    def known_keys(self) -> set[Key]:
+        """Every key that was shown, or is about to be."""
+        return self._mailbox.known_keys()
+
+    def close(self) -> None:
+        """No events from now on; what waits is dropped."""
+        self._closed = True
+        self._wake.set()
+        self._on_settled()
+
+    # ── the consumer's side ──────────────────────────────────────────────────────────────────
+
+    @property
+    def closed(self) -> bool:
+        """Whether it gets no more events."""
+        return self._closed
+
+    @property
+    def backlog(self) -> int:
+        """How many objects wait to be shown."""
+        return len(self._mailbox)
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the initial objects have been handled. Once true, stays true."""
+        return self._synced.is_set()
+
+    async def wait_synced(self) -> None:
+        """Wait until the initial objects have been handled; for ever, if it is removed before."""
+        await self._synced.wait()
+
+    async def take(self) -> tuple[InformerEvent, ...] | None:
+        """The next events, never empty; ``None`` once closed. Waits only if there are none."""
+        while not self._closed:
+            events = self._mailbox.take()
+            if events is SYNCED:
+                self._synced.set()
+                self._on_settled()
+            elif events is None:
+                self._wake = trio.Event()
+                await self._wake.wait()
+            elif events:
+                assert isinstance(events, tuple)
+                return events
+        return None

@@ -1,0 +1,254 @@
+"""Tells informers whether their resource exists, and again whenever that changes.
+
+Sources, in this order: a watch on CRDs, shared by all informers; one question to discovery where no
+CRD explains a resource (built-in or aggregated APIs); discovery at intervals where CRDs may not be
+watched, and for an aggregated API that went away. For resources that are merely absent nothing is asked
+at intervals: the CRD watch tells when they come, and each time that watch is renewed, discovery is
+asked once, as an aggregated API may have come without a CRD.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import trio
+
+from dynkube.discovery import APIDiscovery, APIResource, DeferredRESTMapper, DiscoveryClient
+from dynkube.errors import DiscoveryFailed, DynkubeError
+from dynkube.informers._availability import (
+    Availability,
+    Presence,
+    Served,
+    judge_crd,
+    may_be_custom,
+    unknown,
+)
+from dynkube.informers._crds import CRDWatcher
+from dynkube.informers._reflector import ServerFeatures
+from dynkube.informers._settings import InformerSettings
+from dynkube.informers._tasks import start_in_scope
+from dynkube.meta import GVR, GroupVersion
+from dynkube.rest import Backoff, RESTClient
+
+Verdict = Callable[[Availability], None]
+
+_FEW = 4  # group-versions that are asked for one by one; more than that, and all of discovery is read
+
+
+class AvailabilityTracker:
+    """One per client. Runs in the client's nursery, while any informer needs it."""
+
+    def __init__(
+        self,
+        rest: RESTClient,
+        discovery: DiscoveryClient,
+        mapper: DeferredRESTMapper,
+        settings: InformerSettings,
+        features: ServerFeatures,
+        nursery: trio.Nursery,
+    ) -> None:
+        self._rest = rest
+        self._discovery = discovery
+        self._mapper = mapper
+        self._settings = settings
+        self._features = features
+        self._nursery = nursery
+        self._followers: dict[GVR, list[Verdict]] = {}
+        self._verdicts: dict[GVR, Availability] = {}
+        self._served: dict[GroupVersion, Served] = {}
+        self._trouble: dict[GroupVersion, str] = {}
+        self._watcher: CRDWatcher | None = None
+        self._scopes: list[trio.CancelScope] = []  # of the tasks that run while there are followers
+        self._wanted: set[GroupVersion] = set()  # what discovery is to be asked for
+        self._asking: set[GroupVersion] = set()  # what it is being asked for
+        self._ask = trio.Event()
+        self._polled: set[GroupVersion] = set()  # aggregated APIs that went away
+
+    @property
+    def watcher(self) -> CRDWatcher | None:
+        """The CRD watch, while it runs."""
+        return self._watcher
+
+    # ── informers ────────────────────────────────────────────────────────────────────────────
+
+    def follow(self, gvr: GVR, verdict: Verdict) -> None:
+        """Have ``verdict`` called now and at every change, in the event loop. Plain: no I/O here."""
+        self._followers.setdefault(gvr, []).append(verdict)
+        if not self._scopes:
+            self._scopes.append(start_in_scope(self._nursery, self._run_discovery))
+        if self._watcher is None and may_be_custom(gvr):
+            self._watcher = CRDWatcher(
+                self._rest,
+                self._settings,
+                self._features,
+                on_change=self._crds_changed,
+                on_settled=self._settled,
+                on_renewed=self._renewed,
+            )
+            self._scopes.append(start_in_scope(self._nursery, self._watcher.run))
+        current = self._judge(gvr)
+        self._verdicts[gvr] = current
+        verdict(current)
+
+    def unfollow(self, gvr: GVR, verdict: Verdict) -> None:
+        """Stop it. With the last follower the watch and all requests end."""
+        followers = self._followers[gvr]
+        followers.remove(verdict)
+        if not followers:
+            del self._followers[gvr]
+            self._verdicts.pop(gvr, None)
+        if not self._followers:
+            self._stop()
+
+    def suspect(self, gvr: GVR) -> None:
+        """The server answered 404 for a resource that was thought to be there: find out."""
+        if self._watcher is None or gvr.crd_name not in self._watcher.crds:
+            self._want(gvr.group_version)
+
+    # ── verdicts ─────────────────────────────────────────────────────────────────────────────
+
+    def _judge(self, gvr: GVR) -> Availability:
+        watcher = self._watcher
+        if may_be_custom(gvr) and watcher is not None:
+            if not watcher.known and not watcher.blind:
+                return unknown("CRDsUnknown", watcher.trouble or "the CRDs have not been listed yet")
+            crd = watcher.crds.get(gvr.crd_name)
+            if crd is not None and not watcher.blind:
+                return judge_crd(gvr, crd)
+        served = self._served.get(gvr.group_version)
+        if served is not None:
+            return served.judge(gvr)
+        self._want(gvr.group_version)
+        trouble = self._trouble.get(gvr.group_version)
+        if trouble is not None:
+            return unknown("DiscoveryFailed", trouble)
+        return unknown("DiscoveryPending", "discovery has not answered yet")
+
+    def _rejudge(self, gvrs: list[GVR]) -> None:
+        for gvr in gvrs:
+            before, now = self._verdicts.get(gvr), self._judge(gvr)
+            if before == now:
+                continue
+            self._verdicts[gvr] = now
+            if before is not None and before.presence is Presence.PRESENT and now.presence is Presence.ABSENT:
+                self._lost(gvr, before)
+            for verdict in tuple(self._followers.get(gvr, ())):
+                verdict(now)
+
+    def _lost(self, gvr: GVR, before: Availability) -> None:
+        if before.generation.startswith("discovery/"):  # no CRD will tell when it is back
+            self._polled.add(gvr.group_version)
+            self._ask.set()
+
+    # ── CRDs ─────────────────────────────────────────────────────────────────────────────────
+
+    def _crds_changed(self, names: set[str]) -> None:
+        assert self._watcher is not None
+        for name in names:
+            self._mapper.invalidate(name.partition(".")[2])
+        concerned = [gvr for gvr in self._followers if gvr.crd_name in names]
+        for gvr in concerned:
+            if gvr.crd_name not in self._watcher.crds:
+                self._forget(gvr)
+        self._rejudge(concerned)
+
+    def _forget(self, gvr: GVR) -> None:
+        """Its CRD went, so it is not served, whatever discovery said while it was there."""
+        served = self._served.get(gvr.group_version, Served(None)).resources or {}
+        self._served[gvr.group_version] = Served(
+            {name: value for name, value in served.items() if name != gvr.resource}
+        )
+
+    def _settled(self) -> None:
+        assert self._watcher is not None
+        if self._watcher.blind:
+            self._want_all()
+        self._rejudge(list(self._followers))
+
+    def _renewed(self) -> None:
+        for gvr, verdict in self._verdicts.items():
+            if verdict.reason == "CRDNotFound":
+                self._want(gvr.group_version)
+
+    # ── discovery ────────────────────────────────────────────────────────────────────────────
+
+    def _want(self, gv: GroupVersion) -> None:
+        if gv not in self._asking:
+            self._wanted.add(gv)
+            self._ask.set()
+
+    def _want_all(self) -> None:
+        for gvr in self._followers:
+            self._want(gvr.group_version)
+
+    async def _run_discovery(self) -> None:
+        async with trio.open_nursery() as nursery:
+            while True:
+                with trio.move_on_after(self._settings.discovery_poll) as interval:
+                    if not self._must_poll:
+                        interval.deadline = math.inf
+                    await self._ask.wait()
+                self._ask = trio.Event()
+                if interval.cancelled_caught:
+                    self._wanted |= self._polled
+                    if self._watcher is not None and self._watcher.blind:
+                        self._want_all()
+                wanted, self._wanted = self._wanted, set()
+                self._asking |= wanted
+                if len(wanted) > _FEW:
+                    nursery.start_soon(self._probe_all, wanted, nursery)
+                else:
+                    for gv in wanted:
+                        nursery.start_soon(self._probe, gv)
+
+    @property
+    def _must_poll(self) -> bool:
+        return bool(self._polled) or (self._watcher is not None and self._watcher.blind)
+
+    async def _probe_all(self, wanted: set[GroupVersion], nursery: trio.Nursery) -> None:
+        """One look at everything instead of a request for each."""
+        try:
+            discovery = await self._discovery.fetch()
+        except DynkubeError:
+            discovery = APIDiscovery(failures={"*": DiscoveryFailed("nothing could be read")})
+        for gv in wanted:
+            if "*" in discovery.failures or str(gv) in discovery.failures:
+                nursery.start_soon(self._probe, gv)  # it asks again, and remembers what goes wrong
+            else:
+                self._answered(gv, discovery.group_version(gv))
+
+    async def _probe(self, gv: GroupVersion) -> None:
+        """Ask for one group-version until there is an answer, or nobody wants to know."""
+        backoff = Backoff(random=self._settings.random)
+        while any(gvr.group_version == gv for gvr in self._followers):
+            try:
+                resources = await self._discovery.fetch_group_version(gv)
+            except DynkubeError as exc:
+                self._trouble[gv] = str(exc)
+                self._rejudge([gvr for gvr in self._followers if gvr.group_version == gv])
+                await trio.sleep(backoff.next(trio.current_time()))
+            else:
+                self._answered(gv, resources)
+                return
+        self._asking.discard(gv)
+
+    def _answered(self, gv: GroupVersion, resources: tuple[APIResource, ...] | None) -> None:
+        self._asking.discard(gv)
+        self._trouble.pop(gv, None)
+        served = None if resources is None else {resource.gvr.resource: resource.namespaced for resource in resources}
+        self._served[gv] = Served(served)
+        concerned = [gvr for gvr in self._followers if gvr.group_version == gv]
+        self._rejudge(concerned)
+        if all(self._verdicts[gvr].presence is Presence.PRESENT for gvr in concerned):
+            self._polled.discard(gv)
+
+    # ── life ─────────────────────────────────────────────────────────────────────────────────
+
+    def _stop(self) -> None:
+        for scope in self._scopes:
+            scope.cancel()
+        self._scopes.clear()
+        self._watcher = None
+        for known in (self._served, self._trouble, self._wanted, self._asking, self._polled):
+            known.clear()

@@ -1,0 +1,117 @@
+"""One user's view of a shared cache: a filter, indexes and subscribers of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+import trio
+
+from dynkube.informers._filters import BoundFilter, Filter, FilterContext
+from dynkube.informers._index import Change, Index
+from dynkube.informers._slices import Slices, batches
+from dynkube.informers._store import Snapshot
+from dynkube.informers._subscriber import Subscriber
+from dynkube.meta import Unstructured
+
+ErrorReport = Callable[[str, Exception], None]
+
+_SHOW_ALL: Final = BoundFilter(lambda obj: True)
+
+
+class View:
+    """What one informer handle shows of the cache behind it. Plain bookkeeping: the owner's task drives it."""
+
+    def __init__(self, report: ErrorReport) -> None:
+        self.filter: Filter | None = None
+        self.indexes: dict[str, Index] = {}
+        self.subscribers: list[Subscriber] = []
+        self.synced = trio.Event()
+        self.refiltering = False
+        """Whether the owner was asked to show the difference, and has not begun to."""
+        self._awaited: set[Subscriber] | None = None  # handlers that has_synced waits for, once it is known
+        self._bound = _SHOW_ALL
+        self._behind = False  # changes went by while the filter could not answer
+        self._report = report
+
+    # ── filter ───────────────────────────────────────────────────────────────────────────────
+
+    def set_filter(self, new: Filter | None, context: FilterContext) -> None:
+        """Take another filter. Reads follow it from now on; the owner then shows the difference."""
+        bound = new.bind(context) if new is not None else _SHOW_ALL
+        old, self._bound, self.filter = self._bound, bound, new
+        old.close()
+
+    def accepts(self, obj: Unstructured) -> bool:
+        """Whether the filter shows ``obj`` now. Never raises: a predicate that does hides the object."""
+        bound = self._bound
+        if bound is _SHOW_ALL:
+            return True
+        if not bound.ready():
+            return False
+        try:
+            return bool(bound.matches(obj))
+        except Exception as exc:  # noqa: BLE001  # a user's function
+            self._report(f"filter {self.filter!r} on {obj!r}", exc)
+            return False
+
+    def visible(self, objects: Iterable[Unstructured]) -> list[Unstructured]:
+        """Those of ``objects`` that the filter shows now."""
+        if self._bound is _SHOW_ALL:
+            return list(objects)
+        accepts = self.accepts
+        return [obj for obj in objects if accepts(obj)]
+
+    # ── the owner's side ─────────────────────────────────────────────────────────────────────
+
+    def show(self, changes: Sequence[Change]) -> None:
+        """Tell subscribers of changes to the cache."""
+        if not self.subscribers:
+            return
+        if not self._bound.ready():
+            self._behind = True
+            return
+        for key, _, after in changes:
+            visible = after if after is not None and self.accepts(after) else None
+            for subscriber in self.subscribers:
+                subscriber.offer(key, visible)
+
+    async def show_difference(self, snapshot: Snapshot, subscribers: Sequence[Subscriber], slices: Slices) -> None:
+        """Bring ``subscribers`` to what the filter shows of ``snapshot``: adds and deletes for the difference."""
+        if not subscribers or not self._bound.ready():
+            return
+        missed, self._behind = self._behind, False
+        for objects in batches(snapshot):
+            for obj in objects:
+                visible = obj if self.accepts(obj) else None
+                key = obj.key
+                for subscriber in subscribers:
+                    subscriber.offer(key, visible)
+            await slices.breathe()
+        if missed:  # objects that went while the filter could not answer
+            for subscriber in subscribers:
+                for key in subscriber.known_keys():
+                    if snapshot.get(key) is None:
+                        subscriber.offer(key, None)
+                await slices.breathe()
+
+    def settle(self) -> None:
+        """The cache holds the truth: once the filter can answer, what subscribers were offered is initial."""
+        if not self._bound.ready():
+            return
+        for subscriber in self.subscribers:
+            subscriber.mark_synced()
+        if self._awaited is None:
+            self._awaited = {s for s in self.subscribers if s.counts_for_sync}
+        self.check_synced()
+
+    def check_synced(self) -> None:
+        """Note it if every handler that ``has_synced`` waits for has handled the initial objects."""
+        if self._awaited is not None and all(s.has_synced or s.closed for s in self._awaited):
+            self.synced.set()
+
+    def close(self) -> None:
+        """Let go of what the filter follows."""
+        self._bound.close()
+        self._bound = _SHOW_ALL
+        self.indexes.clear()
