@@ -1,0 +1,91 @@
+"""Requests through a proxy."""
+
+from __future__ import annotations
+
+import base64
+import ssl
+
+import pytest
+import trio
+import trustme
+
+from dynkube.config import ClientConfig, TLSSettings
+from dynkube.errors import ConfigError, ConnectFailed
+from dynkube.rest import Limits, Request, RESTClient
+from tests.rest.sockets import answering, serving
+
+pytestmark = pytest.mark.real_time
+
+GET = Request(method="GET", path="/version")
+OK = answering(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+
+
+async def tunnel(stream: trio.abc.Stream, head: bytes) -> None:
+    """Do what a CONNECT asks for."""
+    host, port = head.split()[1].decode().split(":")
+    async with await trio.open_tcp_stream(host, int(port)) as other, trio.open_nursery() as nursery:
+        await stream.send_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
+
+        async def pump(source: trio.abc.ReceiveStream, sink: trio.abc.SendStream) -> None:
+            while data := await source.receive_some():
+                await sink.send_all(data)
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(pump, stream, other)
+        nursery.start_soon(pump, other, stream)
+
+
+async def test_https_goes_through_a_tunnel_that_the_proxy_is_asked_for_with_its_own_credentials() -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    async with serving(OK, tls=context) as server, serving(tunnel) as proxy:
+        config = ClientConfig(
+            server=server.url("https", "localhost"),
+            tls=TLSSettings(ca_data=authority.cert_pem.bytes()),
+            proxy_url=f"http://user:s3cret@127.0.0.1:{proxy.port}",
+        )
+        async with RESTClient(config) as client:
+            for _ in range(2):
+                assert (await client.request(GET)).body == b"{}"
+
+    assert proxy.connections == 1
+    assert f"CONNECT localhost:{server.port}".encode() in proxy.heads[0]
+    assert base64.b64encode(b"user:s3cret") in proxy.heads[0]
+    assert b"proxy-authorization" not in server.heads[0].lower()
+
+
+async def test_a_proxy_that_refuses_is_named_without_its_password() -> None:
+    refusing = answering(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+    async with serving(refusing) as proxy:
+        proxy_url = f"http://user:s3cret@127.0.0.1:{proxy.port}"
+        async with RESTClient(ClientConfig(server="https://api.example:6443", proxy_url=proxy_url)) as client:
+            with pytest.raises(
+                ConnectFailed,
+                match=rf"cannot connect to api.example:6443 through the proxy 127.0.0.1:{proxy.port}: 407 Proxy Auth",
+            ) as caught:
+                await client.request(GET)
+
+    assert "s3cret" not in repr(caught.value)
+
+
+async def test_the_proxy_of_the_environment_is_used_where_the_configuration_names_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "127.0.0.1:1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+
+    async with RESTClient(ClientConfig(server="https://api.example"), limits=Limits(max_reconnects=0)) as client:
+        with pytest.raises(ConnectFailed, match=r"api.example:443 through the proxy 127.0.0.1:1: Connection refused"):
+            await client.request(GET)
+
+
+def test_what_needs_a_package_that_is_not_there_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    server = "https://api.example"
+
+    with pytest.raises(ConfigError, match=r"pip install 'dynkube\[http2\]'"):
+        RESTClient(ClientConfig(server=server), http2=True)
+    with pytest.raises(ConfigError, match=r"pip install 'httpx2\[socks\]'"):
+        RESTClient(ClientConfig(server=server, proxy_url="socks5://127.0.0.1:1080"))

@@ -1,0 +1,125 @@
+"""Servers that are not there, or not to be trusted: the message says which of both, and why."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pytest
+import trio
+import trustme
+
+from dynkube.config import ClientConfig, TLSSettings
+from dynkube.errors import ConnectFailed
+from dynkube.rest import Limits, Request, RESTClient
+from tests.rest.sockets import Server, answering, serving
+
+pytestmark = pytest.mark.real_time
+
+GET = Request(method="GET", path="/version")
+OK = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+ONCE = Limits(max_reconnects=0)
+
+
+@pytest.fixture(scope="session")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+def server_side(authority: trustme.CA, name: str = "localhost") -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(name).configure_cert(context)
+    return context
+
+
+def client_of(server: Server, tls: TLSSettings, *, scheme: str = "https") -> RESTClient:
+    return RESTClient(ClientConfig(server=server.url(scheme, "localhost"), tls=tls), limits=ONCE)
+
+
+async def test_a_server_whose_authority_is_trusted_is_reached(authority: trustme.CA) -> None:
+    tls = TLSSettings(ca_data=authority.cert_pem.bytes())
+
+    async with serving(OK, tls=server_side(authority)) as server, client_of(server, tls) as client:
+        assert (await client.request(GET)).body == b"{}"
+
+
+async def test_an_unknown_authority_is_named_as_the_reason(authority: trustme.CA) -> None:
+    tls = TLSSettings(ca_data=trustme.CA().cert_pem.bytes())
+
+    async with serving(OK, tls=server_side(authority)) as server, client_of(server, tls) as client:
+        with pytest.raises(
+            ConnectFailed,
+            match=rf"GET /version: cannot connect to localhost:{server.port}: the server's TLS certificate is not "
+            r"accepted: unable to get local issuer certificate; check the certificate authority",
+        ):
+            await client.request(GET)
+
+
+async def test_another_name_in_the_certificate_is_named_and_can_be_asked_for(authority: trustme.CA) -> None:
+    authorities = authority.cert_pem.bytes()
+    asking = TLSSettings(ca_data=authorities, server_name="kubernetes.default")
+
+    async with serving(OK, tls=server_side(authority, "kubernetes.default")) as server:
+        async with client_of(server, TLSSettings(ca_data=authorities)) as client:
+            with pytest.raises(ConnectFailed, match=r"Hostname mismatch.*'localhost'; .* tls-server-name"):
+                await client.request(GET)
+        async with client_of(server, asking) as client:
+            assert (await client.request(GET)).status == 200
+
+
+async def test_an_authority_replaced_in_its_file_is_seen_after_the_first_failure(
+    authority: trustme.CA, tmp_path: Path
+) -> None:
+    file = tmp_path / "ca.crt"
+    file.write_bytes(trustme.CA().cert_pem.bytes())
+    tls = TLSSettings(ca_file=str(file))
+
+    async with serving(OK, tls=server_side(authority)) as server, client_of(server, tls) as client:
+        with pytest.raises(ConnectFailed):
+            await client.request(GET)
+        file.write_bytes(authority.cert_pem.bytes())
+
+        assert (await client.request(GET)).status == 200
+
+
+async def test_tls_to_a_port_that_speaks_plain_http_asks_for_the_scheme() -> None:
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+
+    async def connection(stream: trio.SocketStream) -> None:
+        await stream.send_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await stream.aclose()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.serve_listeners, connection, listeners)
+        async with client_of(Server(listeners[0].socket.getsockname()[1]), TLSSettings()) as client:
+            with pytest.raises(ConnectFailed, match=r"does not speak TLS .*http://\?"):
+                await client.request(GET)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_port_where_nobody_listens_is_refused_and_says_where_the_address_came_from() -> None:
+    config = ClientConfig(server="https://127.0.0.1:1", source="kubeconfig /k, context 'kind'")
+
+    async with RESTClient(config, limits=ONCE) as client:
+        with pytest.raises(
+            ConnectFailed,
+            match=r"cannot connect to 127.0.0.1:1: Connection refused \(server from kubeconfig /k, context 'kind'\)",
+        ):
+            await client.request(GET)
+
+
+async def test_a_name_that_does_not_resolve_is_said_to() -> None:
+    async with RESTClient(ClientConfig(server="https://nowhere.invalid"), limits=ONCE) as client:
+        with pytest.raises(ConnectFailed, match=r"cannot connect to nowhere.invalid:443: the name does not resolve"):
+            await client.request(GET)
+
+
+async def test_a_server_that_does_not_finish_its_handshake_runs_into_the_connect_timeout() -> None:
+    async def mute(stream: trio.abc.Stream, head: bytes) -> None:
+        await trio.sleep_forever()
+
+    async with serving(mute) as server:
+        config = ClientConfig(server=server.url("https"))
+        async with RESTClient(config, limits=Limits(connect_timeout=0.05)) as client:
+            with pytest.raises(ConnectFailed, match="it did not take the connection in time"):
+                await client.request(GET)
