@@ -262,7 +262,9 @@ class _Batches:
         # No JSON object is a proper prefix of another one: if it can be read, only the newline is missing.
         batch = self._decode_lines([rest])
         if isinstance(self._error, UnreadableEvent):
-            self._error = ProtocolError(f"the watch ended in the middle of a line of {len(rest)} bytes or more")
+            self._error = ProtocolError(
+                f"the watch ended in the middle of a line, after {len(rest)} bytes of it [{self._request}]"
+            )
         return batch
 
     def _decode_lines(self, lines: list[bytes]) -> Batch:

@@ -1,0 +1,115 @@
+"""A list request: its parameters, what comes of the answer, and what becomes of bad ones."""
+
+from __future__ import annotations
+
+import logging
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.client import ListWatch
+from dynkube.errors import DeadlineExceeded, Gone, ProtocolError
+from dynkube.meta import GVR, FieldSelector, LabelSelector, Unstructured
+from tests.client.wire import FOREVER, JSON, Body, ScriptedServer, connect, ok, pod, pods, refusal
+
+PODS = GVR("", "v1", "pods")
+
+
+def listwatch(server: ScriptedServer, **options: object) -> ListWatch:
+    selectors = {"label_selector": LabelSelector(), "field_selector": FieldSelector()}
+    return ListWatch(connect(server).rest, PODS, **{**selectors, **options})  # type: ignore[arg-type]  # any option
+
+
+async def test_a_list_gives_the_objects_and_its_own_metadata() -> None:
+    server = ScriptedServer(pods(7, pod("a", 3), pod("b", 5), token="more", remaining=4))
+
+    listing = await listwatch(server).list(limit=2)
+
+    assert [(obj.kind, obj.key, obj.resource_version) for obj in listing] == [
+        ("Pod", ("shop", "a"), "3"),
+        ("Pod", ("shop", "b"), "5"),
+    ]
+    assert (listing.resource_version, listing.continue_token, listing.remaining_item_count) == ("7", "more", 4)
+    assert (listing.api_version, listing.kind) == ("v1", "PodList")
+
+
+async def test_every_parameter_is_sent_and_empty_ones_are_not() -> None:
+    server = ScriptedServer(pods(1), pods(1))
+    collection = listwatch(
+        server,
+        namespace="shop",
+        label_selector=LabelSelector.parse("app in (a,b)"),
+        field_selector=FieldSelector.parse("metadata.name=x"),
+    )
+
+    await collection.list(resource_version="5", resource_version_match="Exact", limit=10)
+    await collection.list(resource_version="", continue_token="token")
+
+    first, second = server.requests
+    assert first.url.path == "/api/v1/namespaces/shop/pods"
+    assert dict(first.url.params) == {
+        "labelSelector": "app in (a,b)",
+        "fieldSelector": "metadata.name=x",
+        "resourceVersion": "5",
+        "resourceVersionMatch": "Exact",
+        "limit": "10",
+    }
+    assert set(second.url.params) == {"labelSelector", "fieldSelector", "continue"}
+
+
+async def test_an_item_without_a_name_is_left_out_counted_and_reported() -> None:
+    nameless = {"metadata": {"namespace": "shop", "uid": "u"}}
+    server = ScriptedServer(pods(1, pod("a"), nameless, pod("b")))
+    reported: list[Unstructured] = []
+    collection = listwatch(server, on_malformed=reported.append)
+
+    listing = await collection.list()
+
+    assert [obj.name for obj in listing] == ["a", "b"]
+    assert collection.malformed == 1
+    assert [obj.uid for obj in reported] == ["u"]
+
+
+async def test_an_item_without_a_name_is_logged_if_nobody_asks_for_it(caplog: pytest.LogCaptureFixture) -> None:
+    collection = listwatch(ScriptedServer(pods(1, {"metadata": {"uid": "u"}})))
+
+    with caplog.at_level(logging.WARNING, "dynkube.client"):
+        listing = await collection.list()
+
+    assert len(listing) == 0
+    assert "without metadata.name" in caplog.text
+
+
+async def test_a_list_that_does_not_end_in_time_is_given_up() -> None:
+    body = Body([b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[', FOREVER])
+    server = ScriptedServer(httpx2.Response(200, headers=JSON, stream=body))
+
+    with pytest.raises(DeadlineExceeded, match=r"within 20 s \[GET /api/v1/pods\]"):
+        await listwatch(server).list(timeout=20)
+
+    assert trio.current_time() == body.closed_at
+    assert server.times == [body.closed_at - 20]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(ok({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "rows": []}), id="another document"),
+        pytest.param(
+            httpx2.Response(200, headers=JSON, content=b'{"kind":"PodList","apiVersion":"v1","items":[{"meta'), id="cut"
+        ),
+        pytest.param(httpx2.Response(200, headers=JSON, content=b"hello"), id="not JSON"),
+        pytest.param(httpx2.Response(200, headers={"content-type": "text/html"}, content=b"<html>"), id="HTML"),
+    ],
+)
+async def test_an_answer_that_is_no_list_is_a_protocol_error(answer: httpx2.Response) -> None:
+    with pytest.raises(ProtocolError):
+        await listwatch(ScriptedServer(answer)).list()
+
+
+async def test_an_expired_token_is_gone() -> None:
+    server = ScriptedServer(refusal(410, "Expired", "the provided continue parameter is too old"))
+
+    with pytest.raises(Gone, match="too old"):
+        await listwatch(server).list(continue_token="old")

@@ -1,0 +1,161 @@
+"""A single watch request: batches of events, and what ends them."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from dynkube.client import ListWatch, UnreadableEvent
+from dynkube.errors import ConnectFailed, Forbidden, Gone, ProtocolError
+from dynkube.meta import GVR, Added, Bookmark, Deleted, FieldSelector, LabelSelector, Modified, WatchEvent
+from tests.client.wire import ScriptedServer, bookmark, connect, event, pod, refusal, status, stream
+
+PODS = GVR("", "v1", "pods")
+ADDED, MODIFIED = event("ADDED", pod("a", 1)), event("MODIFIED", pod("a", 2))
+
+
+def listwatch(server: ScriptedServer, *, max_line: int = 1 << 20) -> ListWatch:
+    return ListWatch(
+        connect(server).rest,
+        PODS,
+        label_selector=LabelSelector(),
+        field_selector=FieldSelector(),
+        max_line=max_line,
+    )
+
+
+async def batches(server: ScriptedServer, into: list[list[WatchEvent]], *, max_line: int = 1 << 20) -> None:
+    async with listwatch(server, max_line=max_line).watch(resource_version="1") as watch:
+        async for batch in watch:
+            into.append(batch)  # noqa: PERF401  # what came before an error has to be kept
+
+
+def kinds(received: list[list[WatchEvent]]) -> list[list[type]]:
+    return [[type(one) for one in batch] for batch in received]
+
+
+async def test_the_events_of_one_chunk_come_as_one_batch() -> None:
+    half = len(MODIFIED) // 2
+    server = ScriptedServer(
+        stream(ADDED + MODIFIED[:half], MODIFIED[half:], event("DELETED", pod("a", 3)) + bookmark(9))
+    )
+    received: list[list[WatchEvent]] = []
+
+    await batches(server, received)
+
+    assert kinds(received) == [[Added], [Modified], [Deleted, Bookmark]]
+    assert received[-1][-1] == Bookmark("9")
+
+
+async def test_the_parameters_of_a_watch() -> None:
+    server = ScriptedServer(stream(), stream(bookmark(3, end=True)))
+    collection = listwatch(server)
+
+    async with collection.watch(resource_version="5", timeout_seconds=300, bookmarks=False):
+        pass
+    async with collection.watch(send_initial_events=True) as watch:
+        initial = [batch async for batch in watch]
+
+    first, second = (dict(request.url.params) for request in server.requests)
+    assert first == {"watch": "true", "resourceVersion": "5", "timeoutSeconds": "300"}
+    assert second == {
+        "watch": "true",
+        "allowWatchBookmarks": "true",
+        "sendInitialEvents": "true",
+        "resourceVersionMatch": "NotOlderThan",
+    }
+    assert initial == [[Bookmark("3", initial_events_end=True)]]
+
+
+@pytest.mark.parametrize(
+    ("parts", "error", "message"),
+    [
+        pytest.param([event("ERROR", status(410, "Expired", "too old"))], Gone, "too old", id="error event"),
+        pytest.param([b'{"type":\n'], UnreadableEvent, "not a watch event", id="not JSON"),
+        pytest.param([event("RENAMED", pod("b"))], UnreadableEvent, "unknown type 'RENAMED'", id="unknown type"),
+        pytest.param([event("ADDED", {"kind": "Pod"})], UnreadableEvent, r"no metadata\.name", id="no metadata"),
+        pytest.param([event("ERROR", {"kind": "Pod"})], UnreadableEvent, "not a Status", id="error that is none"),
+        pytest.param([MODIFIED[:-9]], ProtocolError, "middle of a line", id="ends mid-line"),
+        pytest.param([httpx2.ReadError("reset")], ProtocolError, "cut after", id="cut"),
+    ],
+)
+async def test_trouble_is_raised_after_the_events_before_it(
+    parts: list[bytes | float | Exception], error: type[Exception], message: str
+) -> None:
+    server = ScriptedServer(stream(ADDED, *parts))
+    received: list[list[WatchEvent]] = []
+
+    with pytest.raises(error, match=message):
+        await batches(server, received)
+
+    assert kinds(received) == [[Added]]
+
+
+async def test_events_before_trouble_in_the_same_chunk_come_first() -> None:
+    server = ScriptedServer(stream(ADDED + b"{}\n" + MODIFIED))
+    received: list[list[WatchEvent]] = []
+
+    with pytest.raises(UnreadableEvent):
+        await batches(server, received)
+
+    assert kinds(received) == [[Added]]
+
+
+async def test_a_stream_that_ends_mid_line_is_no_unreadable_event() -> None:
+    with pytest.raises(ProtocolError) as caught:
+        await batches(ScriptedServer(stream(ADDED[:20])), [])
+
+    assert not isinstance(caught.value, UnreadableEvent)
+
+
+async def test_a_last_line_that_lacks_only_its_newline_is_an_event() -> None:
+    received: list[list[WatchEvent]] = []
+
+    await batches(ScriptedServer(stream(ADDED, MODIFIED[:-1])), received)
+
+    assert kinds(received) == [[Added], [Modified]]
+
+
+async def test_empty_lines_are_no_events() -> None:
+    received: list[list[WatchEvent]] = []
+
+    await batches(ScriptedServer(stream(b"\n\r\n", ADDED, b"\n")), received)
+
+    assert kinds(received) == [[Added]]
+
+
+async def test_a_line_over_the_bound_is_refused() -> None:
+    with pytest.raises(UnreadableEvent, match="longer than 100 bytes"):
+        await batches(ScriptedServer(stream(event("ADDED", pod("x" * 200)))), [], max_line=100)
+
+
+async def test_what_ended_a_watch_is_raised_again_if_asked_again() -> None:
+    async with listwatch(ScriptedServer(stream(b"{}\n"))).watch() as watch:
+        for _ in range(2):
+            with pytest.raises(UnreadableEvent):
+                await anext(watch)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        pytest.param(refusal(403, "Forbidden"), Forbidden, id="forbidden"),
+        pytest.param(refusal(410, "Expired"), Gone, id="gone"),
+        pytest.param(httpx2.ConnectTimeout("no route"), ConnectFailed, id="unreachable"),
+    ],
+)
+async def test_a_watch_that_is_refused_raises_on_entering(
+    answer: httpx2.Response | Exception, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        async with listwatch(ScriptedServer(answer)).watch():
+            pytest.fail("it was entered")
+
+
+async def test_leaving_a_watch_closes_its_connection_at_once() -> None:
+    answer = stream(ADDED, 1000.0)
+
+    async with listwatch(ScriptedServer(answer)).watch() as watch:
+        await anext(watch)
+
+    assert answer.stream.closed_at == 0  # type: ignore[union-attr]  # the stream is the test's own Body

@@ -1,0 +1,78 @@
+"""What a watch raises instead of trying again."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from dynkube.client import UnreadableEvent
+from dynkube.errors import BadRequest, ConnectFailed, Forbidden, NotFound, ProtocolError, Unauthorized
+from dynkube.meta import Added
+from tests.client.wire import Answer, ScriptedServer, connect, event, pod, pods, refusal, stream
+
+MODIFIED = event("MODIFIED", pod("a", 2))
+GARBAGE = b"<html>\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "error"),
+    [
+        (400, "BadRequest", BadRequest),
+        (401, "Unauthorized", Unauthorized),
+        (403, "Forbidden", Forbidden),
+        (404, "NotFound", NotFound),
+    ],
+)
+async def test_a_refusal_that_will_stay_is_raised(code: int, reason: str, error: type[Exception]) -> None:
+    server = ScriptedServer(stream(MODIFIED, 5.0), *[refusal(code, reason) for _ in range(2)])
+
+    async with connect(server).resource("pods").watch(resource_version="1") as events:
+        await anext(events)
+        with pytest.raises(error):
+            await anext(events)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        pytest.param(httpx2.ConnectTimeout("no route"), ConnectFailed, id="unreachable"),
+        pytest.param(
+            httpx2.Response(200, headers={"content-type": "text/html"}, content=b"<html>"), ProtocolError, id="HTML"
+        ),
+    ],
+)
+async def test_the_first_contact_raises_even_if_only_the_network_is_to_blame(
+    answer: Answer, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        async with connect(ScriptedServer(answer)).resource("pods").watch():
+            pytest.fail("it was entered")
+
+
+async def test_an_unreadable_event_is_healed_by_listing() -> None:
+    server = ScriptedServer(pods(5), stream(MODIFIED, GARBAGE), pods(9, pod("a", 7)), stream())
+
+    async with connect(server).resource("pods").watch() as events:
+        received = [await anext(events) for _ in range(2)]
+
+    assert [(one.object.resource_version) for one in received if not hasattr(one, "initial_events_end")] == ["2", "7"]
+
+
+async def test_answers_that_stay_unreadable_are_raised() -> None:
+    server = ScriptedServer(pods(5), stream(GARBAGE), pods(5), stream(GARBAGE), pods(5), stream(GARBAGE))
+
+    async with connect(server).resource("pods").watch() as events:
+        with pytest.raises(UnreadableEvent):
+            await anext(events)
+
+    assert server.answers == []
+
+
+async def test_events_between_unreadable_ones_start_the_count_anew() -> None:
+    rounds: list[Answer] = [stream(event("ADDED", pod("a", n)), GARBAGE) for n in range(2, 8)]
+    server = ScriptedServer(*rounds)
+
+    async with connect(server).resource("pods").watch(resource_version="1") as events:
+        received = [await anext(events) for _ in range(6)]
+
+    assert all(isinstance(one, Added) for one in received)

@@ -1,0 +1,136 @@
+"""When the server has forgotten: 410 in all its forms, and the difference that is told instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx2
+import pytest
+
+from dynkube.errors import Gone
+from dynkube.meta import Bookmark, Deleted, WatchEvent
+from tests.client.wire import (
+    Answer,
+    ScriptedServer,
+    bookmark,
+    connect,
+    event,
+    pod,
+    pods,
+    refusal,
+    status,
+    stream,
+)
+
+TOO_LARGE = {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]}
+
+FORGOTTEN = [
+    pytest.param(lambda: refusal(410, "Gone", "too old resource version"), id="HTTP 410"),
+    pytest.param(lambda: stream(event("ERROR", status(410, "Expired", "too old"))), id="ERROR event"),
+    pytest.param(stream, id="200 and an immediate end"),
+    pytest.param(lambda: refusal(504, "Timeout", details=TOO_LARGE), id="a version that is too large"),
+]
+
+
+def told(event: WatchEvent) -> str:
+    if isinstance(event, Bookmark):
+        return f"bookmark {event.resource_version}"
+    return f"{type(event).__name__.lower()} {event.object.name}@{event.object.resource_version}"
+
+
+async def follow(server: ScriptedServer, count: int, resource_version: str | None = None) -> list[str]:
+    async with connect(server).resource("pods").watch(resource_version=resource_version) as events:
+        return [told(await anext(events)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("forgotten", FORGOTTEN)
+async def test_the_difference_to_what_was_shown_is_told(forgotten: Callable[[], httpx2.Response]) -> None:
+    before = pods(5, pod("gone", 1), pod("same", 2), pod("changed", 3), pod("other", 4, uid="first"))
+    after = pods(90, pod("same", 2), pod("changed", 80), pod("other", 81, uid="second"), pod("new", 82))
+    server = ScriptedServer(before, forgotten(), after, stream(bookmark(95)))
+
+    events = await follow(server, 10)
+
+    assert sorted(events[4:9]) == ["added new@82", "added other@81", "deleted gone@1", "deleted other@4",
+                                   "modified changed@80"]  # fmt: skip
+    assert events.index("deleted other@4") < events.index("added other@81")
+    assert server.asked[2:] == ["GET /api/v1/pods limit=500", "GET /api/v1/pods?watch rv=90"]
+
+
+async def test_watch_events_count_as_shown() -> None:
+    changes = event("ADDED", pod("b", 6)) + event("MODIFIED", pod("a", 7)) + event("DELETED", pod("c", 8))
+    server = ScriptedServer(
+        pods(5, pod("a", 1), pod("c", 2)),
+        stream(changes, 5.0),
+        refusal(410, "Expired"),
+        pods(20, pod("a", 7), pod("b", 6)),
+        stream(bookmark(21)),
+    )
+
+    events = await follow(server, 6)
+
+    assert events[5:] == ["bookmark 21"]
+
+
+async def test_what_was_deleted_meanwhile_comes_with_its_identity() -> None:
+    server = ScriptedServer(pods(5, pod("a", 3, spec={"x": 1})), refusal(410, "Expired"), pods(9))
+
+    async with connect(server).resource("pods").watch() as events:
+        await anext(events)
+        deleted = await anext(events)
+
+    assert isinstance(deleted, Deleted)
+    assert deleted.object == {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "namespace": "shop", "uid": "uid-a", "resourceVersion": "3"},
+    }
+
+
+async def test_a_server_that_forgets_again_and_again_is_not_hammered() -> None:
+    rounds: list[Answer] = [answer for _ in range(4) for answer in (refusal(410, "Expired"), pods(5, pod("a")))]
+    server = ScriptedServer(pods(5, pod("a")), *rounds, stream(bookmark(9)))
+
+    assert await follow(server, 2) == ["added a@1", "bookmark 9"]
+
+    assert server.times[2::2] == pytest.approx([0.8, 2.4, 5.6, 12])
+
+
+async def test_the_list_is_repeated_until_it_succeeds() -> None:
+    server = ScriptedServer(
+        pods(5, pod("a")), refusal(410, "Expired"), refusal(500, "InternalError"), pods(9, pod("b")), stream()
+    )
+
+    assert await follow(server, 3) == ["added a@1", "deleted a@1", "added b@1"]
+
+
+@pytest.mark.parametrize("forgotten", FORGOTTEN[:2])
+async def test_a_watch_from_a_given_version_raises_gone_and_says_what_to_do(
+    forgotten: Callable[[], httpx2.Response],
+) -> None:
+    server = ScriptedServer(forgotten())
+
+    with pytest.raises(Gone) as caught:
+        await follow(server, 1, "5")
+
+    assert "list again" in "\n".join(caught.value.__notes__)
+
+
+async def test_a_watch_from_a_given_version_that_ends_at_once_asks_whether_the_version_is_gone() -> None:
+    server = ScriptedServer(stream(), refusal(410, "Expired"))
+
+    with pytest.raises(Gone):
+        await follow(server, 1, "5")
+
+    assert server.asked == ["GET /api/v1/pods?watch rv=5", "GET /api/v1/pods rv=5 match=Exact limit=1"]
+
+
+@pytest.mark.parametrize(
+    "answer", [pytest.param(pods(5), id="it is there"), pytest.param(refusal(400, "BadRequest"), id="nobody can tell")]
+)
+async def test_a_short_watch_whose_version_is_not_gone_goes_on(answer: Answer) -> None:
+    server = ScriptedServer(stream(), answer, stream(event("ADDED", pod("a", 6))))
+
+    assert await follow(server, 1, "5") == ["added a@6"]
+
+    assert server.asked[2] == "GET /api/v1/pods?watch rv=5"

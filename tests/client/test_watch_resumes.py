@@ -1,0 +1,204 @@
+"""A watch over many requests: it goes on from where it was, at the right time, whatever ended the last one."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.client import WatchSettings
+from dynkube.errors import ClosedError, WrongScope
+from dynkube.meta import Added, Bookmark, Modified, WatchEvent
+from tests.client.wire import (
+    FOREVER,
+    Answer,
+    Part,
+    ScriptedServer,
+    bookmark,
+    connect,
+    event,
+    pod,
+    pods,
+    refusal,
+    stream,
+)
+
+A1, A2, A3 = (pod("a", version) for version in (1, 2, 3))
+MODIFIED2, MODIFIED3 = event("MODIFIED", A2), event("MODIFIED", A3)
+
+LIVELY: list[Part] = [100.0, bookmark(2)] * 5
+
+
+async def take(server: ScriptedServer, count: int, **options: object) -> list[WatchEvent]:
+    """The first events of a watch on pods."""
+    settings = options.pop("settings", WatchSettings())
+    assert isinstance(settings, WatchSettings)
+    watch = connect(server, settings=settings).resource("pods").watch(**options)  # type: ignore[arg-type]  # any option
+    async with watch as events:
+        return [await anext(events) for _ in range(count)]
+
+
+def versions(events: list[WatchEvent]) -> list[str]:
+    return [one.resource_version if isinstance(one, Bookmark) else one.object.resource_version for one in events]
+
+
+async def test_a_watch_begins_with_what_is_there_and_goes_on_from_the_list() -> None:
+    server = ScriptedServer(pods(9, A1, pod("b", 4)), stream(event("MODIFIED", pod("a", 10))))
+
+    events = await take(server, 3)
+
+    assert [type(one) for one in events] == [Added, Added, Modified]
+    assert server.asked == ["GET /api/v1/pods limit=500", "GET /api/v1/pods?watch rv=9"]
+
+
+async def test_a_watch_from_a_version_does_not_list() -> None:
+    server = ScriptedServer(stream(MODIFIED2))
+
+    events = await take(server, 1, resource_version="1")
+
+    assert versions(events) == ["2"]
+    assert server.asked == ["GET /api/v1/pods?watch rv=1"]
+
+
+async def test_a_watch_from_version_zero_lists_what_the_server_has_at_hand() -> None:
+    server = ScriptedServer(pods(9, A1), stream(bookmark(10)))
+
+    await take(server, 2, resource_version="0")
+
+    assert server.asked == ["GET /api/v1/pods rv=0 limit=500", "GET /api/v1/pods?watch rv=9"]
+
+
+async def test_the_server_is_asked_for_bookmarks_and_to_end_each_watch_within_ten_minutes() -> None:
+    server = ScriptedServer(pods(1), stream(bookmark(2)))
+
+    await take(server, 1)
+
+    params = server.requests[1].url.params
+    assert (params["allowWatchBookmarks"], params["timeoutSeconds"]) == ("true", "300")
+
+
+@pytest.mark.parametrize(
+    ("end", "opened_again_at"),
+    [
+        pytest.param(stream(MODIFIED2, 150.0, bookmark(2), 150.0), 300, id="clean end"),
+        pytest.param(stream(MODIFIED2), 1, id="clean end, at once"),
+        pytest.param(stream(MODIFIED2, 50.0, httpx2.ReadError("reset")), 50.8, id="cut"),
+        pytest.param(stream(MODIFIED2, 50.0, MODIFIED3[:30]), 50.8, id="ends mid-line"),
+        pytest.param(stream(MODIFIED2, FOREVER), 180.8, id="silent"),
+        pytest.param(stream(MODIFIED2, *LIVELY), 330, id="not ended by the server"),
+    ],
+)
+async def test_the_next_request_goes_on_from_the_last_version(end: Answer, opened_again_at: float) -> None:
+    server = ScriptedServer(stream(MODIFIED2), stream(MODIFIED3))
+    server.answers[0] = end
+
+    events = await take(server, 2, resource_version="1", bookmarks=False)
+
+    assert versions(events) == ["2", "3"]
+    assert server.asked == ["GET /api/v1/pods?watch rv=1", "GET /api/v1/pods?watch rv=2"]
+    assert server.times == [0, pytest.approx(opened_again_at)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "waited"),
+    [
+        pytest.param(refusal(500, "InternalError"), 0.8, id="500"),
+        pytest.param(refusal(504, "Timeout"), 0.8, id="504"),
+        pytest.param(refusal(429, "TooManyRequests"), 0.8, id="429"),
+        pytest.param(httpx2.ReadTimeout("slow"), 0.8, id="transport"),
+    ],
+)
+async def test_a_refusal_for_now_is_asked_again_after_a_while(answer: Answer, waited: float) -> None:
+    server = ScriptedServer(stream(MODIFIED2, 10.0), answer, stream(MODIFIED3))
+
+    events = await take(server, 2, resource_version="1")
+
+    assert versions(events) == ["2", "3"]
+    assert server.times == [0, 10, pytest.approx(10 + waited)]
+
+
+async def test_delays_grow_to_thirty_seconds_while_it_stays_bad() -> None:
+    bad = [refusal(500, "InternalError") for _ in range(8)]
+    server = ScriptedServer(stream(MODIFIED2, 10.0), *bad, stream(MODIFIED3))
+
+    await take(server, 2, resource_version="1")
+
+    waits = [later - sooner for sooner, later in zip(server.times[1:], server.times[2:], strict=False)]
+    assert waits == pytest.approx([0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30])
+
+
+async def test_what_an_event_asks_for_is_waited_for() -> None:
+    busy = {"kind": "Status", "code": 429, "reason": "TooManyRequests", "details": {"retryAfterSeconds": 7}}
+    server = ScriptedServer(stream(event("ERROR", busy)), stream(MODIFIED2))
+
+    await take(server, 1, resource_version="1")
+
+    assert server.times == [0, 7]
+
+
+async def test_a_bookmark_moves_the_version_even_if_it_is_not_handed_out() -> None:
+    server = ScriptedServer(stream(bookmark(7), 5.0), stream(event("MODIFIED", pod("a", 8))))
+
+    events = await take(server, 1, resource_version="1", bookmarks=False)
+
+    assert versions(events) == ["8"]
+    assert server.asked[1] == "GET /api/v1/pods?watch rv=7"
+
+
+async def test_bookmarks_are_handed_out_and_keep_a_watch_alive() -> None:
+    server = ScriptedServer(stream(170.0, bookmark(5), 170.0, bookmark(5)))
+
+    events = await take(server, 2, resource_version="1", settings=WatchSettings(min_timeout=3600, max_timeout=3600))
+
+    assert events == [Bookmark("5"), Bookmark("5")]
+    assert (len(server.requests), trio.current_time()) == (1, 340)
+
+
+async def test_a_step_that_was_cancelled_loses_nothing() -> None:
+    server = ScriptedServer(pods(1, A1), stream(100.0, MODIFIED2), stream(MODIFIED2))
+
+    async with connect(server).resource("pods").watch() as events:
+        await anext(events)
+        with trio.move_on_after(5) as scope:
+            await anext(events)
+        event_after = await anext(events)
+
+    assert scope.cancelled_caught
+    assert versions([event_after]) == ["2"]
+    assert server.asked[1:] == ["GET /api/v1/pods?watch rv=1"] * 2
+
+
+async def test_leaving_ends_the_request_and_the_events() -> None:
+    answer = stream(MODIFIED2, FOREVER)
+
+    async with connect(ScriptedServer(answer)).resource("pods").watch(resource_version="1") as events:
+        await anext(events)
+    with pytest.raises(ClosedError, match="'async with'"):
+        await anext(events)
+
+    assert answer.stream.closed_at == 0  # type: ignore[union-attr]  # the stream is the test's own Body
+
+
+async def test_a_namespace_for_a_cluster_scoped_resource_is_refused_before_anything_is_asked() -> None:
+    server = ScriptedServer()
+
+    with pytest.raises(WrongScope, match="cluster-scoped"):
+        async with connect(server).resource("namespaces").watch(namespace="shop"):
+            pytest.fail("it was entered")
+
+    assert server.requests == []
+
+
+async def test_restarts_and_the_last_error_can_be_seen() -> None:
+    server = ScriptedServer(stream(MODIFIED2, 9.0), refusal(500, "InternalError"), stream(MODIFIED3, FOREVER))
+
+    async with connect(server).resource("pods").watch(resource_version="1") as events:
+        await anext(events)
+        before = events.restarts
+        with trio.move_on_after(9.5):
+            await anext(events)
+        failed = str(events.last_error)
+        await anext(events)
+
+    assert (before, events.restarts, events.last_error) == (0, 1, None)
+    assert "500 InternalError" in failed

@@ -1,0 +1,206 @@
+"""An API server that answers from a script, below the real REST client, mapper and verbs."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, TypeAlias
+
+import httpx2
+import trio
+
+from dynkube.client import APIClient, WatchSettings
+from dynkube.config import ClientConfig
+from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
+from dynkube.rest import RESTClient
+
+JSON = {"content-type": "application/json"}
+
+Part: TypeAlias = bytes | float | Exception
+Answer: TypeAlias = httpx2.Response | Exception | Callable[[httpx2.Request], httpx2.Response]
+
+FOREVER = math.inf
+
+_DISCOVERY: dict[str, dict[str, Any]] = {
+    "/api": {"kind": "APIVersions", "versions": ["v1"]},
+    "/api/v1": {
+        "kind": "APIResourceList",
+        "groupVersion": "v1",
+        "resources": [
+            {
+                "name": "configmaps",
+                "singularName": "configmap",
+                "kind": "ConfigMap",
+                "namespaced": True,
+                "verbs": ["get"],
+            },
+            {"name": "pods", "singularName": "pod", "kind": "Pod", "namespaced": True, "verbs": ["get"]},
+            {"name": "namespaces", "singularName": "namespace", "kind": "Namespace", "namespaced": False, "verbs": []},
+        ],
+    },
+    "/apis": {
+        "kind": "APIGroupList",
+        "groups": [
+            {
+                "name": "apps",
+                "versions": [{"groupVersion": "apps/v1", "version": "v1"}],
+                "preferredVersion": {"groupVersion": "apps/v1", "version": "v1"},
+            }
+        ],
+    },
+    "/apis/apps/v1": {
+        "kind": "APIResourceList",
+        "groupVersion": "apps/v1",
+        "resources": [
+            {
+                "name": "deployments",
+                "singularName": "deployment",
+                "kind": "Deployment",
+                "namespaced": True,
+                "verbs": ["get"],
+                "shortNames": ["deploy"],
+            }
+        ],
+    },
+}
+
+
+class NoJitter(random.Random):
+    """Randomness that always draws the least: delays and timeouts are exact."""
+
+    def random(self) -> float:
+        return 0.0
+
+
+class Body(httpx2.AsyncByteStream):
+    """The parts of a body: bytes are sent, numbers are seconds of silence, an exception cuts the connection."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = iter(parts)
+        self.closed_at: float | None = None
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        await trio.lowlevel.checkpoint()
+        for part in self._parts:
+            if isinstance(part, Exception):
+                raise part
+            if isinstance(part, bytes):
+                return part
+            await trio.sleep(part)
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        if self.closed_at is None:
+            self.closed_at = trio.current_time()
+
+
+class ScriptedServer(httpx2.AsyncBaseTransport):
+    """Serves discovery by itself and everything else from ``answers``, in order; keeps what was asked, and when."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.requests: list[httpx2.Request] = []
+        self.times: list[float] = []
+        self.discoveries = 0
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        await trio.lowlevel.checkpoint()
+        if request.url.path in _DISCOVERY:
+            self.discoveries += 1
+            return httpx2.Response(200, headers=JSON, content=json.dumps(_DISCOVERY[request.url.path]).encode())
+        self.requests.append(request)
+        self.times.append(trio.current_time())
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer if isinstance(answer, httpx2.Response) else answer(request)
+
+    @property
+    def asked(self) -> list[str]:
+        """Method, path and the interesting parameters of each request."""
+        return [describe(request) for request in self.requests]
+
+    @property
+    def bodies(self) -> list[Any]:
+        """The bodies that were sent, decoded."""
+        return [json.loads(request.content) for request in self.requests]
+
+
+def describe(request: httpx2.Request) -> str:
+    """``GET /api/v1/pods?watch rv=5``: one request in a line."""
+    params = request.url.params
+    watch = "?watch" if params.get("watch") == "true" else ""
+    shown = [("rv", "resourceVersion"), ("match", "resourceVersionMatch"), ("limit", "limit"), ("continue", "continue")]
+    rest = "".join(f" {short}={params[name]}" for short, name in shown if name in params)
+    return f"{request.method} {request.url.path}{watch}{rest}"
+
+
+def connect(
+    server: httpx2.AsyncBaseTransport, *, settings: WatchSettings | None = None, namespace: str = "shop"
+) -> APIClient:
+    """The real client over ``server``, without jitter."""
+    rest = RESTClient(ClientConfig(server="http://api.example"), transport=server, random=NoJitter())
+    mapper = DeferredRESTMapper(DiscoveryClient(rest))
+    return APIClient(
+        rest,
+        mapper,
+        namespace=namespace,
+        field_manager="tester",
+        watch_settings=settings or WatchSettings(),
+        random=NoJitter(),
+    )
+
+
+# ── what servers answer ──────────────────────────────────────────────────────────────────────
+
+
+def pod(
+    name: str, version: int | str = 1, *, uid: str | None = None, namespace: str = "shop", **fields: object
+) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": namespace, "uid": uid or f"uid-{name}", "resourceVersion": str(version)}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, **fields}
+
+
+def ok(document: object, status: int = 200) -> httpx2.Response:
+    return httpx2.Response(status, headers=JSON, content=json.dumps(document, separators=(",", ":")).encode())
+
+
+def refusal(
+    code: int, reason: str, message: str = "", headers: dict[str, str] | None = None, **fields: object
+) -> httpx2.Response:
+    return httpx2.Response(
+        code, headers={**JSON, **(headers or {})}, content=json.dumps(status(code, reason, message, **fields)).encode()
+    )
+
+
+def status(code: int, reason: str, message: str = "", **fields: object) -> dict[str, Any]:
+    base = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "metadata": {}}
+    return {**base, "code": code, "reason": reason, "message": message, **fields}
+
+
+def pods(version: int | str, *items: dict[str, Any], token: str = "", remaining: int | None = None) -> httpx2.Response:
+    """A list answer; items of built-in kinds do not say what they are."""
+    metadata = {"resourceVersion": str(version), "continue": token, "remainingItemCount": remaining}
+    bare = [{field: value for field, value in item.items() if field not in {"apiVersion", "kind"}} for item in items]
+    present = {field: value for field, value in metadata.items() if value not in ("", None)}
+    return ok({"kind": "PodList", "apiVersion": "v1", "metadata": present, "items": bare})
+
+
+def event(kind: str, obj: dict[str, Any]) -> bytes:
+    return json.dumps({"type": kind, "object": obj}, separators=(",", ":")).encode() + b"\n"
+
+
+def bookmark(version: int | str, *, end: bool = False) -> bytes:
+    annotations = {"annotations": {"k8s.io/initial-events-end": "true"}} if end else {}
+    metadata = {"resourceVersion": str(version), **annotations}
+    return event("BOOKMARK", {"kind": "Pod", "apiVersion": "v1", "metadata": metadata})
+
+
+def stream(*parts: Part) -> httpx2.Response:
+    """A watch's answer: bytes, seconds of silence, an exception that cuts it; ends cleanly after the last."""
+    return httpx2.Response(200, headers=JSON, stream=Body(parts))
