@@ -9,8 +9,8 @@ r"""The grammar of kubectl's JSONPath, with what dynkube adds to it.
     operand    = path | QUOTED | NUMBER | "true" | "false"
 
 In a NAME a backslash makes the next character literal (``.metadata.labels.app\.kubernetes\.io/name``).
-Added, and refused by ``strict``: ``&&``, ``||``, ``!``, ``=~`` and ``null`` in conditions
-(kubernetes/kubernetes#20352), keys in double quotes, blanks in keys and brackets, and a dot in a quoted key
+Added, and refused by ``strict``: ``&&``, ``||``, ``!``, ``=~`` (a regular expression is found somewhere in the
+text) and ``null`` in conditions (kubernetes/kubernetes#20352), keys in double quotes, blanks in keys and brackets, and a dot in a quoted key
 taken as part of it: kubectl reads ``['a.b']`` as two keys.
 """
 
@@ -39,7 +39,6 @@ from dynkube.meta._jsonpath_scan import Scanner
 _NAME = re.compile(r"(?:\\.|[^ \t\r\n.,\[\]$@{}\\])+")
 # Inside a condition, operators and parentheses end a name too.
 _NAME_IN_FILTER = re.compile(r"(?:\\.|[^ \t\r\n.,\[\]$@{}\\()=!<>&|])+")
-_NAME_IN_QUOTES = re.compile(r"(?:\\.|[^ \t\r\n.,\[\]$@{}\\])+")
 _SLICE = re.compile(r"(-?[0-9]{1,18})?(?:(:)(-?[0-9]{1,18})?(?::(-?[0-9]{1,18})?)?)?")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _OPERATOR = re.compile(r"==|!=|<=|>=|<|>|=~")
@@ -149,7 +148,7 @@ def _key(scanner: Scanner, key: str, position: int) -> tuple[Step, ...]:
     inner = Scanner(key, strict=True)
     steps: list[Step] = []
     while True:
-        match = inner.match(_NAME_IN_QUOTES)
+        match = inner.match(_NAME)
         if match is None:
             raise scanner.error("a name is missing in the key", position + 1 + inner.position)
         steps.append(Wildcard(position) if match[0] == "*" else Field(position, _unescape(match[0])))

@@ -7,8 +7,8 @@
     set         = "(" [ VALUE ] { "," [ VALUE ] } ")"
 
 It accepts exactly what ``labels.Parse`` of apimachinery accepts: ``in`` and ``notin`` are operators only
-in an operator's place, and a missing value is the empty text, also inside a set. (Servers up to 1.34 refuse
-some sets that end in two commas, ``(a,,)``. The canonical text a selector prints is one all of them read.)
+in an operator's place, and a missing value is the empty text, also inside a set. (Older servers, 1.34 among
+them, refuse a set that ends in two commas, ``(a,,)``; the text that a selector prints suits them all.)
 """
 
 from __future__ import annotations

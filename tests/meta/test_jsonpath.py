@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dynkube.errors import InvalidObject
@@ -65,6 +65,7 @@ def test_a_path_may_be_written_with_and_without_braces_dollar_and_dot(text: str)
         ("{.spec.containers[?(!@.n)].name}", ["c1"]),
         ("{.spec.containers[?(@.null==null)].name}", ["c3"]),
         ('{.spec.containers[?(@.image=~"i[23]")].name}', ["c2", "c3"]),
+        ('{.spec.containers[?(@.image=~"3$")].name}', ["c3"]),
         ('{.spec.containers[?(@.n=~"3")].name}', []),
         ("{.spec.containers[?(@.ports[?(@.name=='http')])].name}", ["c1"]),
     ],
@@ -164,6 +165,7 @@ def test_any_name_can_be_escaped(name: str) -> None:
 
 
 @given(names, st.integers(-(2**63), 2**63 - 1), st.integers(0, 12))
+@example("a", 576460752303423480, 1)  # more digits than a float has
 def test_any_literal_can_be_compared(text: str, digits: int, places: int) -> None:
     written = f"{Decimal(digits).scaleb(-places):f}"
     number = float(written) if "." in written else int(written)
