@@ -130,6 +130,8 @@ def _words(link: BaseException) -> str:
             return "it did not take the connection in time"
         case httpx2.ReadTimeout() | httpx2.WriteTimeout():
             return "the connection went silent"
+        case httpx2.LocalProtocolError():
+            return "the request cannot be sent as HTTP"  # its own message quotes header fields, the token among them
         case _:
             return ""
 

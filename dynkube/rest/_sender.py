@@ -12,7 +12,7 @@ import httpx2
 import trio
 
 from dynkube.config import ClientConfig, Credential
-from dynkube.errors import APIError, ClosedError, DynkubeError, TransportError
+from dynkube.errors import APIError, ClosedError, DynkubeError, InvalidInput, TransportError
 from dynkube.rest._answers import MAX_ERROR_BYTES, check_head, error_from
 from dynkube.rest._failures import FAILURES, Failure, Peer, understand
 from dynkube.rest._headers import compose, secrets_of
@@ -165,9 +165,11 @@ class Sender:
         if request.params:
             url += "?" + urlencode(request.params, quote_via=quote)
         headers = compose(request, credential, self._config.impersonate, user_agent=self._user_agent)
-        return httpx2.Request(
-            request.method, url, headers=headers, content=request.body, extensions=dict(self._extensions)
-        )
+        extensions = dict(self._extensions)
+        try:
+            return httpx2.Request(request.method, url, headers=headers, content=request.body, extensions=extensions)
+        except httpx2.InvalidURL as exc:  # path and server were checked: what is left is the length
+            raise InvalidInput(f"{request}: path and params make no URL: {exc}; shorten the selectors") from exc
 
     async def _wait_for_turn(self, call: Call) -> None:
         if self._throttle is None or not call.throttled:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
+
 import httpx2
 import pytest
 
 from dynkube.config import BearerToken, ClientConfig, Credential
-from dynkube.errors import CredentialError, Unauthorized
+from dynkube.errors import CredentialError, ProtocolError, Unauthorized
 from dynkube.rest import Request, RESTClient
 from tests.rest.wire import MakeClient, Wire, status
 
@@ -108,3 +110,12 @@ async def test_no_repr_error_or_log_shows_the_token(make_client: MakeClient, cap
     shown = f"{client!r} {caught.value!r} {client.statistics()} {caplog.text}"
     assert "s3cret" not in shown
     assert "GET /api/v1/pods: 401" in caplog.text
+
+
+async def test_a_complaint_of_the_transport_about_the_request_does_not_quote_it(make_client: MakeClient) -> None:
+    wire = Wire(httpx2.LocalProtocolError("Illegal header value b'Bearer t0k3n-s3cret'"))
+
+    with pytest.raises(ProtocolError, match="cannot be sent as HTTP") as caught:
+        await make_client(wire).request(GET)
+
+    assert "s3cret" not in "".join(traceback.format_exception(caught.value))

@@ -126,3 +126,10 @@ async def test_a_credential_that_no_header_can_carry_is_refused_without_being_sh
 
     assert "s3cret" not in str(caught.value)
     assert "Authorization" in str(caught.value)
+
+
+async def test_a_url_that_is_too_long_says_so(make_client: MakeClient) -> None:
+    request = Request(method="GET", path="/api/v1/pods", params={"labelSelector": "a" * 70_000})
+
+    with pytest.raises(InvalidInput, match=r"GET /api/v1/pods: .*too long; shorten the selectors"):
+        await make_client(Wire(httpx2.Response(200))).request(request)
