@@ -10,8 +10,8 @@ r"""The grammar of kubectl's JSONPath, with what dynkube adds to it.
 
 In a NAME a backslash makes the next character literal (``.metadata.labels.app\.kubernetes\.io/name``).
 Added, and refused by ``strict``: ``&&``, ``||``, ``!``, ``=~`` (a regular expression is found somewhere in the
-text) and ``null`` in conditions (kubernetes/kubernetes#20352), keys in double quotes, blanks in keys and brackets, and a dot in a quoted key
-taken as part of it: kubectl reads ``['a.b']`` as two keys.
+text) and ``null`` in conditions (kubernetes/kubernetes#20352), keys in double quotes, blanks in keys and
+brackets, and a dot in a quoted key taken as part of it: kubectl reads ``['a.b']`` as two keys.
 """
 
 from __future__ import annotations
