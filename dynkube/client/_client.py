@@ -105,7 +105,7 @@ class APIClient:
             params: query parameters, not quoted.
             body: bytes as they are, or data to send as JSON; ``None`` for none.
             content_type: of the body.
-            accept: what may come back.
+            accept: what may come back; where this names JSON, HTML is an error, as it comes from proxies.
             headers: further header fields.
             timeout: seconds for everything; ``None`` means the client's default.
 

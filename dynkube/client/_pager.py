@@ -7,13 +7,14 @@ pager does, while :class:`ObjectIterator` has already handed objects out and mus
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Self
 
 import trio
 
 from dynkube.client._listwatch import ListWatch
-from dynkube.client._options import ListOptions
+from dynkube.client._options import ListOptions, Selection
+from dynkube.client._target import Target
 from dynkube.errors import DeadlineExceeded, Gone
 from dynkube.meta import Unstructured, UnstructuredList
 
@@ -73,13 +74,31 @@ class ObjectIterator(AsyncIterator[Unstructured]):
         consistent: ``False`` once pages of another moment followed, which only ``allow_inconsistent`` permits.
     """
 
-    __slots__ = ("_allow_inconsistent", "_collection", "_items", "_open", "_options", "_token", "consistent",
-                 "resource_version")  # fmt: skip
+    __slots__ = (
+        "_allow_inconsistent",
+        "_collection",
+        "_items",
+        "_namespace",
+        "_options",
+        "_selection",
+        "_target",
+        "_token",
+        "consistent",
+        "resource_version",
+    )
 
     def __init__(
-        self, open_collection: Callable[[], Awaitable[ListWatch]], options: ListOptions, *, allow_inconsistent: bool
+        self,
+        target: Target,
+        namespace: str | None,
+        selection: Selection,
+        options: ListOptions,
+        *,
+        allow_inconsistent: bool,
     ) -> None:
-        self._open = open_collection
+        self._target = target
+        self._namespace = namespace
+        self._selection = selection
         self._options = options
         self._allow_inconsistent = allow_inconsistent
         self._collection: ListWatch | None = None
@@ -105,17 +124,17 @@ class ObjectIterator(AsyncIterator[Unstructured]):
 
     async def _next_page(self) -> UnstructuredList:
         if self._collection is None:
-            self._collection = await self._open()
-        options = self._options
-        if self._token is None:
-            return await _first_page(self._collection, options, limit=options.page_size)
-        try:
-            return await self._continue(self._collection, self._token)
-        except Gone as exc:
-            token = _fresh_token(exc)
-            if not (self._allow_inconsistent and token):
-                exc.add_note(_HINT)
-                raise
+            self._collection = await self._target.collection(self._namespace, self._selection)
+        with self._target.noticing_absence(self._collection.gvr):
+            if self._token is None:
+                return await _first_page(self._collection, self._options, limit=self._options.page_size)
+            try:
+                return await self._continue(self._collection, self._token)
+            except Gone as exc:
+                token = _fresh_token(exc)
+                if not (self._allow_inconsistent and token):
+                    exc.add_note(_HINT)
+                    raise
             self.consistent = False
             return await self._continue(self._collection, token)
 

@@ -23,13 +23,13 @@ async def list_objects(
     target: Target, namespace: str | None, selection: Selection, options: ListOptions
 ) -> UnstructuredList:
     """GET a collection."""
-    return await list_all(await target.collection(namespace, selection), options)
+    collection = await target.collection(namespace, selection)
+    with target.noticing_absence(collection.gvr):
+        return await list_all(collection, options)
 
 
 def iterate(
     target: Target, namespace: str | None, selection: Selection, options: ListOptions, *, allow_inconsistent: bool
 ) -> ObjectIterator:
     """GET a collection page by page; nothing is asked before the first step."""
-    return ObjectIterator(
-        lambda: target.collection(namespace, selection), options, allow_inconsistent=allow_inconsistent
-    )
+    return ObjectIterator(target, namespace, selection, options, allow_inconsistent=allow_inconsistent)

@@ -112,7 +112,9 @@ class ResourceClient(ReadVerbs, WriteVerbs):
         timeout: float | None = 30.0,
         uid: str | None = None,
     ) -> Unstructured | None:
-        """Wait until an object is as wanted. It need not exist yet. Uses a watch of this one object.
+        """Wait until an object is as wanted. It need not exist yet.
+
+        Lists and watches this one object, so the user needs those verbs; resumes as :meth:`watch` does.
 
         Args:
             name: of the object.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random as random_module
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dynkube.client._listwatch import ListWatch
@@ -11,7 +13,7 @@ from dynkube.client._options import FieldValidation, Selection, WriteOptions
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.discovery import APIResource, DeferredRESTMapper, ResourceLike
 from dynkube.errors import InvalidObject, NotFound, ProtocolError
-from dynkube.meta import Unstructured, resource_path
+from dynkube.meta import GVR, Unstructured, resource_path
 from dynkube.rest import Answer, Request, RESTClient
 
 
@@ -83,24 +85,34 @@ class Target:
 
     async def send(self, request: Request, resource: APIResource) -> Unstructured:
         """Send a request that is answered with one object (a ``Status`` is one too)."""
-        answer = await self.answer(request, resource)
-        try:
-            return Unstructured(answer.body)
-        except InvalidObject as exc:
-            kind = answer.headers.get("content-type", "unknown type")
-            raise ProtocolError(
-                f"{answer.request}: answered with {len(answer.body)} bytes of {kind} instead of an object; "
-                f"client.raw() reads anything: {exc}"
-            ) from exc
+        return as_answered(await self.answer(request, resource))
 
     async def answer(self, request: Request, resource: APIResource) -> Answer:
-        """Send a request. A 404 that is not about an object says that the resource itself is gone."""
-        try:
+        """Send a request."""
+        with self.noticing_absence(resource.gvr):
             return await self.session.rest.request(request)
+
+    @contextmanager
+    def noticing_absence(self, gvr: GVR) -> Iterator[None]:
+        """Pass on errors; a 404 that is about no object says that the resource is gone, and the mapper out of date."""
+        try:
+            yield
         except NotFound as exc:
             if not exc.status.name:
-                self.session.mapper.invalidate(resource.gvr.group)
+                self.session.mapper.invalidate(gvr.group)
             raise
+
+
+def as_answered(answer: Answer) -> Unstructured:
+    """The object in an answer. Raises ProtocolError if there is none."""
+    try:
+        return Unstructured(answer.body)
+    except InvalidObject as exc:
+        kind = answer.headers.get("content-type", "unknown type")
+        raise ProtocolError(
+            f"{answer.request}: answered with {len(answer.body)} bytes of {kind} instead of an object; "
+            f"client.raw() reads anything: {exc}"
+        ) from exc
 
 
 class Verbs:

@@ -44,6 +44,7 @@ from dynkube.rest import Backoff
 _log = logging.getLogger("dynkube.client")
 
 _TOO_LARGE: Final = "ResourceVersionTooLarge"  # the server's history is behind, or was restored from a backup
+_GOOD_WHILE: Final = 10.0
 _GONE_HINT: Final = (
     "the server no longer has the history from the resource_version this watch began at: list again and watch from the "
     "list's resource_version, or leave resource_version out, then the watch lists again by itself when it has to"
@@ -126,6 +127,8 @@ class Watch(AsyncIterator[WatchEvent]):
             try:
                 await self._advance()
             except (APIError, TransportError) as exc:
+                if self._was_healthy() and not isinstance(exc, APIError | UnreadableEvent):
+                    self._backoff.reset()  # proxies cut idle streams all day long; that is no reason to come back late
                 await self._disconnect()
                 self._recover(exc)
             except BaseException:  # cancelled, or no credential: what was being received is lost, the position is not
@@ -193,6 +196,11 @@ class Watch(AsyncIterator[WatchEvent]):
         last = batch[-1]
         version = last.resource_version if isinstance(last, Bookmark) else last.object.resource_version
         self._version = version or self._version
+
+    def _was_healthy(self) -> bool:
+        """Whether the request that is open has said something, or was open for a good while."""
+        lived = trio.current_time() - self._opened_at
+        return self._request is not None and (self._told or lived >= _GOOD_WHILE)
 
     async def _ended(self) -> None:
         """The request ended as it should, unless it was so short that this is how 410 looks on some servers."""

@@ -15,15 +15,17 @@ async def open_watch(
     target: Target, namespace: str | None, selection: Selection, *, resource_version: str | None, bookmarks: bool
 ) -> AsyncIterator[Watch]:
     """A watch whose first contact succeeded; left, it ends its request."""
+    collection = await target.collection(namespace, selection)
     watch = Watch(
-        await target.collection(namespace, selection),
+        collection,
         resource_version=resource_version,
         bookmarks=bookmarks,
         settings=target.session.watch,
         random=target.session.random,
     )
-    await watch.open()
-    try:
-        yield watch
-    finally:
-        await watch.aclose()
+    with target.noticing_absence(collection.gvr):
+        await watch.open()
+        try:
+            yield watch
+        finally:
+            await watch.aclose()

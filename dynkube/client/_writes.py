@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from dynkube.client._objects import ObjectLike, as_object, check_kind, check_name, namespace_of_object
 from dynkube.client._options import DeleteOptions, Selection, WriteOptions
-from dynkube.client._target import Target
+from dynkube.client._target import Target, as_answered
 from dynkube.errors import InvalidInput, WrongScope
 from dynkube.meta import (
     ListDecoder,
@@ -101,7 +101,7 @@ async def delete_collection(
         method="DELETE", path=path, params=selection.params(), body=options.body(), timeout=options.timeout
     )
     answer = await target.answer(request, resource)
-    if Unstructured(answer.body).kind == "Status":
+    if as_answered(answer).kind == "Status":
         return UnstructuredList(())
     listing = ListDecoder(ObjectDecoder())
     items = listing.feed(answer.body)

@@ -136,6 +136,27 @@ async def test_a_404_that_is_about_the_resource_makes_the_mapper_look_again() ->
     assert server.discoveries > 4
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        pytest.param(lambda r: r.list(), id="list"),
+        pytest.param(lambda r: anext(r.iterate()), id="iterate"),
+        pytest.param(lambda r: r.watch().__aenter__(), id="watch"),
+    ],
+)
+async def test_a_collection_that_is_gone_makes_the_mapper_look_again(use: Call) -> None:
+    server = ScriptedServer(refusal(404, "NotFound"))
+    resource = connect(server).resource("pods")
+    await resource.resolve()
+    before = server.discoveries
+
+    with pytest.raises(NotFound):
+        await use(resource)
+    await resource.resolve()
+
+    assert server.discoveries > before
+
+
 async def test_an_answer_that_is_no_object_says_how_to_read_it() -> None:
     server = ScriptedServer(stream(b"plain log lines"))
 

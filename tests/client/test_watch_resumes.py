@@ -127,6 +127,15 @@ async def test_delays_grow_to_thirty_seconds_while_it_stays_bad() -> None:
     assert waits == pytest.approx([0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30])
 
 
+async def test_a_proxy_that_cuts_idle_streams_does_not_make_the_delays_grow() -> None:
+    cuts: list[Answer] = [stream(50.0, httpx2.ReadError("idle")) for _ in range(5)]
+    server = ScriptedServer(*cuts, stream(MODIFIED2))
+
+    await take(server, 1, resource_version="1")
+
+    assert server.times == pytest.approx([0, 50.8, 101.6, 152.4, 203.2, 254])
+
+
 async def test_what_an_event_asks_for_is_waited_for() -> None:
     busy = {"kind": "Status", "code": 429, "reason": "TooManyRequests", "details": {"retryAfterSeconds": 7}}
     server = ScriptedServer(stream(event("ERROR", busy)), stream(MODIFIED2))
