@@ -90,6 +90,8 @@ class _Metadata(msgspec.Struct, gc=False, rename="camel", omit_defaults=True):
     uid: str = ""
     resource_version: str = ""
     deletion_timestamp: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
 
 
 class _CRD(msgspec.Struct, gc=False, rename="camel"):
@@ -101,6 +103,7 @@ class _CRD(msgspec.Struct, gc=False, rename="camel"):
 
 
 _crds = msgspec.json.Decoder(_CRD)
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the whole CRD once more
 
 
 class SlimCRDDecoder(ObjectDecoder):
@@ -110,7 +113,10 @@ class SlimCRDDecoder(ObjectDecoder):
 
     def decode(self, raw: bytes) -> Unstructured:
         """One CRD without its schemas."""
-        return super().decode(msgspec.json.encode(_crds.decode(raw)))
+        crd = _crds.decode(raw)
+        if crd.metadata.annotations:
+            crd.metadata.annotations.pop(_LAST_APPLIED, None)
+        return super().decode(msgspec.json.encode(crd))
 
 
 def judge_crd(gvr: GVR, obj: Unstructured) -> Availability:

@@ -8,6 +8,7 @@ from random import Random
 from time import perf_counter
 
 from dynkube.errors import InvalidInput
+from dynkube.meta import Unstructured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,9 @@ class InformerSettings:
         streaming_silence: how long a streaming list may be silent before its end is given up on.
         streaming_timeout: how long a streaming list may take in all.
         discovery_poll: where CRDs may not be watched, how often discovery is asked instead.
+        crd_filter: which CRDs count as installed, asked with each CRD (without its schemas) as it is and
+            whenever it changes; resources of the others are ABSENT. For tools that need a minimum bundle
+            version, say, or are told to leave some groups alone.
         decoded_bodies: how many decoded bodies of one cache are kept alive.
         slice: how long a cache may hold the event loop at a stretch.
         random: where jitter comes from.
@@ -43,6 +47,7 @@ class InformerSettings:
     streaming_silence: float = 15.0
     streaming_timeout: float = 300.0
     discovery_poll: float = 30.0
+    crd_filter: Callable[[Unstructured], bool] | None = None
     decoded_bodies: int = 256
     slice: float = 0.005
     random: Random = field(default_factory=Random, repr=False)

@@ -9,6 +9,7 @@ asked once, as an aggregated API may have come without a CRD.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable
 
@@ -20,6 +21,7 @@ from dynkube.informers._availability import (
     Availability,
     Presence,
     Served,
+    absent,
     judge_crd,
     may_be_custom,
     unknown,
@@ -28,8 +30,10 @@ from dynkube.informers._crds import CRDWatcher
 from dynkube.informers._reflector import ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._tasks import start_in_scope
-from dynkube.meta import GVR, GroupVersion
+from dynkube.meta import GVR, GroupVersion, Unstructured
 from dynkube.rest import Backoff, RESTClient
+
+_log = logging.getLogger("dynkube.informers")
 
 Verdict = Callable[[Availability], None]
 
@@ -115,7 +119,7 @@ class AvailabilityTracker:
                 return unknown("CRDsUnknown", watcher.trouble or "the CRDs have not been listed yet")
             crd = watcher.crds.get(gvr.crd_name)
             if crd is not None and not watcher.blind:
-                return judge_crd(gvr, crd)
+                return self._judge_crd(gvr, crd)
         served = self._served.get(gvr.group_version)
         if served is not None:
             return served.judge(gvr)
@@ -124,6 +128,16 @@ class AvailabilityTracker:
         if trouble is not None:
             return unknown("DiscoveryFailed", trouble)
         return unknown("DiscoveryPending", "discovery has not answered yet")
+
+    def _judge_crd(self, gvr: GVR, crd: Unstructured) -> Availability:
+        accepts = self._settings.crd_filter
+        try:
+            if accepts is not None and not accepts(crd):
+                return absent("CRDFiltered", f"CRD {crd.name} is installed, and left out by crd_filter")
+        except Exception as exc:  # noqa: BLE001  # a user's function
+            _log.exception("crd_filter failed on CRD %s; it counts as left out", crd.name)
+            return absent("CRDFilterFailed", f"crd_filter failed on CRD {crd.name}: {exc}")
+        return judge_crd(gvr, crd)
 
     def _rejudge(self, gvrs: list[GVR]) -> None:
         for gvr in gvrs:

@@ -1,0 +1,142 @@
+"""A mailbox turns "this is what there is to see" into events that alternate legally."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from dynkube.informers._mailbox import SYNCED, Mailbox
+from dynkube.meta import Added, Deleted, InformerEvent, Key, Unstructured, Updated
+
+KEYS = st.sampled_from([("shop", "a"), ("shop", "b"), ("", "node")])
+
+
+def obj(key: Key, version: int, uid: str = "u1") -> Unstructured:
+    namespace, name = key
+    metadata = {"name": name, "namespace": namespace, "uid": uid, "resourceVersion": str(version)}
+    return Unstructured({"apiVersion": "v1", "kind": "Thing", "metadata": metadata})
+
+
+A = ("shop", "a")
+
+
+def test_what_was_not_shown_is_added() -> None:
+    mailbox = Mailbox()
+
+    mailbox.offer(A, obj(A, 1))
+
+    assert mailbox.take() == (Added(obj(A, 1)),)
+    assert mailbox.take() is None
+
+
+def test_late_changes_coalesce_into_one_step() -> None:
+    mailbox = Mailbox()
+    mailbox.offer(A, obj(A, 1))
+    mailbox.take()
+
+    for version in range(2, 100):
+        mailbox.offer(A, obj(A, version))
+
+    assert len(mailbox) == 1
+    assert mailbox.take() == (Updated(obj(A, 1), obj(A, 99)),)
+
+
+def test_what_came_and_went_unseen_is_no_event() -> None:
+    mailbox = Mailbox()
+
+    mailbox.offer(A, obj(A, 1))
+    mailbox.offer(A, None)
+
+    assert mailbox.take() == ()
+    assert mailbox.take() is None
+
+
+def test_a_deleted_carries_what_was_shown_last() -> None:
+    mailbox = Mailbox()
+    mailbox.offer(A, obj(A, 1))
+    mailbox.take()
+
+    mailbox.offer(A, obj(A, 2))
+    mailbox.offer(A, None)
+
+    assert mailbox.take() == (Deleted(obj(A, 1)),)
+
+
+def test_another_object_of_the_same_name_is_deleted_then_added() -> None:
+    mailbox = Mailbox()
+    mailbox.offer(A, obj(A, 1, "first"))
+    mailbox.take()
+
+    mailbox.offer(A, obj(A, 2, "second"))
+
+    assert mailbox.take() == (Deleted(obj(A, 1, "first")), Added(obj(A, 2, "second")))
+
+
+def test_the_end_of_the_initial_objects_comes_after_them_and_before_later_ones() -> None:
+    mailbox = Mailbox()
+    mailbox.offer(A, obj(A, 1))
+    mailbox.mark_synced()
+    mailbox.offer(("shop", "b"), obj(("shop", "b"), 2))
+
+    assert [mailbox.take(), mailbox.take(), mailbox.take()] == [
+        (Added(obj(A, 1)),),
+        SYNCED,
+        (Added(obj(("shop", "b"), 2)),),
+    ]
+
+
+class Folding(RuleBasedStateMachine):
+    """Whatever is offered and whenever it is taken, folding the events gives what was offered last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mailbox = Mailbox()
+        self.truth: dict[Key, Unstructured] = {}
+        self.folded: dict[Key, Unstructured] = {}
+        self.version = 0
+
+    @rule(key=KEYS, uid=st.sampled_from(["u1", "u2"]))
+    def something_is_to_be_seen(self, key: Key, uid: str) -> None:
+        self.version += 1
+        self.truth[key] = obj(key, self.version, uid)
+        self.mailbox.offer(key, self.truth[key])
+
+    @rule(key=KEYS)
+    def nothing_is_to_be_seen(self, key: Key) -> None:
+        self.truth.pop(key, None)
+        self.mailbox.offer(key, None)
+
+    @rule(key=KEYS)
+    def the_same_is_to_be_seen(self, key: Key) -> None:
+        self.mailbox.offer(key, self.truth.get(key))
+
+    @rule()
+    def one_key_is_taken(self) -> None:
+        events = self.mailbox.take()
+        for event in events if isinstance(events, tuple) else ():
+            self.fold(event)
+
+    def fold(self, event: InformerEvent) -> None:
+        if isinstance(event, Added):
+            assert event.object.key not in self.folded
+            self.folded[event.object.key] = event.object
+        elif isinstance(event, Updated):
+            assert self.folded[event.new.key] is event.old
+            assert (event.old.uid, event.old is event.new) == (event.new.uid, False)
+            self.folded[event.new.key] = event.new
+        else:
+            assert self.folded.pop(event.object.key) is event.object
+
+    @invariant()
+    def at_most_one_step_waits_for_a_key(self) -> None:
+        assert len(self.mailbox) <= 3
+
+    def teardown(self) -> None:
+        while self.mailbox:
+            self.one_key_is_taken()
+        assert self.folded == self.truth
+
+
+TestFolding = Folding.TestCase
+TestFolding.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)

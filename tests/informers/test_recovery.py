@@ -1,0 +1,72 @@
+"""What a reflector does after each kind of failure."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.client import UnreadableEvent
+from dynkube.errors import APIError, ConnectFailed, CredentialError, DynkubeError, Status, StatusCause
+from dynkube.informers._recovery import Recovery, Step, StreamCutShort, StreamSilent, reason_of, recover
+
+STREAM, LIST, WATCH = Step.STREAM, Step.LIST, Step.WATCH
+
+
+def answer(code: int, reason: str = "", cause: str = "", message: str = "") -> APIError:
+    causes = (StatusCause(reason=cause),) if cause else ()
+    return APIError.from_status(Status(code, reason, message, causes=causes))
+
+
+TOO_LARGE = answer(504, "Timeout", cause="ResourceVersionTooLarge")
+TOO_LARGE_IN_WORDS = answer(504, "Timeout", message="Too large resource version: 9, current: 5")
+
+
+@pytest.mark.parametrize(
+    ("step", "exc", "streak", "expected"),
+    [
+        (WATCH, answer(410, "Expired"), 0, Recovery(LIST, immediate=True)),
+        (WATCH, answer(410, "Gone"), 1, Recovery(LIST, consistent=True)),
+        (LIST, answer(410, "Expired"), 0, Recovery(LIST, consistent=True, immediate=True)),
+        (LIST, TOO_LARGE, 0, Recovery(LIST, consistent=True, immediate=True)),
+        (LIST, TOO_LARGE_IN_WORDS, 2, Recovery(LIST, consistent=True)),
+        (STREAM, answer(422, "Invalid"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
+        (STREAM, answer(400, "BadRequest"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
+        (STREAM, StreamSilent("quiet"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
+        (WATCH, StreamSilent("quiet"), 0, Recovery(WATCH, immediate=True)),
+        (WATCH, StreamSilent("quiet"), 1, Recovery(WATCH)),
+        (LIST, answer(404, "NotFound"), 0, Recovery(LIST, missing=True)),
+        (WATCH, answer(404, "NotFound"), 3, Recovery(LIST, missing=True)),
+        (LIST, answer(403, "Forbidden"), 0, Recovery(LIST)),
+        (WATCH, answer(403, "Forbidden"), 5, Recovery(LIST)),
+        (WATCH, answer(401, "Unauthorized"), 0, Recovery(LIST)),
+        (WATCH, ConnectFailed("refused"), 9, Recovery(WATCH)),
+        (LIST, ConnectFailed("refused"), 9, Recovery(LIST)),
+        (WATCH, answer(429, "TooManyRequests"), 0, Recovery(WATCH)),
+        (WATCH, answer(500, "InternalError"), 1, Recovery(WATCH)),
+        (WATCH, answer(500, "InternalError"), 2, Recovery(LIST)),
+        (WATCH, StreamCutShort("at once"), 0, Recovery(WATCH)),
+        (WATCH, StreamCutShort("at once"), 1, Recovery(LIST, consistent=True)),
+        (WATCH, UnreadableEvent("not JSON"), 1, Recovery(LIST, consistent=True)),
+        (LIST, CredentialError("plugin failed"), 0, Recovery(LIST)),
+    ],
+)
+def test_each_failure_has_one_way_on(step: Step, exc: DynkubeError, streak: int, expected: Recovery) -> None:
+    assert recover(step, exc, streak) == expected
+
+
+@pytest.mark.parametrize("step", list(Step))
+@pytest.mark.parametrize("streak", [1, 2, 10])
+@pytest.mark.parametrize("code", [400, 403, 404, 410, 422, 429, 500, 503, 504])
+def test_only_the_end_of_streaming_is_not_followed_by_a_pause_the_second_time(
+    step: Step, streak: int, code: int
+) -> None:
+    recovery = recover(step, answer(code), streak)
+
+    assert not recovery.immediate or recovery.stop_streaming
+
+
+@pytest.mark.parametrize(
+    ("exc", "reason"),
+    [(answer(403, "Forbidden"), "Forbidden"), (answer(418), "APIError"), (ConnectFailed("x"), "ConnectFailed")],
+)
+def test_a_failure_has_a_reason_of_one_word(exc: DynkubeError, reason: str) -> None:
+    assert reason_of(exc) == reason

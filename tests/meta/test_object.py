@@ -1,0 +1,189 @@
+"""An object is the bytes it came in; what is read from it cannot be changed by accident."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+from dynkube.errors import InvalidInput, InvalidObject
+from dynkube.meta import REMOVE, BodyCache, ObjectDecoder, Unstructured
+
+RAW = (
+    b'{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","namespace":"shop","uid":"u1",'
+    b'"resourceVersion":"42","generation":3,"labels":{"app":"web"},"annotations":{"note":"x"}},'
+    b'"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"c","image":"nginx"}]}},"ratio":1.50}}'
+)
+
+
+def deployment() -> Unstructured:
+    return Unstructured(RAW)
+
+
+def test_it_round_trips_byte_for_byte() -> None:
+    assert deployment().json == RAW
+
+
+def test_the_header_is_there_without_decoding_the_body() -> None:
+    obj = Unstructured(b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"n":1e999}}')
+
+    assert (obj.api_version, obj.kind, obj.name, obj.namespace, obj.key) == ("v1", "Pod", "a", "", ("", "a"))
+    assert (obj.uid, obj.resource_version, obj.generation, obj.deletion_timestamp) == ("", "", 0, None)
+
+
+def test_it_reads_like_the_dict_that_kubectl_shows() -> None:
+    obj = deployment()
+
+    assert obj["spec"]["template"]["spec"]["containers"][0]["image"] == "nginx"
+    assert obj.get("status") is None
+    assert list(obj) == ["kind", "apiVersion", "metadata", "spec"]
+    assert obj == json.loads(RAW)
+    assert (dict(obj.labels), dict(obj.annotations)) == ({"app": "web"}, {"note": "x"})
+
+
+def test_a_big_integer_and_unicode_survive() -> None:
+    obj = Unstructured({"metadata": {"name": "a"}, "n": 2**63 + 1, "s": "ü\u2028"})
+
+    assert (obj["n"], obj["s"]) == (2**63 + 1, "ü\u2028")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda o: o["spec"].update(replicas=3),
+        lambda o: o["spec"].__setitem__("replicas", 3),
+        lambda o: o["spec"].pop("replicas"),
+        lambda o: o["spec"].setdefault("x", 1),
+        lambda o: o["spec"].__ior__({"x": 1}),
+        lambda o: o["spec"]["template"]["spec"]["containers"].append({}),
+        lambda o: o["spec"]["template"]["spec"]["containers"].sort(),
+        lambda o: o["spec"]["template"]["spec"]["containers"].__delitem__(0),
+        lambda o: o["spec"]["template"]["spec"]["containers"].__iadd__([1]),
+        lambda o: o.labels.__setitem__("a", "b"),
+    ],
+)
+def test_what_is_read_cannot_be_changed(change: Any) -> None:
+    obj = deployment()
+
+    with pytest.raises((TypeError, AttributeError)):
+        change(obj)
+
+    assert obj == json.loads(RAW)
+
+
+def test_the_refusal_says_what_to_do_instead() -> None:
+    with pytest.raises(TypeError, match=r"to_dict\(\).*transform"):
+        deployment()["spec"]["replicas"] = 3
+
+
+def test_a_private_copy_may_be_changed() -> None:
+    obj = deployment()
+
+    document = obj.to_dict()
+    document["spec"]["replicas"] = 9
+    deep = copy.deepcopy(obj["spec"])
+    deep["template"]["spec"]["containers"].append({})
+
+    assert (obj["spec"]["replicas"], len(obj["spec"]["template"]["spec"]["containers"])) == (2, 1)
+
+
+def test_transform_changes_fields_and_leaves_the_original() -> None:
+    obj = deployment()
+
+    new = obj.transform(
+        ["spec", "replicas"], 5,
+        ["spec", "template", "spec", "containers", 0, "image"], lambda image: image + ":2",
+        ["metadata", "labels", "app"], REMOVE,
+        ["metadata", "annotations", "team"], "a",
+        ["status", "phase"], "New",
+    )  # fmt: skip
+
+    assert new["spec"]["replicas"] == 5
+    assert new["spec"]["template"]["spec"]["containers"] == [{"name": "c", "image": "nginx:2"}]
+    assert (dict(new.labels), dict(new.annotations)) == ({}, {"note": "x", "team": "a"})
+    assert new["status"] == {"phase": "New"}
+    assert obj == json.loads(RAW)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((["spec"],), "pairs"),
+        (("spec.replicas", 3), "not a sequence of keys"),
+        (([], 3), "not a sequence of keys"),
+        ((["spec", "replicas", "x"], 3), "'x' is a key, and what is there is a int"),
+        ((["spec", 0], 3), "0 is a list index, and what is there is no list"),
+        ((["spec", "template", "spec", "containers", 4], 3), "index 4 is outside a list of 1"),
+        ((["spec", None], 3), "neither a key nor a list index"),
+    ],
+)
+def test_a_path_that_cannot_be_is_refused(arguments: tuple[object, ...], complaint: str) -> None:
+    with pytest.raises(InvalidInput, match=complaint):
+        deployment().transform(*arguments)
+
+
+def test_evolve_replaces_whole_fields() -> None:
+    new = deployment().evolve(spec={"replicas": 1})
+
+    assert new["spec"] == {"replicas": 1}
+    assert new.name == "web"
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        (b"", "not a Kubernetes object"),
+        (b"[]", "Expected `object`"),
+        ("{", "not a Kubernetes object"),
+        ({"metadata": {"labels": {"a": 1}}}, r"Expected `str`, got `int` - at `\$.metadata.labels"),
+        ({"metadata": {"name": 7}}, r"Expected `str \| null`, got `int` - at `\$.metadata.name"),
+        ({"spec": {1, 2}.__iter__()}, "cannot be written as JSON"),
+        (7, "not int"),
+    ],
+)
+def test_what_is_no_object_is_refused_with_the_field(source: Any, complaint: str) -> None:
+    with pytest.raises(InvalidObject, match=complaint):
+        Unstructured(source)
+
+
+def test_equality_is_of_content_not_of_bytes() -> None:
+    spaced = Unstructured(json.dumps(json.loads(RAW), indent=1))
+
+    assert spaced == deployment()
+    assert hash(spaced) == hash(deployment())
+    assert spaced.json != RAW
+    assert deployment() != deployment().transform(["spec", "replicas"], 1)
+
+
+def test_copies_and_pickles_are_the_same_object() -> None:
+    obj = deployment()
+
+    assert copy.deepcopy(obj) is obj
+    assert pickle.loads(pickle.dumps(obj)) == obj
+    assert pickle.loads(pickle.dumps(obj["spec"])) == obj["spec"]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (RAW, "<Deployment apps/v1 shop/web rv=42>"),
+        ({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}}, "<Node v1 n>"),
+        ({}, "<object ? (unnamed)>"),
+    ],
+)
+def test_its_repr_is_short_and_shows_no_content(source: Any, text: str) -> None:
+    assert repr(Unstructured(source)) == text
+
+
+def test_a_cache_keeps_only_so_many_decoded_bodies() -> None:
+    decoder = ObjectDecoder(bodies=BodyCache(limit=2))
+    objects = [decoder.decode(RAW) for _ in range(3)]
+
+    bodies = [obj["spec"] for obj in objects]
+
+    assert objects[0]["spec"] is not bodies[0]
+    assert objects[0]["spec"] == bodies[0]
+    assert objects[2]["spec"] is bodies[2]
