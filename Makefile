@@ -1,0 +1,53 @@
+# Every chore, by one name each. CI calls the same targets. Needs git, make and python3 >= 3.11; no uv, no prior installs.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench clean
+
+help: ## say what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+
+# An interpreter of its own, and a pip that knows dependency groups (PEP 735).
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dynkube needs Python 3.11 or later; say 'make PYTHON=python3.12 ...'"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/demo: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[cli,serve]'
+	@touch $@
+
+$(STAMPS)/test: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group test
+	@touch $@
+
+$(STAMPS)/check: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group check
+	@touch $@
+
+demo: $(STAMPS)/demo ## show the main job: a resource that appears, fills, goes and returns
+	$(BIN)/dynkube demo
+
+test: $(STAMPS)/test ## run the tests; ARGS="..." goes to pytest
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMPS)/check ## lint, format, types, floors
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright --verifytypes dynkube --ignoreexternal
+	$(BIN)/lint-imports
+
+format: $(STAMPS)/check ## mend what can be mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMPS)/test ## measure against the budgets, side by side with the peers
+	$(BIN)/python -m benchmarks.compare $(ARGS)
+
+clean: ## remove what make made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
