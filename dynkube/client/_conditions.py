@@ -76,14 +76,10 @@ class Exists:
 class Absent:
     """``delete``: the object is not there, or there is another one of its name.
 
-    ``uid`` says which one is meant; :meth:`of` takes it from the first object that was seen.
+    ``uid`` says which one is meant; without it any object of the name is.
     """
 
     uid: str | None = None
-
-    def of(self, obj: Unstructured) -> Absent:
-        """The same, about ``obj`` unless it is about another one already."""
-        return self if self.uid is not None else Absent(obj.uid)
 
     def holds(self, obj: Unstructured | None) -> bool:
         """Whether it is so."""

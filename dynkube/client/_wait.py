@@ -67,8 +67,6 @@ class _Waiting:
                             return
 
     def _see(self, obj: Unstructured | None) -> bool:
-        if obj is not None and isinstance(self.condition, Absent):
-            self.condition = self.condition.of(obj)
         holds = self.condition.holds(obj)
         self.present = obj
         if obj is not None and not (holds and isinstance(self.condition, Absent)):

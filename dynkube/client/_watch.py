@@ -149,7 +149,8 @@ class Watch(AsyncIterator[WatchEvent]):
 
     async def _list(self) -> None:
         assert self._shown is not None
-        version = self._version if self._version == "0" else None
+        # "0" is only ever the caller's own word for where to begin; lists after that are most recent.
+        version = "0" if self._version == "0" else None
         listing = await list_all(self._collection, ListOptions(resource_version=version))
         self._ready.extend(self._shown.difference(listing))
         self._version = listing.resource_version
@@ -245,7 +246,6 @@ class Watch(AsyncIterator[WatchEvent]):
     def _forget_history(self, *, probe: bool) -> None:
         """List before watching again; where that would tell nothing, at most look whether history is there."""
         if self._shown is not None:
-            self._version = ""
             self._must_list = True
         else:
             self._must_probe = probe

@@ -35,6 +35,7 @@ def ready(status: str, **entry: object) -> dict[str, Any]:
         ("condition=Ready", obj(ready("True", observedGeneration=1), generation=2), False),
         ("condition=Ready", obj({**ready("True"), "observedGeneration": 1}, generation=2), False),
         ("condition=Ready", obj(ready("True", observedGeneration=2), generation=2), True),
+        ("condition=Ready", obj({**ready("True", observedGeneration=2), "observedGeneration": 1}, generation=2), True),
         ("jsonpath={.status.phase}=Running", obj({"phase": "Running"}), True),
         ("jsonpath={.status.phase}='Running'", obj({"phase": "Running"}), True),
         ("jsonpath=.status.phase=Running", obj({"phase": "Running"}), True),
