@@ -13,49 +13,58 @@ Start with :func:`connect`. The floors, each importing only from those below it:
     errors      the exception tree
 
 This module gives the names that programs use; the packages give the rest to those who build on dynkube.
+
+Names are loaded when they are first used (PEP 562), so that ``import dynkube`` costs next to nothing and a
+program pays for what it uses.
 """
 
-from dynkube import errors
-from dynkube._client import Client
-from dynkube._connect import connect
-from dynkube.client import ResourceClient
-from dynkube.discovery import APIResource, RESTMapper
-from dynkube.errors import DynkubeError
-from dynkube.informers import (
-    ABSENT,
-    DEGRADED,
-    LIVE,
-    STOPPED,
-    SYNCING,
-    UNKNOWN,
-    Filter,
-    Informer,
-    InformerSettings,
-    JSONPathFilter,
-    LabelFilter,
-    NamespaceFilter,
-    Phase,
-    PredicateFilter,
-    Registration,
-    State,
-    drop_managed_fields,
-)
-from dynkube.meta import (
-    GVK,
-    GVR,
-    REMOVE,
-    Added,
-    Bookmark,
-    Deleted,
-    FieldSelector,
-    JSONPath,
-    LabelSelector,
-    Modified,
-    PatchType,
-    Unstructured,
-    UnstructuredList,
-    Updated,
-)
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from dynkube import errors
+    from dynkube._client import Client
+    from dynkube._connect import connect
+    from dynkube.client import ResourceClient
+    from dynkube.discovery import APIResource, RESTMapper
+    from dynkube.errors import DynkubeError
+    from dynkube.informers import (
+        ABSENT,
+        DEGRADED,
+        LIVE,
+        STOPPED,
+        SYNCING,
+        UNKNOWN,
+        Filter,
+        Informer,
+        InformerSettings,
+        JSONPathFilter,
+        LabelFilter,
+        NamespaceFilter,
+        Phase,
+        PredicateFilter,
+        Registration,
+        State,
+        drop_managed_fields,
+    )
+    from dynkube.meta import (
+        GVK,
+        GVR,
+        REMOVE,
+        Added,
+        Bookmark,
+        Deleted,
+        FieldSelector,
+        JSONPath,
+        LabelSelector,
+        Modified,
+        PatchType,
+        Unstructured,
+        UnstructuredList,
+        Updated,
+    )
 
 __all__ = [
     "ABSENT",
@@ -97,3 +106,62 @@ __all__ = [
     "drop_managed_fields",
     "errors",
 ]
+
+_HOMES: Final[dict[str, tuple[str, ...]]] = {
+    "_client": ("Client",),
+    "_connect": ("connect",),
+    "client": ("ResourceClient",),
+    "discovery": ("APIResource", "RESTMapper"),
+    "errors": ("DynkubeError",),
+    "informers": (
+        "ABSENT",
+        "DEGRADED",
+        "LIVE",
+        "STOPPED",
+        "SYNCING",
+        "UNKNOWN",
+        "Filter",
+        "Informer",
+        "InformerSettings",
+        "JSONPathFilter",
+        "LabelFilter",
+        "NamespaceFilter",
+        "Phase",
+        "PredicateFilter",
+        "Registration",
+        "State",
+        "drop_managed_fields",
+    ),
+    "meta": (
+        "GVK",
+        "GVR",
+        "REMOVE",
+        "Added",
+        "Bookmark",
+        "Deleted",
+        "FieldSelector",
+        "JSONPath",
+        "LabelSelector",
+        "Modified",
+        "PatchType",
+        "Unstructured",
+        "UnstructuredList",
+        "Updated",
+    ),
+}
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name == "errors":
+        return import_module("dynkube.errors")
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'dynkube' has no attribute {name!r}")
+    value: object = getattr(import_module(f"dynkube.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

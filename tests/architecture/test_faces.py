@@ -1,0 +1,80 @@
+"""What a package shows is what its ``__all__`` says, and the top loads nothing until it is used."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import dynkube
+
+PACKAGES = ["meta", "config", "rest", "discovery", "client", "informers", "testing"]
+
+
+def visible(module: ModuleType) -> set[str]:
+    """Public names of a module, but for its submodules."""
+    return {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType) and name != "annotations"
+    }
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_shows_exactly_what_it_declares(package: str) -> None:
+    module = importlib.import_module(f"dynkube.{package}")
+
+    assert visible(module) == set(module.__all__)
+    assert len(module.__all__) == len(set(module.__all__))
+
+
+def test_the_error_module_declares_every_exception() -> None:
+    errors = dynkube.errors
+    defined = {name for name in visible(errors) if getattr(getattr(errors, name), "__module__", "") == errors.__name__}
+
+    assert defined == set(errors.__all__)
+
+
+def test_the_top_declares_what_it_can_load_and_type_checkers_see_the_same() -> None:
+    tree = ast.parse(Path(str(dynkube.__file__)).read_text(encoding="utf-8"))
+    seen = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+    assert set(dynkube.__all__) <= seen
+    assert set(dir(dynkube)) == set(dynkube.__all__)
+    assert all(getattr(dynkube, name) is not None for name in dynkube.__all__)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        dynkube.nothing  # noqa: B018
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The modules that a fresh interpreter has after ``statement``."""
+    code = f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_importing_it_loads_nothing_but_itself() -> None:
+    loaded = loaded_by("import dynkube")
+
+    assert {name for name in loaded if name.startswith("dynkube")} == {"dynkube"}
+    assert loaded.isdisjoint({"trio", "httpx2", "msgspec", "kubernetes", "IPython"})
+
+
+HEAVY = ["kubernetes", "IPython", "asyncio", "rich", "cyclopts", "anycorn", "jsonpath_ng", "jsonpatch", "yaml"]
+
+
+@pytest.mark.parametrize("heavy", HEAVY)
+def test_connecting_and_informers_load_no_heavy_package(heavy: str) -> None:
+    loaded = loaded_by("from dynkube import connect, LabelFilter, Unstructured; connect(url='https://x.invalid')")
+
+    assert "dynkube.informers" in loaded
+    assert heavy not in loaded
+    assert "dynkube.testing" not in loaded
