@@ -8,6 +8,7 @@ fails takes nothing away: what was known stays known, and what was not is "could
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import trio
 
@@ -18,6 +19,14 @@ from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource
 from dynkube.discovery._suggest import no_match
 from dynkube.errors import ClosedError, DiscoveryFailed, DynkubeError, InvalidInput, NoMatch
 from dynkube.meta import GroupVersion
+
+
+@dataclass(frozen=True, slots=True)
+class _Miss:
+    """A look that did not find a name: believed until then; certain if its own group-version answered."""
+
+    until: float
+    certain: bool
 
 
 class DeferredRESTMapper:
@@ -54,7 +63,7 @@ class DeferredRESTMapper:
         self._ended = 0
         self._failed_loads = 0
         self._load_failure: DiscoveryFailed | None = None
-        self._misses: dict[Lookup, float] = {}
+        self._misses: dict[Lookup, _Miss] = {}
 
     @property
     def loaded(self) -> RESTMapper | None:
@@ -97,11 +106,11 @@ class DeferredRESTMapper:
         """
         lookup = Lookup.of(arg)
         asked = self._begun
-        mapper = await self._up_to_date(lookup)
+        await self._up_to_date(lookup)
         try:
-            return mapper.resource_for(arg)
+            return self._answer(arg, lookup)
         except (NoMatch, DiscoveryFailed):
-            if self._missed_lately(lookup):
+            if self._recent_miss(lookup) is not None:
                 raise
         return await self._look_again(arg, lookup, asked)
 
@@ -131,19 +140,27 @@ class DeferredRESTMapper:
         async with self._lock:
             certain = False
             # Another caller may have looked while this one waited.
-            if self._ended <= asked and not self._missed_lately(lookup):
+            if self._ended <= asked and self._recent_miss(lookup) is None:
                 if lookup.group_version is None:
                     await self._read_everything()
                 else:
                     certain = await self._read_group_version(lookup.group_version)
             try:
-                return self._known().resource_for(arg)
-            except (NoMatch, DiscoveryFailed) as miss:
-                self._remember_miss(lookup)
-                if certain and isinstance(miss, DiscoveryFailed):
-                    # The list of groups is unknown, but the group-version itself was answered.
-                    raise NoMatch(no_match(lookup, self._known().discovery)) from None
+                return self._answer(arg, lookup, certain=certain)
+            except (NoMatch, DiscoveryFailed):
+                if self._recent_miss(lookup) is None:
+                    self._remember_miss(lookup, certain)
                 raise
+
+    def _answer(self, arg: ResourceLike, lookup: Lookup, *, certain: bool = False) -> APIResource:
+        try:
+            return self._known().resource_for(arg)
+        except DiscoveryFailed:
+            miss = self._recent_miss(lookup)
+            if not certain and (miss is None or not miss.certain):
+                raise
+        # Something that could have had it is unknown, but its own group-version was answered.
+        raise NoMatch(no_match(lookup, self._known().discovery))
 
     async def _read_everything(self) -> RESTMapper:
         self._begun += 1
@@ -169,7 +186,7 @@ class DeferredRESTMapper:
         known = self._known().discovery
         try:
             part = await self._discovery.fetch_group(group, last_known=known)
-        except (ClosedError, InvalidInput):
+        except ClosedError:
             raise
         except DynkubeError:
             # The whole list may still answer; if not, it says what failed.
@@ -205,11 +222,11 @@ class DeferredRESTMapper:
         assert self._mapper is not None, "asked again before anything was loaded"
         return self._mapper
 
-    def _missed_lately(self, lookup: Lookup) -> bool:
-        return self._clock() < self._misses.get(lookup, float("-inf"))
+    def _recent_miss(self, lookup: Lookup) -> _Miss | None:
+        miss = self._misses.get(lookup)
+        return miss if miss is not None and self._clock() < miss.until else None
 
-    def _remember_miss(self, lookup: Lookup) -> None:
+    def _remember_miss(self, lookup: Lookup, certain: bool) -> None:
         now = self._clock()
-        if not self._missed_lately(lookup):
-            self._misses = {key: until for key, until in self._misses.items() if until > now}
-            self._misses[lookup] = now + self._ttl
+        self._misses = {key: miss for key, miss in self._misses.items() if miss.until > now}
+        self._misses[lookup] = _Miss(now + self._ttl, certain)
