@@ -35,7 +35,7 @@ class TokenBucket:
             now: a monotonic clock in seconds, such as ``trio.current_time()``.
         """
         if self._last is not None:
-            self._tokens = min(self._burst, self._tokens + max(0.0, now - self._last) * self._qps)
+            self._tokens = min(self._burst, self._tokens + (now - self._last) * self._qps)
         self._last = now
         self._tokens -= 1
         return max(0.0, -self._tokens / self._qps)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import httpcore2
 import pytest
 import trio
 
 from dynkube.config import ClientConfig
 from dynkube.errors import ClosedError, ProtocolError
 from dynkube.rest import Request, RESTClient
+from dynkube.rest._tap import TappedStream
 from tests.rest.sockets import answering, serving
 
 pytestmark = pytest.mark.real_time
@@ -33,6 +35,7 @@ def client_of(url: str) -> RESTClient:
         ([b"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n" + b"1\r\na\r\n0\r\n\r\n"], b"a"),
         ([b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\r\n\r\n"], b"\r\n\r\n"),
         ([b"HTTP/1.1 204 No Content\r\n\r\n"], b""),
+        ([b"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n"], b""),
     ],
 )
 async def test_a_body_is_read_in_whatever_pieces_it_comes_and_its_connection_used_again(
@@ -90,8 +93,11 @@ async def test_a_connection_that_ends_or_errs_within_a_body_is_a_cut(pieces: lis
             await client.request(GET)
 
 
-async def test_leaving_a_stream_before_its_end_closes_its_connection_at_once() -> None:
-    async with serving(answering(CHUNKED, b"5\r\nhello\r\n")) as server, client_of(server.url()) as client:
+@pytest.mark.parametrize(
+    "pieces", [[CHUNKED, b"5\r\nhello\r\n"], [b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", b"hello"]]
+)
+async def test_leaving_a_stream_before_its_end_closes_its_connection_at_once(pieces: list[bytes]) -> None:
+    async with serving(answering(*pieces)) as server, client_of(server.url()) as client:
         async with client.stream(GET, watch=True) as stream:
             assert await anext(stream) == b"hello"
             assert not server.closed.is_set()
@@ -150,3 +156,15 @@ async def test_streams_do_not_take_the_connections_of_requests() -> None:
         await client.request(GET)
 
         assert server.connections == 6
+
+
+async def test_a_head_cut_anywhere_is_seen_to_end_and_nothing_beyond_it_reaches_the_parser() -> None:
+    head = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n\r\n"
+    for cut in range(1, len(head)):
+        tap = TappedStream(httpcore2.AsyncMockStream([head[:cut], head[cut:] + b"body", b"more"]))
+        read = b""
+        while not tap.at_body:
+            read += await tap.read(65536)
+
+        assert read == head
+        assert await tap.read_body() + await tap.read_body() == b"bodymore"

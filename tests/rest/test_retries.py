@@ -20,9 +20,9 @@ def later(code: int, retry_after: str | None = "3") -> httpx2.Response:
     return httpx2.Response(code, headers=headers, content=status(code, ""))
 
 
-def refused() -> httpx2.ConnectError:
+def refused(cause: OSError | None = None) -> httpx2.ConnectError:
     error = httpx2.ConnectError("")
-    error.__cause__ = ConnectionRefusedError(111, "Connection refused")
+    error.__cause__ = cause or ConnectionRefusedError(111, "Connection refused")
     return error
 
 
@@ -96,6 +96,7 @@ async def test_a_get_whose_connection_is_refused_is_repeated_with_growing_delays
 @pytest.mark.parametrize(
     "failure",
     [
+        refused(ConnectionResetError(104, "reset in the handshake")),
         httpx2.ReadError(""),
         httpx2.WriteError(""),
         httpx2.RemoteProtocolError("Server disconnected without sending a response."),

@@ -75,6 +75,13 @@ async def test_an_answer_over_the_bound_names_the_bound(make_client: MakeClient,
     assert len(answer.body) == 11
 
 
+async def test_a_body_announced_to_be_over_the_bound_is_not_read(make_client: MakeClient) -> None:
+    wire = Wire(httpx2.Response(200, headers={"Content-Length": "11"}, content=chunks(KeyError("read"))))
+
+    with pytest.raises(ProtocolError, match="larger than 10 bytes"):
+        await make_client(wire, limits=Limits(max_response_bytes=10)).request(GET)
+
+
 async def test_an_answer_cut_in_its_body_says_after_how_much(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, content=chunks(b"12345", httpx2.ReadError(""))))
 
