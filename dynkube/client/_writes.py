@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import UnionType
 from typing import Literal, TypeAlias
 
 from dynkube.client._objects import ObjectLike, as_object, check_kind, check_name, namespace_of_object
@@ -25,11 +24,8 @@ PatchLike: TypeAlias = Mapping[str, object] | Sequence[Mapping[str, object]] | b
 """A patch as data (a dict, or a list of operations for a JSON patch) or as text to send as it is."""
 PatchTypeLike: TypeAlias = PatchType | Literal["json", "merge", "strategic", "apply"]
 
-
-_EXAMPLES = {
-    True: "a list of operations like [{'op': 'replace', 'path': '/spec/replicas', 'value': 3}]",
-    False: "a dict like {'spec': {'replicas': 3}}",
-}
+_OPERATIONS = "a list of operations like [{'op': 'replace', 'path': '/spec/replicas', 'value': 3}]"
+_FIELDS = "a dict like {'spec': {'replicas': 3}}"
 
 
 async def create(target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions) -> Unstructured:
@@ -121,10 +117,11 @@ def _patch_body(change: PatchLike, kind: PatchType) -> bytes:
         return change.encode()
     if isinstance(change, Unstructured):
         return change.json
-    wanted: type | UnionType = list | tuple if kind is PatchType.JSON else Mapping
-    if not isinstance(change, wanted):
-        example = _EXAMPLES[kind is PatchType.JSON]
-        raise InvalidInput(f"a patch of type {kind.value!r} is {example}, not a {type(change).__name__}")
+    fits, wanted = (isinstance(change, Mapping), _FIELDS)
+    if kind is PatchType.JSON:
+        fits, wanted = (isinstance(change, list | tuple), _OPERATIONS)
+    if not fits:
+        raise InvalidInput(f"a patch of type {kind.value!r} is {wanted}, not a {type(change).__name__}")
     try:
         return encode_json(change)
     except (TypeError, ValueError, RecursionError) as exc:
