@@ -2,8 +2,81 @@
 
 from __future__ import annotations
 
-from dynkube.testing._api import Call, Result, WatchStream
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias
+
+from dynkube.errors import InvalidInput, NoMatch
+from dynkube.meta import GVR, ResourceArg
+from dynkube.testing import _status
+from dynkube.testing._api import Call, Document, Result, WatchStream
+from dynkube.testing._crd_controller import DefinitionController, Surroundings
+from dynkube.testing._deleting import Deletes
+from dynkube.testing._documents import PlainDocument, StoredDocument
+from dynkube.testing._faults import Faults
 from dynkube.testing._kinds import Kind, Registry
+from dynkube.testing._listing import check_reached, list_objects
+from dynkube.testing._metadata import Identity
+from dynkube.testing._namespaces import INITIAL, NAMESPACES, NamespaceController, Namespaces
+from dynkube.testing._options import ListOptions
+from dynkube.testing._ownership import Ownership
+from dynkube.testing._patches import Patches
+from dynkube.testing._scaling import scale_of
+from dynkube.testing._storage import Storage
+from dynkube.testing._timers import Timers
+from dynkube.testing._validation import Validators
+from dynkube.testing._watch_requests import WatchRequests
+from dynkube.testing._watching import EndMode, Watches
+from dynkube.testing._writing import Writes
+
+ExpiredWatch: TypeAlias = Literal["event", "status"]
+
+
+def _utcnow() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """How an engine behaves where servers differ. Times are seconds.
+
+    Attributes:
+        watch_list: Whether watches may ask for initial events (``sendInitialEvents``, KEP-3157).
+        bookmark_interval: Between bookmarks of a quiet watch that asked for them.
+        establish_delay: From the creation of a CustomResourceDefinition to its condition Established; with 0 it is
+            established before the next request, with ``math.inf`` never.
+        expired_watch: How a watch is told that its resourceVersion is gone: ``"event"`` by an ERROR event in an
+            answer of 200, as current servers do, or ``"status"`` by HTTP 410.
+        history: How many of the latest changes (to whatever resource) can be asked for at least.
+        min_request_timeout: Least duration of a watch without ``timeoutSeconds``; at most it lasts twice as long.
+        managed_fields: Whether creates and updates are recorded in ``metadata.managedFields`` (apply always is).
+        now: The wall clock, for timestamps.
+        random: Where UIDs, generated names and the spread of timeouts come from.
+    """
+
+    watch_list: bool = True
+    bookmark_interval: float = 60.0
+    establish_delay: float = 0.0
+    expired_watch: ExpiredWatch = "event"
+    history: int = 100_000
+    min_request_timeout: float = 1800.0
+    managed_fields: bool = True
+    now: Callable[[], datetime] = _utcnow
+    random: random.Random = field(default_factory=random.Random)
+
+    def __post_init__(self) -> None:
+        if not self.bookmark_interval > 0:
+            raise InvalidInput(f"bookmark_interval is {self.bookmark_interval}; give a positive number of seconds")
+        if not self.establish_delay >= 0:
+            raise InvalidInput(f"establish_delay is {self.establish_delay}; give 0 or a positive number of seconds")
+        if not self.min_request_timeout > 0:
+            raise InvalidInput(f"min_request_timeout is {self.min_request_timeout}; give a positive number of seconds")
+        if self.history < 1:
+            raise InvalidInput(f"history is {self.history}; give a positive number of changes")
+        if self.expired_watch not in {"event", "status"}:
+            raise InvalidInput(f"expired_watch is {self.expired_watch!r}; give 'event' or 'status'")
 
 
 class Engine:
@@ -11,9 +84,45 @@ class Engine:
 
     All of it is plain functions except waiting: :meth:`run` drives what happens later (a definition becoming
     Established), and a watch waits for its next events. Nothing here blocks and nothing is shared between engines.
+    Calls are carried out one after the other, in one thread; what they set off (a namespace being emptied, kinds
+    being served) has happened when :meth:`handle` returns, each step as a change of its own in the history.
     """
 
-    registry: Registry
+    def __init__(self, options: EngineOptions | None = None) -> None:
+        options = options or EngineOptions()
+        self.registry = Registry()
+        self.faults = Faults()
+        self._storage = Storage(history=options.history)
+        self._watches = Watches(self._storage)
+        self._timers = Timers()
+        identity = Identity(options.now, options.random)
+        namespaces = Namespaces(self._storage, self.registry)
+        ownership = Ownership(enabled=options.managed_fields)
+        self._writes = Writes(self._storage, identity, namespaces, ownership, Validators())
+        self._patches = Patches(self._writes)
+        self._deletes = Deletes(self._storage, identity)
+        self._watch_requests = WatchRequests(
+            storage=self._storage,
+            watches=self._watches,
+            random=options.random,
+            watch_list=options.watch_list,
+            bookmark_interval=options.bookmark_interval,
+            min_request_timeout=options.min_request_timeout,
+            expired_as_event=options.expired_watch == "event",
+        )
+        self._namespace_controller = NamespaceController(self._storage, self.registry, self._deletes)
+        around = Surroundings(
+            storage=self._storage,
+            registry=self.registry,
+            deletes=self._deletes,
+            watches=self._watches,
+            identity=identity,
+            timers=self._timers,
+            establish_delay=options.establish_delay,
+        )
+        self._definition_controller = DefinitionController(around, self._settle)
+
+    # ── what the wire calls ───────────────────────────────────────────────────────────────
 
     def handle(self, call: Call) -> Result:
         """Carry out any verb but ``watch``, at once.
@@ -21,16 +130,126 @@ class Engine:
         Raises:
             APIError: The call is refused; its ``status`` is what to send.
         """
-        raise NotImplementedError
+        result = self._dispatch(call)
+        self._settle()
+        return result
 
     def open_watch(self, call: Call) -> WatchStream:
-        """Validate a ``watch`` and place it in history; events are read from the returned stream.
+        """Validate a ``watch`` and place it in history; events are read from the returned stream. Needs trio.
 
         Raises:
             APIError: The call is refused before the stream starts.
         """
-        raise NotImplementedError
+        return self._watch_requests.open(call)
 
     def register(self, *kinds: Kind) -> None:
-        """Serve built-in ``kinds``."""
+        """Serve ``kinds`` that no CustomResourceDefinition defines.
+
+        With the kind ``Namespace`` come the namespaces that every cluster has.
+        """
         self.registry.add(*kinds)
+        for kind in kinds:
+            if kind.storage_group == NAMESPACES:
+                self._seed_namespaces(kind)
+
+    async def run(self) -> None:
+        """Do what happens by itself after a delay, until cancelled."""
+        await self._timers.run()
+
+    # ── what tests do to a server ─────────────────────────────────────────────────────────
+
+    @property
+    def revision(self) -> int:
+        """The resourceVersion of the latest change."""
+        return self._storage.revision
+
+    @property
+    def compacted(self) -> int:
+        """The resourceVersion up to which history is forgotten: nothing older can be listed or watched from."""
+        return self._storage.compacted
+
+    def compact(self, revision: int | None = None) -> None:
+        """Forget history up to ``revision`` (default: all of it): older watches and continue tokens get 410.
+
+        Open watches go on, unless they have not yet been read up to there: those end.
+        """
+        self._storage.compact(revision)
+
+    def end_watches(self, resource: str | GVR | None = None, how: EndMode = "clean") -> int:
+        """End open watches from the server's side.
+
+        Args:
+            resource: Only those of this resource: ``"pods"``, ``"deployments.apps"`` or a GVR (any version of it).
+            how: ``"clean"`` ends the answer properly after the events so far; ``"cut"`` drops the connection;
+                ``"silent"`` leaves it open and never sends anything again, bookmarks included.
+
+        Returns:
+            How many watches there were.
+
+        Raises:
+            NoMatch: The resource is not served.
+            InvalidInput: ``how`` or ``resource`` is malformed.
+        """
+        if how not in {"clean", "cut", "silent"}:
+            raise InvalidInput(f"how is {how!r}; give 'clean', 'cut' or 'silent'")
+        if resource is None:
+            return self._watches.end(how)
+        return sum(self._watches.end(how, storage_group=group) for group in self._storage_groups(resource))
+
+    @property
+    def open_watches(self) -> int:
+        """How many watches are open."""
+        return len(self._watches)
+
+    # ── inside ────────────────────────────────────────────────────────────────────────────
+
+    def _dispatch(self, call: Call) -> Result:
+        match call.verb:
+            case "get":
+                return Result(document=self._get(call))
+            case "list":
+                return Result(document=list_objects(self._storage, call))
+            case "create":
+                return Result(document=self._writes.create(call), status=201)
+            case "update" if call.subresource == "scale":
+                return self._patches.update_scale(call)
+            case "update":
+                return Result(document=self._writes.update(call))
+            case "patch":
+                return self._patches.patch(call)
+            case "delete":
+                return Result(document=self._deletes.delete(call))
+            case "deletecollection":
+                return Result(document=self._deletes.delete_collection(call))
+        raise _status.method_not_allowed(f"the engine does not carry out {call.verb} as a single answer")
+
+    def _get(self, call: Call) -> Document:
+        check_reached(self._storage, ListOptions.for_list(call).resource_version)
+        version = self._writes.existing(call)
+        if call.subresource == "scale":
+            return PlainDocument(scale_of(call, version.decode(call.kind)))
+        return StoredDocument(call.kind, version)
+
+    def _settle(self) -> None:
+        while self._definition_controller.settle() or self._namespace_controller.settle():
+            pass
+
+    def _seed_namespaces(self, kind: Kind) -> None:
+        for name in INITIAL:
+            if self._storage.get(kind, "", name) is None:
+                body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}
+                self._writes.create(Call(verb="create", kind=kind, body=body, user_agent="kube-apiserver"))
+
+    def _storage_groups(self, resource: str | GVR) -> set[str]:
+        if isinstance(resource, GVR):
+            arg = ResourceArg(resource.resource, None, resource.group)
+        else:
+            arg = ResourceArg.parse(resource)
+        groups = {
+            kind.storage_group
+            for kind in self.registry
+            if kind.gvr.resource == arg.name and arg.group in {None, kind.gvr.group}
+        }
+        if not groups:
+            raise NoMatch(f"the embedded server does not serve {str(resource)!r} now")
+        return groups

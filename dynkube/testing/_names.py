@@ -1,0 +1,109 @@
+"""What names, labels and annotations may look like; each function gives the server's complaint, or ``""``."""
+
+from __future__ import annotations
+
+import re
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_QUALIFIED = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
+
+_SUBDOMAIN_HELP = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
+    "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_LABEL_HELP = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
+    "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_DNS1035_HELP = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
+    "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
+    "'[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
+_QUALIFIED_HELP = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+_VALUE_HELP = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start "
+    "and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation "
+    "is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+
+# Resources whose names are one DNS label, because they become host names.
+_DNS1123_LABELS = {"namespaces"}
+_DNS1035_LABELS = {"services"}
+_PATH_SEGMENT_GROUPS = {"rbac.authorization.k8s.io"}
+
+
+def name_problem(resource: str, group: str, name: str) -> str:
+    """What is wrong with ``name`` for an object of this resource."""
+    if group in _PATH_SEGMENT_GROUPS:
+        return path_segment_problem(name)
+    if group == "" and resource in _DNS1123_LABELS:
+        return label_problem(name)
+    if group == "" and resource in _DNS1035_LABELS:
+        return dns1035_problem(name)
+    return subdomain_problem(name)
+
+
+def subdomain_problem(name: str) -> str:
+    """RFC 1123 subdomain: what most names have to be."""
+    if len(name) > 253:
+        return "must be no more than 253 bytes"
+    return "" if re.fullmatch(_SUBDOMAIN, name) else _SUBDOMAIN_HELP
+
+
+def label_problem(name: str) -> str:
+    """RFC 1123 label."""
+    if len(name) > 63:
+        return "must be no more than 63 bytes"
+    return "" if re.fullmatch(_LABEL, name) else _LABEL_HELP
+
+
+def dns1035_problem(name: str) -> str:
+    """RFC 1035 label: begins with a letter."""
+    if len(name) > 63:
+        return "must be no more than 63 bytes"
+    return "" if re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name) else _DNS1035_HELP
+
+
+def path_segment_problem(name: str) -> str:
+    """Anything that can be one segment of a URL path."""
+    if name in {".", ".."}:
+        return f"may not be '{name}'"
+    for character in "/%":
+        if character in name:
+            return f"may not contain '{character}'"
+    return ""
+
+
+def qualified_name_problem(key: str) -> str:
+    """Label and annotation keys, finalizers: ``[prefix/]name``."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and not prefix:
+        return "prefix part must be non-empty"
+    if "/" in prefix:
+        return (
+            "a qualified name must consist of alphanumeric characters, '-', '_' or '.' with an optional DNS "
+            "subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        )
+    if prefix and (problem := subdomain_problem(prefix)):
+        return f"prefix part {problem}"
+    if not name:
+        return "name part must be non-empty"
+    if len(name) > 63:
+        return "name part must be no more than 63 bytes"
+    return "" if re.fullmatch(_QUALIFIED, name) else _QUALIFIED_HELP
+
+
+def label_value_problem(value: str) -> str:
+    """Label values."""
+    if len(value) > 63:
+        return "must be no more than 63 bytes"
+    return "" if re.fullmatch(_VALUE, value) else _VALUE_HELP

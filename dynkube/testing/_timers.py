@@ -1,0 +1,53 @@
+"""Things that happen by themselves a while later, on trio's clock."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from itertools import count
+
+import trio
+
+
+class Timers:
+    """Runs plain functions after a delay, in order, from one task.
+
+    Delays of things asked for before :meth:`run` starts count from that start.
+    """
+
+    def __init__(self) -> None:
+        self._queue: list[tuple[float, int, Callable[[], None]]] = []
+        self._early: list[tuple[float, Callable[[], None]]] = []
+        self._number = count()
+        self._running = False
+        self._wakeup = trio.Event()
+
+    def after(self, delay: float, action: Callable[[], None]) -> None:
+        """Call ``action`` in ``delay`` seconds; ``math.inf`` means never."""
+        if delay == math.inf:
+            return
+        if not self._running:
+            self._early.append((delay, action))
+            return
+        heapq.heappush(self._queue, (trio.current_time() + delay, next(self._number), action))
+        self._wakeup.set()
+
+    async def run(self) -> None:
+        """Run what is due, until cancelled."""
+        self._running = True
+        early, self._early = self._early, []
+        for delay, action in early:
+            self.after(delay, action)
+        try:
+            while True:
+                await self._sleep()
+                while self._queue and self._queue[0][0] <= trio.current_time():
+                    heapq.heappop(self._queue)[2]()
+        finally:
+            self._running = False
+
+    async def _sleep(self) -> None:
+        with trio.move_on_at(self._queue[0][0] if self._queue else math.inf):
+            await self._wakeup.wait()
+        self._wakeup = trio.Event()
