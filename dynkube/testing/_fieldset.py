@@ -50,7 +50,11 @@ def fields_of(obj: JSONObject, shape: Shape) -> FieldSet:
 def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
     if isinstance(value, dict) and value and not shape.atomic:
         for name, child in value.items():
-            yield from _walk(child, shape.field(name), (*path, f"f:{name}"))
+            inner = (*path, f"f:{name}")
+            if isinstance(child, dict | list):
+                yield from _walk(child, shape.field(name), inner)
+            else:
+                yield inner
     elif isinstance(value, list) and value and shape.list_type != "atomic":
         for item, element in zip(value, elements(value, shape), strict=True):
             yield (*path, element)
@@ -58,6 +62,34 @@ def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
                 yield from _walk(item, shape.item(), (*path, element))
     else:
         yield path
+
+
+def all_fields_v1(obj: JSONObject, shape: Shape) -> JSONObject:
+    """``to_fields_v1(fields_of(obj, shape))`` in one go: every creation needs it."""
+    nested = _nested(obj, shape)
+    for owned_by_nobody in _NOT_OWNED:
+        *parents, last = owned_by_nobody
+        node = nested
+        for parent in parents:
+            node = node.get(parent, {})
+        node.pop(last, None)
+    if not nested["f:metadata"]:
+        del nested["f:metadata"]
+    return nested
+
+
+def _nested(value: object, shape: Shape) -> JSONObject:
+    if isinstance(value, dict) and not shape.atomic:
+        return {
+            f"f:{name}": _nested(child, shape.field(name)) if isinstance(child, dict | list) else {}
+            for name, child in value.items()
+        }
+    if isinstance(value, list) and shape.list_type != "atomic":
+        return {
+            element: {".": {}, **_nested(item, shape.item())} if isinstance(item, dict) and item else {}
+            for item, element in zip(value, elements(value, shape), strict=True)
+        }
+    return {}
 
 
 def elements(items: list[Any], shape: Shape) -> list[str]:

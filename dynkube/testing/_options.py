@@ -60,7 +60,7 @@ class ListOptions:
             BadRequest: One of them does not parse, or is not allowed together with a continue token.
             Invalid: They contradict each other.
         """
-        options = cls._read(call.params, _list_version(call.params.get("resourceVersion", "")))
+        options = cls._read(call.params)
         causes = _list_causes(options, "resourceVersion" in call.params and bool(call.params["resourceVersion"]))
         if causes:
             raise _status.invalid_options("ListOptions", causes)
@@ -82,16 +82,16 @@ class ListOptions:
             BadRequest: One of them does not parse.
             Invalid: They contradict each other, or ``sendInitialEvents`` is not known.
         """
-        options = cls._read(call.params, _watch_version(call))
+        options = cls._read(call.params)
         if causes := _watch_causes(options, watch_list):
             raise _status.invalid_options("ListOptions", causes)
         return options
 
     @classmethod
-    def _read(cls, params: Mapping[str, str], version: int | None) -> ListOptions:
+    def _read(cls, params: Mapping[str, str]) -> ListOptions:
         timeout = _integer(params, "timeoutSeconds")
         return cls(
-            resource_version=version,
+            resource_version=_resource_version(params.get("resourceVersion", "")),
             match=params.get("resourceVersionMatch", ""),
             limit=_integer(params, "limit") or 0,
             continue_token=params.get("continue", ""),
@@ -102,20 +102,12 @@ class ListOptions:
         )
 
 
-def _list_version(text: str) -> int | None:
+def _resource_version(text: str) -> int | None:
     if not text:
         return None
     if not re.fullmatch("[0-9]{1,19}", text):
         raise _status.bad_request(f'invalid resource version: strconv.ParseUint: parsing "{text}": invalid syntax')
     return int(text)
-
-
-def _watch_version(call: Call) -> int | None:
-    text = call.params.get("resourceVersion", "")
-    if text and not re.fullmatch("[0-9]{1,19}", text):
-        cause = _status.bad_value("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
-        raise _status.invalid(call.kind, "", [cause])
-    return int(text) if text else None
 
 
 def _list_causes(options: ListOptions, version_given: bool) -> list[StatusCause]:

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from dynkube.testing._api import JSONObject
-from dynkube.testing._fieldset import MISSING, FieldSet, fields_of, from_fields_v1, to_fields_v1, value_at
+from dynkube.testing._fieldset import (
+    MISSING,
+    FieldSet,
+    all_fields_v1,
+    fields_of,
+    from_fields_v1,
+    to_fields_v1,
+    value_at,
+)
 from dynkube.testing._kinds import Kind
 from dynkube.testing._shapes import Shape, shape_of
 
@@ -103,8 +111,8 @@ class Ownership:
                 obj["metadata"].pop("managedFields", None)
             return
         if old is None:
-            fields = fields_of(obj, shape_of(kind))
-            write_entries(obj, [_entry(kind, writer, fields)])
+            entry = _entry(kind, writer, frozenset()).to_json()
+            obj["metadata"]["managedFields"] = [{**entry, "fieldsV1": all_fields_v1(obj, shape_of(kind))}]
             return
         if sent is None and "managedFields" in old["metadata"]:
             obj["metadata"]["managedFields"] = old["metadata"]["managedFields"]
