@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import os
@@ -20,6 +21,7 @@ from dynkube.errors import CredentialError
 pytestmark = pytest.mark.real_time
 
 Write = Callable[..., ExecCommand]
+in_thread = functools.partial(trio.to_thread.run_sync, abandon_on_cancel=True)
 
 
 async def test_the_plugin_is_told_what_the_kubeconfig_says(plugin: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,17 +105,18 @@ async def test_cancelling_kills_the_plugin_and_what_it_started(plugin: Write, tm
     fifo = str(tmp_path / "fifo")
     os.mkfifo(fifo)
     source = (
-        f"held = os.open({fifo!r}, os.O_WRONLY)\nif os.fork() == 0:\n    os.write(held, b'ready\\n')\ntime.sleep(3600)"
+        f"held = os.open({fifo!r}, os.O_WRONLY)\nif os.fork() == 0:\n    os.write(held, b'ready\\n')\ntime.sleep(60)"
     )
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ExecPlugin(plugin(source)).current)
-        alive = await trio.to_thread.run_sync(open, fifo, "rb")
-        assert await trio.to_thread.run_sync(alive.readline) == b"ready\n"
+        alive = await in_thread(open, fifo, "rb")
+        assert await in_thread(alive.readline) == b"ready\n"
         nursery.cancel_scope.cancel()
 
-    with alive:
-        assert await trio.to_thread.run_sync(alive.read) == b""  # comes only when both have gone
+    with trio.fail_after(20):
+        assert await in_thread(alive.read) == b""  # comes only when both have gone
+    alive.close()
 
 
 async def test_a_missing_plugin_is_an_error_with_the_install_hint() -> None:

@@ -169,7 +169,7 @@ async def test_when_the_one_who_runs_it_is_cancelled_the_next_in_line_runs_it(
     impatient = trio.CancelScope()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ask, impatient)
-        started = await trio.to_thread.run_sync(open, fifo)
+        started = await trio.to_thread.run_sync(open, fifo, abandon_on_cancel=True)
         started.close()
         nursery.start_soon(ask, trio.CancelScope())
         await trio.testing.wait_all_tasks_blocked()
