@@ -9,11 +9,12 @@ from dynkube.errors import APIError
 from dynkube.testing import _refusals
 from dynkube.testing._audit import Audit, RequestRecord
 from dynkube.testing._discovery import Discovery
-from dynkube.testing._http import ClientGone, HTTPRequest, Message, Receive, Scope, Send
+from dynkube.testing._faults import Faults
+from dynkube.testing._http import Answer, ClientGone, HTTPRequest, Message, Receive, Scope, Send
 from dynkube.testing._nonresource import NonResources
 from dynkube.testing._refusals import answer_refusal
 from dynkube.testing._resources import Resources
-from dynkube.testing._routes import ResourcePath
+from dynkube.testing._routes import ResourcePath, asked_verb
 
 _logger = logging.getLogger("dynkube.testing")
 
@@ -28,6 +29,7 @@ class App:
         resources: Answers requests to resources.
         others: Answers everything else.
         discovery: Knows which group-versions are out of order.
+        faults: Answers in place of the parts above, where a test told it to.
         audit: Records every request.
         token: What callers have to bring as a bearer token; ``None`` lets everybody in.
     """
@@ -36,14 +38,16 @@ class App:
         self,
         resources: Resources,
         others: NonResources,
-        discovery: Discovery,
-        audit: Audit,
         *,
+        discovery: Discovery,
+        faults: Faults,
+        audit: Audit,
         token: str | None = None,
     ) -> None:
         self._resources = resources
         self._others = others
         self._discovery = discovery
+        self._faults = faults
         self._audit = audit
         self._token = token
 
@@ -79,14 +83,23 @@ class App:
             raise
 
     async def _serve(self, request: HTTPRequest, record: RequestRecord, receive: Receive, send: Send) -> None:
-        self._authenticate(request)
         path = ResourcePath.parse(request.segments)
-        if path is None:
+        if path is not None:
+            record.verb = asked_verb(request, path) or ""
+            record.resource, record.namespace, record.name = path.gvr, path.namespace, path.name
+        self._authenticate(request)
+        fault = self._faults.take(verb=record.verb, resource=record.resource, path=request.path)
+        if fault is not None:
+            answer = Answer(
+                status=fault.status, body=fault.body, content_type=fault.content_type, headers=fault.headers
+            )
+            await answer.write(send)
+        elif path is None:
             await self._others.answer(request).write(send)
-            return
-        if path.gvr.group_version in self._discovery.unavailable:
+        elif path.gvr.group_version in self._discovery.unavailable:
             raise _refusals.unavailable()
-        await self._resources.serve(request, path, record, receive, send)
+        else:
+            await self._resources.serve(request, path, record, receive, send)
 
     def _authenticate(self, request: HTTPRequest) -> None:
         if self._token is None or (request.segments and request.segments[0] in _PUBLIC):

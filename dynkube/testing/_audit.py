@@ -69,6 +69,7 @@ class Audit:
     def __init__(self, limit: int) -> None:
         self._requests: deque[RequestRecord] = deque(maxlen=limit)
         self._watches: dict[int, OpenWatch] = {}
+        self._changed = trio.Event()
 
     @property
     def requests(self) -> list[RequestRecord]:
@@ -79,6 +80,12 @@ class Audit:
     def open_watches(self) -> tuple[OpenWatch, ...]:
         """Oldest first."""
         return tuple(self._watches.values())
+
+    async def wait_open_watches(self, count: int) -> None:
+        """Return when exactly ``count`` watches are open."""
+        await trio.lowlevel.checkpoint()
+        while len(self._watches) != count:
+            await self._changed.wait()
 
     def forget_requests(self) -> None:
         """Start with an empty record again."""
@@ -112,7 +119,13 @@ class Audit:
             since=trio.current_time(),
         )
         self._watches[id(watch)] = watch
+        self._announce()
         try:
             yield
         finally:
             del self._watches[id(watch)]
+            self._announce()
+
+    def _announce(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()

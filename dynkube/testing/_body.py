@@ -6,13 +6,13 @@ import json
 
 import msgspec
 
-from dynkube.testing import _refusals, _yaml
+from dynkube.testing import _protobuf, _refusals, _yaml
 from dynkube.testing._api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Verb
 
 JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"
 
-_OBJECT_TYPES = (JSON_TYPE, YAML_TYPE)
+_OBJECT_TYPES = (JSON_TYPE, YAML_TYPE, _protobuf.MEDIA_TYPE)
 _PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
 
 # etcd's own limit is 1.5 MiB; kube-apiserver reads bodies of up to 3 MiB before it looks at them.
@@ -42,7 +42,11 @@ def decode_body(verb: Verb, kind: str, content_type: str, body: bytes) -> object
     if media_type not in accepted:
         raise _refusals.unsupported_media_type(accepted)
     try:
+        if media_type == _protobuf.MEDIA_TYPE:
+            return _protobuf.decode(body)
         data = _decode(body, as_yaml=media_type in {YAML_TYPE, APPLY_PATCH})
+    except LookupError:
+        raise _refusals.unsupported_media_type(accepted[:-1]) from None
     except ValueError as error:
         raise _refusals.bad_request(_describe(verb, kind, str(error))) from None
     if not isinstance(data, list if media_type == JSON_PATCH else dict):

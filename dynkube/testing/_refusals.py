@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from dynkube.errors import APIError, Status
+from dynkube.testing._documents import status_object
 from dynkube.testing._http import Answer
 
 
@@ -68,33 +69,6 @@ def _refusal(code: int, reason: str, message: str) -> APIError:
     return APIError.from_status(Status(code=code, reason=reason, message=message))
 
 
-def status_object(status: Status) -> dict[str, object]:
-    """``status`` as the ``kind: Status`` object that goes over the wire."""
-    details: dict[str, object] = {
-        "name": status.name,
-        "group": status.group,
-        "kind": status.kind,
-        "uid": status.uid,
-        "causes": [
-            {key: text for key, text in (("reason", c.reason), ("message", c.message), ("field", c.field)) if text}
-            for c in status.causes
-        ],
-        # The field is whole seconds; rounding down could send the client back too early.
-        "retryAfterSeconds": math.ceil(status.retry_after or 0),
-    }
-    body: dict[str, object] = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": status.message,
-        "reason": status.reason,
-        "details": {key: value for key, value in details.items() if value},
-        "code": status.code,
-    }
-    return {key: value for key, value in body.items() if value not in ("", None) or key == "message"}
-
-
 def answer_refusal(error: APIError) -> Answer:
     """The HTTP answer that says ``error``."""
     status = error.status
@@ -103,4 +77,4 @@ def answer_refusal(error: APIError) -> Answer:
         headers = (("Retry-After", str(math.ceil(status.retry_after))),)
     if status.code == 401:
         headers = (*headers, ("WWW-Authenticate", 'Bearer realm="dynkube"'))
-    return Answer(status=status.code, body=msgspec.json.encode(status_object(status)), headers=headers)
+    return Answer(status=status.code, body=msgspec.json.encode(status_object(error)), headers=headers)

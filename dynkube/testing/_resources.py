@@ -14,7 +14,7 @@ from dynkube.testing._engine import Engine
 from dynkube.testing._http import Answer, BodyTooLarge, HTTPRequest, Receive, Send, read_body, send_chunk, start
 from dynkube.testing._negotiate import Form, negotiate
 from dynkube.testing._reviews import answer_review, is_review
-from dynkube.testing._routes import ResourcePath, Target, route
+from dynkube.testing._routes import ResourcePath, Target, asked_verb, route
 
 _NO_BODY = {"get", "list", "watch"}
 
@@ -35,9 +35,7 @@ class Resources:
             APIError: The request is refused; nothing was sent.
             ClientGone: The client closed the connection before its body was complete.
         """
-        record.resource, record.namespace, record.name = path.gvr, path.namespace, path.name
-        target = route(request, path, self.engine.registry)
-        record.verb = target.verb
+        target = route(path, asked_verb(request, path), self.engine.registry)
         form = negotiate(request.headers.get("accept"))
         call = await _call(request, target, receive)
         if target.verb != "watch":

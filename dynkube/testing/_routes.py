@@ -64,7 +64,15 @@ def _is_namespace_itself(group: str, rest: list[str]) -> bool:
     return group == "" and len(rest) == 2 and rest[1] in _NAMESPACE_SUBRESOURCES
 
 
-def route(request: HTTPRequest, path: ResourcePath, registry: Registry) -> Target:
+def asked_verb(request: HTTPRequest, path: ResourcePath) -> Verb | None:
+    """What the method asks for on such a path, served or not; ``None`` for a method that no such path takes."""
+    if path.subresource:
+        return _SUBRESOURCE_VERBS.get(request.method)
+    verb = (_ITEM_VERBS if path.name else _COLLECTION_VERBS).get(request.method)
+    return "watch" if verb == "list" and request.flag("watch") else verb
+
+
+def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
     """Look ``path`` up in what is served now.
 
     Raises:
@@ -78,21 +86,8 @@ def route(request: HTTPRequest, path: ResourcePath, registry: Registry) -> Targe
         raise _refusals.unknown_path()
     if path.subresource and path.subresource not in kind.subresources:
         raise _refusals.unknown_path()
-    verb = _verb(request, path, kind)
-    return Target(kind=kind, verb=verb, namespace=path.namespace, name=path.name, subresource=path.subresource)
-
-
-def _verb(request: HTTPRequest, path: ResourcePath, kind: Kind) -> Verb:
-    if path.subresource:
-        verb = _SUBRESOURCE_VERBS.get(request.method)
-        if verb is None:
-            raise _refusals.method_not_allowed()
-        return verb
-    verb = (_ITEM_VERBS if path.name else _COLLECTION_VERBS).get(request.method)
-    if verb == "list" and request.flag("watch"):
-        verb = "watch"
     # Creating needs to know the namespace; there is no such route on the collection of all namespaces.
     homeless = verb == "create" and kind.namespaced and not path.namespace
-    if verb is None or verb not in kind.verbs or homeless:
+    if verb is None or homeless or not (path.subresource or verb in kind.verbs):
         raise _refusals.method_not_allowed()
-    return verb
+    return Target(kind=kind, verb=verb, namespace=path.namespace, name=path.name, subresource=path.subresource)

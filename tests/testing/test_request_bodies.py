@@ -36,7 +36,7 @@ def test_integers_of_any_size_survive() -> None:
 @pytest.mark.parametrize(
     ("verb", "content_type"),
     [
-        ("create", "application/vnd.kubernetes.protobuf"),
+        ("create", "application/cbor"),
         ("update", "text/plain"),
         ("patch", "application/json"),
         ("patch", ""),

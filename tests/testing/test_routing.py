@@ -8,7 +8,7 @@ from dynkube.errors import APIError, MethodNotAllowed, NotFound
 from dynkube.testing._builtin import builtin_kinds
 from dynkube.testing._http import HTTPRequest
 from dynkube.testing._kinds import Registry
-from dynkube.testing._routes import ResourcePath, Target, route
+from dynkube.testing._routes import ResourcePath, Target, asked_verb, route
 
 _REGISTRY = Registry(builtin_kinds())
 
@@ -25,7 +25,7 @@ def _route(method: str, target: str) -> Target:
     request = HTTPRequest.from_scope(scope)
     parsed = ResourcePath.parse(request.segments)
     assert parsed is not None
-    return route(request, parsed, _REGISTRY)
+    return route(parsed, asked_verb(request, parsed), _REGISTRY)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,13 @@
+"""An embedded Kubernetes API server: for tests in virtual time, demos, notebooks, and kubectl.
+
+:class:`APIServer` is the server. ``transport()`` connects an httpx2 client to it inside the process, ``serve()`` puts
+it on TCP. It shares no code with the client but plain data, so neither hides the other's mistakes.
+"""
+
+from dynkube.testing._audit import OpenWatch, RequestRecord
+from dynkube.testing._faults import Fault
+from dynkube.testing._kinds import Kind
+from dynkube.testing._server import APIServer
+from dynkube.testing._tcp import Endpoint
+
+__all__ = ["APIServer", "Endpoint", "Fault", "Kind", "OpenWatch", "RequestRecord"]

