@@ -119,7 +119,7 @@ def _packed(data: bytes) -> Iterator[int]:
         yield number
 
 
-def _value(type_name: str, raw: int | bytes) -> Any:  # noqa: ANN401 - decoded JSON
+def _value(type_name: str, raw: int | bytes) -> Any:
     convert = _NUMBERS.get(type_name)
     if convert is not None:
         if not isinstance(raw, int):

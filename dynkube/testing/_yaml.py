@@ -129,6 +129,12 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
         return True
 
 
+for _first, _resolvers in _Loader.yaml_implicit_resolvers.items():
+    for _tag, _pattern in _resolvers:
+        # Text that this loader or PyYAML's own would take for something else is quoted.
+        _Dumper.add_implicit_resolver(_tag, _pattern, [_first])
+
+
 def _describe(error: yaml.MarkedYAMLError) -> str:
     mark = error.problem_mark or error.context_mark
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""

@@ -52,9 +52,9 @@ async def test_unchanged_discovery_is_not_sent_again(server: APIServer, client: 
 
 
 async def test_aggregated_discovery_can_be_switched_off() -> None:
-    async with APIServer(aggregated_discovery=False) as server:
-        async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
-            answer = await client.get("/apis", headers={"Accept": f"{DISCOVERY_V2},application/json"})
+    server = APIServer(aggregated_discovery=False)
+    async with server, httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
+        answer = await client.get("/apis", headers={"Accept": f"{DISCOVERY_V2},application/json"})
 
     assert answer.headers["content-type"] == "application/json"
     assert answer.json()["kind"] == "APIGroupList"

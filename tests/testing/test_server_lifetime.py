@@ -58,7 +58,7 @@ async def test_serving_needs_a_running_server() -> None:
 
 
 def test_a_version_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="'1.37' is not of the form"):
+    with pytest.raises(ValueError, match=r"'1\.37' is not of the form"):
         APIServer(version="1.37")
 
 

@@ -23,7 +23,12 @@ needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}")
 
 NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"
 SETTINGS = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {colour: blue}}"
-JSON_PATCH = '[{"op": "test", "path": "/data/colour", "value": "blue"}, {"op": "replace", "path": "/data/colour", "value": "red"}]'
+JSON_PATCH = json.dumps(
+    [
+        {"op": "test", "path": "/data/colour", "value": "blue"},
+        {"op": "replace", "path": "/data/colour", "value": "red"},
+    ]
+)
 
 ROUTE = """
 apiVersion: gateway.networking.k8s.io/v1
@@ -125,6 +130,27 @@ async def test_it_applies_on_the_client_and_on_the_server(kubectl: Kubectl) -> N
     assert [text.split()[-1] for text in (first, second)] == ["created", "configured"]
     assert third.strip() == "configmap/a serverside-applied"
     assert await kubectl("get", "cm", "a", "-o", "jsonpath={.data.x}") == "3"
+
+
+async def test_its_typed_commands_which_speak_protobuf_are_understood(server: APIServer, kubectl: Kubectl) -> None:
+    await kubectl("create", "namespace", "shop")
+    await kubectl("create", "configmap", "settings", "-n", "shop", "--from-literal=colour=blue")
+    await kubectl("create", "secret", "generic", "password", "-n", "shop", "--from-literal=p=q")
+    await kubectl("create", "deployment", "web", "-n", "shop", "--image=example/web", "--replicas=2")
+    await kubectl("scale", "deployment", "web", "-n", "shop", "--replicas=3")
+
+    assert server.get("configmaps", "settings", "shop")["data"] == {"colour": "blue"}
+    assert server.get("secrets", "password", "shop")["data"] == {"p": "cQ=="}
+    assert server.get("deployments", "web", "shop")["spec"]["replicas"] == 3
+    assert (await kubectl("auth", "can-i", "delete", "pods")).strip() == "yes"
+    assert "system:admin" in await kubectl("auth", "whoami")
+
+
+@needs_data
+async def test_it_explains_a_custom_resource_from_its_schema(kubectl: Kubectl) -> None:
+    await kubectl("create", "-f", str(DATA / "crds"))
+
+    assert "FIELD: hostnames <[]string>" in await kubectl("explain", "httproute.spec.hostnames")
 
 
 @needs_data
