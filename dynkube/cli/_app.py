@@ -6,7 +6,9 @@ from importlib.metadata import version
 
 from cyclopts import App
 
+from dynkube.cli._demo import demo
 from dynkube.cli._serve import serve
+from dynkube.cli._watch import watch
 
 _HELP = "A Kubernetes client that knows no types in advance."
 
@@ -24,7 +26,9 @@ def build_app() -> App:
         suppress_keyboard_interrupt=False,
         result_action="return_int_as_exit_code_else_zero",
     )
+    app.command(demo)
     app.command(serve)
+    app.command(watch)
     return app
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from cyclopts import App, CycloptsError
 
+from dynkube.cli._text import printable
 from dynkube.errors import DynkubeError
 
 FAILED = 1
@@ -57,8 +58,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 def _complain(*messages: str) -> None:
     for message in messages:
-        # Messages quote servers and files: nothing in them may steer the terminal.
-        shown = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in message)
+        shown = printable(message, keep="\n")
         print(f"error: {shown}", file=sys.stderr)
 
 

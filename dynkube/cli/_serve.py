@@ -17,10 +17,12 @@ import yaml
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from dynkube.cli._extras import explain_missing
 from dynkube.cli._run import CommandFailed
+from dynkube.cli._text import printable
 
 if TYPE_CHECKING:
-    from dynkube.testing import Endpoint
+    from dynkube.testing import APIServer, Endpoint
 
 _CONTEXT = "dynkube"
 
@@ -32,6 +34,7 @@ async def serve(
     tls: Annotated[bool, Parameter(negative="")] = False,
     token: Annotated[str | None, Parameter(env_var="DYNKUBE_SERVE_TOKEN")] = None,
     kubeconfig_out: Path | None = None,
+    stats: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Run a small Kubernetes API server in memory, until Ctrl-C.
 
@@ -43,9 +46,10 @@ async def serve(
         tls: Serve HTTPS, with a certificate authority made for this run.
         token: Let in only who brings this bearer token.
         kubeconfig_out: Where to write the kubeconfig; a temporary file, removed at the end, unless given.
+        stats: At the end, say which watches each client has had: opened in all, and at most at once.
     """
     with _kubeconfig_path(kubeconfig_out) as path:
-        async with _endpoint(host=host, port=port, tls=tls, token=token) as endpoint:
+        async with _serving(host=host, port=port, tls=tls, token=token) as (server, endpoint):
             _write(endpoint, path)
             with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
                 print(f"Kubernetes API at {endpoint.url}")
@@ -55,10 +59,12 @@ async def serve(
                 async for _ in signals:
                     break
             # From here on Ctrl-C is Python's own again, should closing take too long for somebody.
+            if stats:
+                _print_watches(server)
 
 
 @asynccontextmanager
-async def _endpoint(*, host: str, port: int, tls: bool, token: str | None) -> AsyncIterator[Endpoint]:
+async def _serving(*, host: str, port: int, tls: bool, token: str | None) -> AsyncIterator[tuple[APIServer, Endpoint]]:
     """The embedded server, listening; what keeps it from that is told in words."""
     started = False
     try:
@@ -66,12 +72,12 @@ async def _endpoint(*, host: str, port: int, tls: bool, token: str | None) -> As
 
         async with APIServer() as server, server.serve(host=host, port=port, tls=tls, token=token) as endpoint:
             started = True
-            yield endpoint
+            yield server, endpoint
     except ImportError as error:
-        missing = _missing_package(error)
-        if started or missing is None:
+        explained = explain_missing("dynkube serve", error)
+        if started or explained is None:
             raise
-        raise CommandFailed(f"dynkube serve needs {missing}: pip install 'dynkube[cli,serve]'") from error
+        raise explained from error
     except OSError as error:
         if started:
             raise
@@ -80,13 +86,10 @@ async def _endpoint(*, host: str, port: int, tls: bool, token: str | None) -> As
         ) from error
 
 
-def _missing_package(error: BaseException | None) -> str | None:
-    """The package outside of dynkube whose absence is behind ``error``."""
-    while error is not None:
-        if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("dynkube"):
-            return error.name.partition(".")[0]
-        error = error.__cause__
-    return None
+def _print_watches(server: APIServer) -> None:
+    for count in server.watch_counts:
+        numbers = f"opened={count.opened} most={count.most} open={count.open}"
+        print(f"watches  {count.resource}  {numbers}  {printable(count.user_agent)}", flush=True)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import trio
 
@@ -63,12 +63,32 @@ class OpenWatch:
     since: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchCount:
+    """The watches that one client has had on one resource since the server began.
+
+    Attributes:
+        resource: What is watched.
+        user_agent: Who watches.
+        opened: How many there were in all.
+        open: How many are open now.
+        most: How many were open at once, at most.
+    """
+
+    resource: GVR
+    user_agent: str
+    opened: int = 0
+    open: int = 0
+    most: int = 0
+
+
 class Audit:
     """Records requests (the last ``limit`` of them) and counts watches."""
 
     def __init__(self, limit: int) -> None:
         self._requests: deque[RequestRecord] = deque(maxlen=limit)
         self._watches: dict[int, OpenWatch] = {}
+        self._counts: dict[tuple[GVR, str], WatchCount] = {}
         self._changed = trio.Event()
 
     @property
@@ -80,6 +100,11 @@ class Audit:
     def open_watches(self) -> tuple[OpenWatch, ...]:
         """Oldest first."""
         return tuple(self._watches.values())
+
+    @property
+    def watch_counts(self) -> tuple[WatchCount, ...]:
+        """One for each resource and client, in the order in which they first watched."""
+        return tuple(self._counts.values())
 
     async def wait_open_watches(self, count: int) -> None:
         """Return when exactly ``count`` watches are open."""
@@ -119,12 +144,20 @@ class Audit:
             since=trio.current_time(),
         )
         self._watches[id(watch)] = watch
+        self._count(watch, 1)
         self._announce()
         try:
             yield
         finally:
             del self._watches[id(watch)]
+            self._count(watch, -1)
             self._announce()
+
+    def _count(self, watch: OpenWatch, change: int) -> None:
+        key = (watch.resource, watch.user_agent)
+        count = self._counts.get(key) or WatchCount(resource=watch.resource, user_agent=watch.user_agent)
+        now = count.open + change
+        self._counts[key] = replace(count, opened=count.opened + max(change, 0), open=now, most=max(count.most, now))
 
     def _announce(self) -> None:
         self._changed.set()

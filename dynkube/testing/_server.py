@@ -16,7 +16,7 @@ import trio
 from dynkube.errors import ClosedError
 from dynkube.meta import GVR, GroupVersion
 from dynkube.testing._app import App
-from dynkube.testing._audit import Audit, OpenWatch, RequestRecord
+from dynkube.testing._audit import Audit, OpenWatch, RequestRecord, WatchCount
 from dynkube.testing._builtin import builtin_kinds
 from dynkube.testing._direct import DirectAccess
 from dynkube.testing._discovery import Discovery
@@ -217,6 +217,11 @@ class APIServer(DirectAccess):
     def open_watches(self) -> tuple[OpenWatch, ...]:
         """The watches that are open now, oldest first: from their 200 until either side closed them."""
         return self._audit.open_watches
+
+    @property
+    def watch_counts(self) -> tuple[WatchCount, ...]:
+        """How many watches each client has had on each resource, in all and at once, since the server began."""
+        return self._audit.watch_counts
 
     async def wait_open_watches(self, count: int) -> None:
         """Return when exactly ``count`` watches are open. Waits without polling; put a timeout of yours around it."""

@@ -1,0 +1,52 @@
+"""Which fields differ between two states of an object, in few words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dynkube.meta import Unstructured
+
+_DEPTH = 3
+_SHOWN = 3
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_NOISE = {
+    ("metadata", "resourceVersion"),
+    ("metadata", "generation"),
+    ("metadata", "managedFields"),
+    ("metadata", "annotations", _LAST_APPLIED),
+}
+_ABSENT = object()
+
+
+def changed_fields(old: Unstructured, new: Unstructured) -> list[str]:
+    """Paths of what differs, at most three names deep, in order; without what changes at every write.
+
+    Values are left out: they may be secret.
+    """
+    return sorted(_written(path) for path in _differing(old, new, ()) if path not in _NOISE)
+
+
+def summary(paths: list[str]) -> str:
+    """The first few of ``paths``, and how many more there are."""
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return ", ".join(paths[:_SHOWN]) + more
+
+
+def _differing(old: object, new: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    before, after = _fields(old), _fields(new)
+    if len(path) < _DEPTH and before is not None and after is not None and (before or after):
+        for name in {**before, **after}:
+            yield from _differing(before.get(name, _ABSENT), after.get(name, _ABSENT), (*path, name))
+    elif old != new:
+        yield path
+
+
+def _fields(value: object) -> Mapping[str, object] | None:
+    """What is inside: of a field that is not there, nothing; of a plain value or a list, there is no inside."""
+    if value is _ABSENT:
+        return {}
+    return value if isinstance(value, Mapping) else None
+
+
+def _written(path: tuple[str, ...]) -> str:
+    return ".".join(f"[{name}]" if "." in name or "/" in name else name for name in path).replace(".[", "[")

@@ -1,0 +1,43 @@
+"""Which cluster a command talks to: the options that all such commands share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from dynkube._client import Client
+from dynkube._connect import connect
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Which cluster, and as whom."""
+
+    context: str | None = None
+    """Another context of the kubeconfig than its current one."""
+    kubeconfig: Path | None = None
+    """Instead of $KUBECONFIG, ~/.kube/config, or the pod's service account."""
+    url: str | None = None
+    """A server's address, instead of any kubeconfig."""
+    token: str | None = None
+    """Bearer token, with --url."""
+    insecure: Annotated[bool, Parameter(negative="")] = False
+    """With --url: do not check the server's certificate."""
+
+    def client(self) -> Client:
+        """The client, not entered yet.
+
+        Raises:
+            InvalidInput: options that exclude each other.
+        """
+        return connect(
+            context=self.context,
+            kubeconfig=self.kubeconfig,
+            url=self.url,
+            token=self.token,
+            verify=not self.insecure,
+        )

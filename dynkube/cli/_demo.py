@@ -1,0 +1,127 @@
+"""``dynkube demo``: what a lazy informer does, shown on an embedded server and checked step by step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import trio
+from cyclopts import Parameter
+
+from dynkube._client import Client
+from dynkube.cli._console import PlainConsole
+from dynkube.cli._extras import explain_missing
+from dynkube.cli._story import CRDS, ROUTES, STORY, Step, opening, source
+from dynkube.cli._teller import Check, Teller
+from dynkube.cli._timeline import Timeline
+from dynkube.errors import DynkubeError
+from dynkube.informers import Informer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dynkube.testing import APIServer
+
+_PAUSE = 0.5  # seconds between steps, so that one can follow
+_PATIENCE = 10.0  # seconds in which a step has to come true
+
+
+async def demo(*, fast: Annotated[bool, Parameter(negative="")] = False) -> int:
+    """Show what a lazy informer does, without a cluster: absent, appear, fill, filter, delete, return.
+
+    Everything runs in this process, on an embedded API server. Each step shows the Python that it runs and what came
+    of it; a step that does not hold is marked FAILED and ends the demo with exit code 1.
+
+    Args:
+        fast: Do not pause between steps.
+    """
+    try:
+        from dynkube.testing import APIServer
+    except ImportError as error:
+        raise explain_missing("dynkube demo", error) or error from error
+    async with APIServer() as server:
+        held = await tell(server, PlainConsole(), pause=0 if fast else _PAUSE)
+    return 0 if held else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a step works with, and what it is judged by."""
+
+    server: APIServer
+    client: Client
+    routes: Informer
+    told: Timeline
+
+    @property
+    def shown(self) -> list[str]:
+        """The names of what the informer lists."""
+        return sorted(obj.name for obj in self.routes.list())
+
+    @property
+    def watches(self) -> dict[str, int]:
+        """How many watches are open on the server, by its own count."""
+        open_now = Counter(str(watch.resource) for watch in self.server.open_watches)
+        return {"CRDs": open_now.pop(CRDS, 0), "HTTPRoutes": open_now.pop(ROUTES, 0), **open_now}
+
+
+async def tell(server: APIServer, console: Console, *, pause: float = 0, story: Sequence[Step] = STORY) -> bool:
+    """Tell ``story`` on a fresh ``server``; whether everything held. It ends with the first step that does not."""
+    teller = Teller(console)
+    teller.introduce("On an embedded API server, in this process. The Python that is shown is what runs.")
+    teller.begin("An informer on HTTPRoutes, which nobody has installed here", source(opening))
+    told = Timeline()
+    async with opening(server, told) as (client, routes), trio.open_nursery() as nursery:
+        scene = Scene(server, client, routes, told)
+        held = teller.judge([Check("routes.list(), before anything is known", [], scene.shown)])
+        nursery.start_soon(told.follow_states, routes)
+        for number, step in enumerate(story, 1):
+            if held:
+                await trio.sleep(pause)
+                teller.begin(f"{number}. {step.title}", source(step.act))
+                held = await _perform(step, scene, teller)
+        if held:
+            teller.begin("The whole story, as the server counts", "")
+            held = teller.judge(_whole_story(scene))
+        nursery.cancel_scope.cancel()
+    teller.end(held)
+    return held
+
+
+async def _perform(step: Step, scene: Scene, teller: Teller) -> bool:
+    """Do one step, wait until it has come true or should have, and judge what came of it."""
+    sent = len(scene.server.requests)
+    trouble: list[Check] = []
+    try:
+        with trio.move_on_after(_PATIENCE):
+            await step.act(scene.client, scene.routes)
+            await scene.told.wait_for(step.told, step.phase)
+            await scene.server.wait_open_watches(1 + step.watches)
+    except DynkubeError as error:
+        trouble = [Check("error", "none", f"{type(error).__name__}: {error}")]
+    told = scene.told.events
+    teller.recount(scene.told.take())
+    checks = [
+        Check("state", step.phase, scene.routes.state.phase),
+        Check("list", sorted(step.shown), scene.shown),
+        Check("handler told", sorted(step.told), told),
+        Check("watches", {"CRDs": 1, "HTTPRoutes": step.watches}, scene.watches),
+    ]
+    silence = [] if step.requests else [Check("requests", 0, len(scene.server.requests) - sent)]
+    return teller.judge(trouble + checks + silence)
+
+
+def _whole_story(scene: Scene) -> list[Check]:
+    """What has to hold of all steps together."""
+    counts = {str(count.resource): count for count in scene.server.watch_counts}
+    most = {name: counts[gvr].most if gvr in counts else 0 for name, gvr in (("CRDs", CRDS), ("HTTPRoutes", ROUTES))}
+    # Where a watch ended, another may be asked for and given up again before the server has opened it.
+    asked = scene.routes.statistics().watches
+    opened = counts[ROUTES].opened if ROUTES in counts else 0
+    return [
+        Check("most watches at once", {"CRDs": 1, "HTTPRoutes": 1}, most),
+        Check(f"opened on HTTPRoutes, of {asked} in routes.statistics()", min(opened, asked), opened),
+        Check("told beyond that", [], scene.told.events),
+    ]

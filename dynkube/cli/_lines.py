@@ -1,0 +1,98 @@
+"""What ``dynkube watch`` prints where no live table can be: lines for people, or for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from dynkube.cli._changes import changed_fields, summary
+from dynkube.cli._follow import subject, word
+from dynkube.cli._text import printable
+from dynkube.informers import State
+from dynkube.meta import InformerEvent, Unstructured, Updated
+
+
+class LineOutput(Protocol):
+    """Where lines go."""
+
+    async def line(self, text: str | bytes) -> None:
+        """Write one line, and have it on its way before returning."""
+
+
+class Lines:
+    """One line per state and per event: time, what happened, to which object, and which fields changed."""
+
+    def __init__(self, out: LineOutput, now: Callable[[], datetime] = datetime.now) -> None:
+        self._out = out
+        self._now = now
+
+    async def state(self, state: State) -> None:
+        """``12:00:01  ABSENT    CRDNotFound: no CRD ... is installed``."""
+        await self._line(state.phase, describe(state))
+
+    async def event(self, event: InformerEvent) -> None:
+        """``12:00:01  MODIFIED  shop/web  spec.hostnames``."""
+        await self._line(word(event), title(subject(event)), what_changed(event))
+
+    async def _line(self, happened: str, *details: str) -> None:
+        parts = (f"{self._now():%H:%M:%S}", f"{happened:<8}", *details)
+        await self._out.line(printable("  ".join(part for part in parts if part)).rstrip())
+
+
+class JSONLines:
+    """One JSON object per event, as a watch of the API has them: ``{"type": "ADDED", "object": {...}}``.
+
+    States are no objects, so they go to ``notes``, and what reads the output need not tell them apart.
+    """
+
+    def __init__(self, out: LineOutput, notes: Lines) -> None:
+        self._out = out
+        self._notes = notes
+
+    async def state(self, state: State) -> None:
+        """To the notes."""
+        await self._notes.state(state)
+
+    async def event(self, event: InformerEvent) -> None:
+        """The object's JSON as the server sent it, ``managedFields`` left out."""
+        await self._out.line(b'{"type":"%b","object":%b}' % (word(event).encode(), _one_line(subject(event).json)))
+
+
+class Names:
+    """``httproute.gateway.networking.k8s.io/web`` per event, as for ``kubectl -o name``; states go to ``notes``."""
+
+    def __init__(self, out: LineOutput, notes: Lines) -> None:
+        self._out = out
+        self._notes = notes
+
+    async def state(self, state: State) -> None:
+        """To the notes."""
+        await self._notes.state(state)
+
+    async def event(self, event: InformerEvent) -> None:
+        """The object's name, whatever happened to it."""
+        obj = subject(event)
+        group = obj.api_version.rpartition("/")[0]
+        await self._out.line(printable(f"{obj.kind.lower()}{'.' if group else ''}{group}/{obj.name}"))
+
+
+def describe(state: State) -> str:
+    """Why an informer is in this state."""
+    return ": ".join(part for part in (state.reason, state.message) if part)
+
+
+def title(obj: Unstructured) -> str:
+    """``namespace/name``, or the name of what has no namespace."""
+    return "/".join(part for part in obj.key if part)
+
+
+def what_changed(event: InformerEvent) -> str:
+    """The fields that an update changed; nothing for other events."""
+    return summary(changed_fields(event.old, event.new)) if isinstance(event, Updated) else ""
+
+
+def _one_line(raw: bytes) -> bytes:
+    return msgspec.json.format(raw, indent=-1) if b"\n" in raw else raw

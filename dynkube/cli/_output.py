@@ -1,0 +1,46 @@
+"""Writing to a reader that may be slow, without holding up the event loop."""
+
+from __future__ import annotations
+
+import os
+import select
+
+import trio
+
+# Of a pipe that is ready for writing, so much can be written without blocking; POSIX promises no less than 512.
+_READY = getattr(select, "PIPE_BUF", 512)
+
+
+class Output:
+    """Lines to a file descriptor, each on its way when :meth:`line` returns.
+
+    A reader that does not read (``| less``) keeps the caller waiting, and nobody else: signals and watches go on.
+    The descriptor itself stays in blocking mode, as a terminal shares it with other programs.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._waits = True  # whether the kernel can tell when it is ready
+        self._lock = trio.Lock()
+
+    async def line(self, text: str | bytes) -> None:
+        """Write ``text`` and a newline. When cancelled, a long line may be cut short.
+
+        Raises:
+            BrokenPipeError: the reader left.
+        """
+        data = text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
+        rest = memoryview(data + b"\n")
+        async with self._lock:
+            while rest:
+                await self._ready()
+                rest = rest[os.write(self._fd, rest[:_READY]) :]
+
+    async def _ready(self) -> None:
+        if self._waits:
+            try:
+                await trio.lowlevel.wait_writable(self._fd)
+                return
+            except OSError:  # a regular file, which is always ready; or Windows, which can only tell of sockets
+                self._waits = False
+        await trio.lowlevel.checkpoint()

@@ -1,0 +1,207 @@
+"""The story that ``dynkube demo`` tells: steps of a few lines of Python, and what has to hold after each.
+
+The reader is shown the very lines that run: the source of each step's function.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dynkube._client import Client
+from dynkube._connect import connect
+from dynkube.cli._timeline import Timeline
+from dynkube.informers import ABSENT, LIVE, Informer, JSONPathFilter, LabelFilter, Phase
+
+if TYPE_CHECKING:
+    from dynkube.testing import APIServer
+
+Act = Callable[[Client, Informer], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A part of the story.
+
+    Attributes:
+        title: what it is about.
+        act: what is done; its source is shown.
+        phase: where the informer has to be then.
+        told: what its handler has to have been told: exactly this, in any order.
+        shown: the names that ``routes.list()`` has to give.
+        watches: how many watches on the resource have to be open on the server; on CRDs it is always one.
+        requests: whether it may send requests at all.
+    """
+
+    title: str
+    act: Act
+    phase: Phase = LIVE
+    told: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    watches: int = 1
+    requests: bool = True
+
+
+# ── what the story is about ──────────────────────────────────────────────────────────────────
+
+CRDS = "customresourcedefinitions.v1.apiextensions.k8s.io"
+ROUTES = "httproutes.v1.gateway.networking.k8s.io"
+
+HTTPROUTE_CRD: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
+        "name": "httproutes.gateway.networking.k8s.io",
+        # Groups under k8s.io are protected, and this shortened definition is nobody's official one.
+        "annotations": {"api-approved.kubernetes.io": "unapproved, for a demonstration"},
+    },
+    "spec": {
+        "group": "gateway.networking.k8s.io",
+        "scope": "Namespaced",
+        "names": {"plural": "httproutes", "singular": "httproute", "kind": "HTTPRoute", "listKind": "HTTPRouteList"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+
+
+def route(name: str, *, team: str) -> dict[str, Any]:
+    """An HTTPRoute."""
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "HTTPRoute",
+        "metadata": {"name": name, "namespace": "default", "labels": {"team": team}},
+        "spec": {"hostnames": [f"{name}.example"]},
+    }
+
+
+# ── the steps ────────────────────────────────────────────────────────────────────────────────
+
+
+@asynccontextmanager
+async def opening(server: APIServer, told: Timeline) -> AsyncIterator[tuple[Client, Informer]]:
+    async with (
+        connect(transport=server.transport()) as client,
+        client.informer("httproutes.v1.gateway.networking.k8s.io") as routes,
+    ):
+        routes.add_handler(on_add=told.added, on_update=told.updated, on_delete=told.deleted)
+        yield client, routes
+
+
+async def wait(client: Client, routes: Informer) -> None:
+    routes.list()  # answers at once, with []
+    await routes.wait_synced()  # the truth is known: there are none, as there is no CRD
+
+
+async def install(client: Client, routes: Informer) -> None:
+    await client.resource("crd").create(HTTPROUTE_CRD)
+    await routes.wait_state(LIVE)
+
+
+async def create(client: Client, routes: Informer) -> None:
+    httproutes = client.resource("httproutes")
+    await httproutes.create(route("web", team="blue"))
+    await httproutes.create(route("api", team="red"))
+    await httproutes.create(route("docs", team="blue"))
+
+
+async def change(client: Client, routes: Informer) -> None:
+    httproutes = client.resource("httproutes")
+    changed = await httproutes.patch("web", {"spec": {"hostnames": ["www.example"]}})
+    await routes.wait_for(changed)  # read your writes
+
+
+async def narrow(client: Client, routes: Informer) -> None:
+    routes.set_filter(LabelFilter("team=blue"))
+
+
+async def flip(client: Client, routes: Informer) -> None:
+    routes.set_filter(LabelFilter("team=red") | JSONPathFilter("{.spec.hostnames[*]}", equals="www.example"))
+
+
+async def unfilter(client: Client, routes: Informer) -> None:
+    routes.set_filter(None)
+
+
+async def delete(client: Client, routes: Informer) -> None:
+    await client.resource("httproutes").delete("docs")
+
+
+async def uninstall(client: Client, routes: Informer) -> None:
+    await client.resource("crd").delete("httproutes.gateway.networking.k8s.io")
+    await routes.wait_state(ABSENT)
+
+
+async def reinstall(client: Client, routes: Informer) -> None:
+    await client.resource("crd").create(HTTPROUTE_CRD)
+    await client.resource("httproutes").create(route("web", team="green"))
+    await routes.wait_state(LIVE)
+
+
+STORY = (
+    Step(title="Its resource does not exist: an empty list, at once", act=wait, phase=ABSENT, watches=0),
+    Step(title="Somebody installs the CRD: the informer goes live by itself", act=install),
+    Step(
+        title="Objects are created",
+        act=create,
+        told=("added default/web", "added default/api", "added default/docs"),
+        shown=("web", "api", "docs"),
+    ),
+    Step(title="One is changed", act=change, told=("updated default/web",), shown=("web", "api", "docs")),
+    Step(
+        title="A filter: what it hides is told as deleted, and nothing is asked of the server",
+        act=narrow,
+        told=("deleted default/api",),
+        shown=("web", "docs"),
+        requests=False,
+    ),
+    Step(
+        title="Another filter: exactly the difference is told",
+        act=flip,
+        told=("added default/api", "deleted default/docs"),
+        shown=("web", "api"),
+        requests=False,
+    ),
+    Step(
+        title="No filter",
+        act=unfilter,
+        told=("added default/docs",),
+        shown=("web", "api", "docs"),
+        requests=False,
+    ),
+    Step(title="An object is deleted", act=delete, told=("deleted default/docs",), shown=("web", "api")),
+    Step(
+        title="The CRD is deleted: each object is told as deleted, and the watch ends",
+        act=uninstall,
+        phase=ABSENT,
+        told=("deleted default/web", "deleted default/api"),
+        watches=0,
+    ),
+    Step(
+        title="The CRD returns: the same informer and the same handler go on",
+        act=reinstall,
+        told=("added default/web",),
+        shown=("web",),
+    ),
+)
+
+
+def source(function: Callable[..., object]) -> str:
+    """The lines inside ``function``, as they run; ``""`` where Python has no source at hand."""
+    try:
+        lines = inspect.getsource(function).splitlines()
+    except OSError:
+        return ""
+    begin = next(number for number, line in enumerate(lines) if line.endswith(":")) + 1
+    body = [line for line in lines[begin:] if not line.strip().startswith("yield")]
+    return textwrap.dedent("\n".join(body))

@@ -1,0 +1,174 @@
+"""The live table of ``dynkube watch``: the state in the header, objects, and what happened last."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from heapq import nsmallest
+from typing import TYPE_CHECKING
+
+import trio
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from dynkube.cli._follow import subject, word
+from dynkube.cli._lines import describe, title, what_changed
+from dynkube.cli._text import age, printable
+from dynkube.informers import Informer, Phase, State
+from dynkube.meta import InformerEvent, Unstructured
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PERIOD = 0.25  # at most four pictures a second
+_IDLE = 1.0  # ages grow also where nothing happens
+_MOST_ROWS = 200
+_RECENT = 6
+_FRAME = 6  # lines that are no rows: header, blank lines, column names, what was left out
+
+STYLES = {
+    Phase.UNKNOWN: "yellow",
+    Phase.ABSENT: "yellow",
+    Phase.SYNCING: "cyan",
+    Phase.LIVE: "green",
+    Phase.DEGRADED: "red",
+    Phase.STOPPED: "dim",
+}
+"""How a terminal shows a phase."""
+
+EVENT_STYLES = {"ADDED": "green", "MODIFIED": "cyan", "DELETED": "red"}
+"""How a terminal shows what happened."""
+
+
+class LiveTable:
+    """A reporter that redraws a picture of the informer instead of printing lines.
+
+    Everything from the cluster is shown as plain text: nothing in it is markup or steers the terminal.
+    """
+
+    def __init__(
+        self,
+        informer: Informer,
+        name: str,
+        console: Console,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._informer = informer
+        self._name = name
+        self._console = console
+        self._now = now
+        self._recent: deque[tuple[datetime, InformerEvent]] = deque(maxlen=_RECENT)
+        self._events = 0
+        self._changed = trio.Event()
+
+    async def state(self, state: State) -> None:
+        """Have the header redrawn."""
+        self._changed.set()
+
+    async def event(self, event: InformerEvent) -> None:
+        """Note what happened last and have the picture redrawn."""
+        self._recent.append((self._now(), event))
+        self._events += 1
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Draw until cancelled, at most four times a second; the last picture stays on the screen."""
+        with self._live() as live:
+            while True:
+                live.update(self.render(), refresh=True)
+                await trio.sleep(_PERIOD)
+                with trio.move_on_after(_IDLE - _PERIOD):
+                    await self._changed.wait()
+                self._changed = trio.Event()
+
+    @contextmanager
+    def _live(self) -> Iterator[Live]:
+        # Drawn from here only: rich's own refresh thread would draw in between.
+        with Live(console=self._console, auto_refresh=False, vertical_overflow="crop") as live:
+            try:
+                yield live
+            finally:
+                live.update(self.render(), refresh=True)
+
+    # ── the picture ──────────────────────────────────────────────────────────────────────────
+
+    def render(self) -> RenderableType:
+        """The picture as of now, no higher than the terminal."""
+        objects = self._informer.list()
+        recent = list(self._recent)
+        room = min(_MOST_ROWS, max(1, self._console.height - _FRAME - len(recent)))
+        parts: list[RenderableType] = [self._header(len(objects))]
+        if objects:
+            parts += [Text(), self._rows(nsmallest(room, objects, key=lambda obj: obj.key))]
+        if len(objects) > room:
+            parts.append(Text(f"... and {len(objects) - room} more", style="dim"))
+        if recent:
+            parts += [Text(), self._last(recent)]
+        return Group(*parts)
+
+    def _header(self, shown: int) -> Text:
+        state = self._informer.state
+        header = Text(no_wrap=True, overflow="ellipsis")
+        header.append(self._name, style="bold").append("  ")
+        header.append(state.phase, style=STYLES[state.phase])
+        header.append(f" {age(self._now() - state.since)}  {shown} objects  {self._events} events", style="dim")
+        if state.phase is not Phase.LIVE and (reason := describe(state)):
+            header.append(f"\n{printable(reason)}")
+        return header
+
+    def _rows(self, objects: Iterable[Unstructured]) -> Table:
+        objects = list(objects)
+        namespaced = any(obj.namespace for obj in objects)
+        table = _plain_table(*(["NAMESPACE"] if namespaced else []), "NAME", "CONDITIONS", "AGE")
+        for obj in objects:
+            cells = [obj.namespace] if namespaced else []
+            table.add_row(*(_cell(text) for text in (*cells, obj.name, conditions(obj), self._age_of(obj))))
+        return table
+
+    def _age_of(self, obj: Unstructured) -> str:
+        try:
+            return age(self._now() - datetime.fromisoformat(obj["metadata"]["creationTimestamp"]))
+        except (KeyError, TypeError, ValueError):
+            return ""
+
+    def _last(self, recent: Iterable[tuple[datetime, InformerEvent]]) -> Table:
+        table = Table.grid(padding=(0, 2))
+        for when, event in recent:
+            happened = word(event)
+            detail = _cell(what_changed(event))
+            detail.stylize("dim")
+            table.add_row(
+                Text(f"{when.astimezone():%H:%M:%S}", style="dim"),
+                Text(happened, style=EVENT_STYLES[happened]),
+                _cell(title(subject(event))),
+                detail,
+            )
+        return table
+
+
+def conditions(obj: Unstructured) -> str:
+    """The conditions that hold, and with their reason those that do not: ``Ready, Synced=False (Timeout)``."""
+    found = obj.jsonpath("{.status.conditions[*]}")
+    return ", ".join(_condition(entry) for entry in found if isinstance(entry, dict) and entry.get("type"))
+
+
+def _condition(entry: dict[str, object]) -> str:
+    if entry.get("status") == "True":
+        return str(entry["type"])
+    reason = entry.get("reason")
+    return f"{entry['type']}={entry.get('status')}" + (f" ({reason})" if reason else "")
+
+
+def _plain_table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(column, no_wrap=True, overflow="ellipsis")
+    return table
+
+
+def _cell(text: str) -> Text:
+    return Text(printable(text), no_wrap=True, overflow="ellipsis")

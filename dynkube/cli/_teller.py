@@ -1,0 +1,96 @@
+"""How ``dynkube demo`` is told: what runs, what came of it, and whether that is what had to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.text import Text
+
+from dynkube.cli._text import printable
+from dynkube.cli._timeline import Entry
+
+_STYLES = {
+    "added": "green",
+    "updated": "cyan",
+    "deleted": "red",
+    "UNKNOWN": "yellow",
+    "ABSENT": "yellow",
+    "SYNCING": "cyan",
+    "LIVE": "green",
+    "DEGRADED": "red",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What had to be, and what was."""
+
+    claim: str
+    expected: object
+    found: object
+
+    @property
+    def holds(self) -> bool:
+        """Whether they are equal."""
+        return self.expected == self.found
+
+
+class Teller:
+    """Prints the story; colours come from the console, if it has any."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._failed = 0
+
+    def introduce(self, text: str) -> None:
+        """The first line."""
+        self._console.print(Text(text, style="dim"))
+
+    def begin(self, title: str, code: str) -> None:
+        """A step: what it is about, and the Python that it runs."""
+        self._console.print()
+        self._console.print(Text(title, style="bold"))
+        for line in code.splitlines():
+            self._console.print(Text(f"    {line}", style="blue"))
+
+    def recount(self, entries: Iterable[Entry]) -> None:
+        """What the informer told, and when."""
+        for entry in entries:
+            line = Text(f"  {entry.after:6.2f} s  ", style="dim")
+            line.append(f"{entry.word:<8}", style=_STYLES.get(entry.word, ""))
+            line.append(f"  {printable(entry.text)}".rstrip(), style="default")
+            self._console.print(line)
+
+    def judge(self, checks: Iterable[Check]) -> bool:
+        """Say what holds, on one line, and what does not, on a line each; returns whether all do."""
+        judged = list(checks)
+        holding = "; ".join(f"{check.claim}: {_value(check.found)}" for check in judged if check.holds)
+        if holding:
+            self._console.print(Text("      ok  ", style="green").append(printable(holding), style="default"))
+        failing = [check for check in judged if not check.holds]
+        for check in failing:
+            self._console.print(Text("  FAILED  ", style="bold red").append(_complaint(check), style="default"))
+        self._failed += len(failing)
+        return not failing
+
+    def end(self, held: bool) -> None:
+        """The last line."""
+        self._console.print()
+        if held:
+            self._console.print(Text("Everything held.", style="bold green"))
+        else:
+            self._console.print(Text(f"{self._failed} of the above did not hold: see FAILED.", style="bold red"))
+
+
+def _complaint(check: Check) -> str:
+    return printable(f"{check.claim}: expected {_value(check.expected)}, found {_value(check.found)}")
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(str, value))}]"
+    if isinstance(value, dict):
+        return ", ".join(f"{number} on {name}" for name, number in value.items())
+    return str(value) or "none"

@@ -1,0 +1,188 @@
+"""``dynkube watch``: follow a resource, whether or not it exists yet."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import trio
+from cyclopts import Parameter
+from rich.console import Console
+
+from dynkube._client import Client
+from dynkube.cli._cluster import Cluster
+from dynkube.cli._follow import Reporter, counts, follow
+from dynkube.cli._lines import JSONLines, Lines, Names
+from dynkube.cli._output import Output
+from dynkube.cli._run import CommandFailed
+from dynkube.cli._table import LiveTable
+from dynkube.errors import InvalidInput, InvalidJSONPath, InvalidSelector, NoMatch
+from dynkube.informers import Informer, JSONPathFilter
+from dynkube.meta import FieldSelector, LabelSelector, ResourceArg
+
+Format = Literal["table", "json", "name"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What to follow: the arguments of an informer, checked."""
+
+    resource: str
+    namespace: str | None = None
+    label_selector: str = ""
+    field_selector: str = ""
+    filter: JSONPathFilter | None = None
+
+    def informer(self, client: Client) -> Informer:
+        """An informer for it, not entered yet."""
+        return client.informer(
+            self.resource,
+            namespace=self.namespace,
+            label_selector=self.label_selector,
+            field_selector=self.field_selector,
+            filter=self.filter,
+        )
+
+
+async def watch(
+    resource: str,
+    /,
+    *,
+    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
+    all_namespaces: Annotated[bool, Parameter(name=["--all-namespaces", "-A"], negative="")] = False,
+    selector: Annotated[str, Parameter(name=["--selector", "-l"])] = "",
+    field: Annotated[str, Parameter(name="--field")] = "",
+    filter: Annotated[str | None, Parameter(name="--filter", allow_leading_hyphen=True)] = None,  # noqa: A002  # the option's name
+    output: Annotated[Format, Parameter(name=["--output", "-o"])] = "table",
+    stats: Annotated[bool, Parameter(negative="")] = False,
+    cluster: Cluster = Cluster(),  # noqa: B008  # immutable, and without options of its own
+) -> None:
+    """Follow a resource until Ctrl-C, whether or not it exists yet.
+
+    Says in which state it is and why: ABSENT while nobody has installed its CRD, LIVE once its objects are followed,
+    ABSENT again when the CRD goes. On a terminal objects are a live table; elsewhere each event is a line. With
+    -o json and -o name, stdout has events only and states go to stderr.
+
+    Args:
+        resource: RESOURCE.VERSION.GROUP, like httproutes.v1.gateway.networking.k8s.io; or a short form (deploy,
+            pods), which must exist.
+        namespace: Only this namespace; all of them unless given.
+        all_namespaces: All namespaces, which is what happens without -n too.
+        selector: Only objects with these labels (app=web,tier in (fe,be)); the server selects.
+        field: Only objects with these fields (metadata.name=web); the server selects.
+        filter: Show only objects in which this JSONPath finds something: {.spec.suspend}, or {.spec.x}=value.
+        output: A table, which is lines unless stdout is a terminal; or one JSON object, or one name, per event.
+        stats: At the end, say on stderr what was asked of the server.
+        cluster: Which cluster.
+    """
+    if namespace is not None and all_namespaces:
+        raise CommandFailed("-n and -A exclude each other: one namespace or all of them")
+    query = read_query(resource, namespace=namespace, selector=selector, field=field, filter_text=filter)
+    client = cluster.client()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(_cancel_at_signal, nursery.cancel_scope)
+        await run_watch(client, query, output, stats=stats)
+
+
+async def _cancel_at_signal(scope: trio.CancelScope, *, task_status: trio.TaskStatus[None]) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for _ in signals:
+            break
+    # From here on Ctrl-C is Python's own again, should closing take too long for somebody.
+    scope.cancel()
+
+
+async def run_watch(client: Client, query: Query, output: Format, *, stats: bool = False) -> None:
+    """Enter ``client`` and show what ``query`` is about, on stdout, until cancelled.
+
+    Raises:
+        CommandFailed: a short name that the server does not know.
+        BrokenPipeError: the reader of stdout left.
+    """
+    async with client, AsyncExitStack() as stack:
+        informer = query.informer(client)
+        await _enter(stack, informer)
+        try:
+            await _show(informer, output)
+        finally:
+            if stats:
+                print(f"statistics  {counts(informer.statistics())}", file=sys.stderr, flush=True)
+
+
+async def _enter(stack: AsyncExitStack, informer: Informer) -> None:
+    try:
+        await stack.enter_async_context(informer)
+    except NoMatch as error:
+        raise CommandFailed(
+            f"{error}; to wait for what is not installed yet, write RESOURCE.VERSION.GROUP, "
+            "like httproutes.v1.gateway.networking.k8s.io"
+        ) from error
+
+
+async def _show(informer: Informer, output: Format) -> None:
+    if output == "table" and sys.stdout.isatty() and not (console := Console()).is_dumb_terminal:
+        table = LiveTable(informer, str(informer.gvr), console)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(table.run)
+            await follow(informer, table)
+    else:
+        await follow(informer, _reporter(output))
+
+
+def _reporter(output: Format) -> Reporter:
+    out = Output(sys.stdout.fileno())
+    if output == "table":
+        return Lines(out)
+    notes = Lines(Output(sys.stderr.fileno()))
+    return JSONLines(out, notes) if output == "json" else Names(out, notes)
+
+
+# ── what the user wrote ──────────────────────────────────────────────────────────────────────
+
+
+def read_query(
+    resource: str, *, namespace: str | None = None, selector: str = "", field: str = "", filter_text: str | None = None
+) -> Query:
+    """Check the arguments before anything is started.
+
+    Raises:
+        InvalidInput: one cannot be right; the message names the option.
+    """
+    ResourceArg.parse(resource)
+    if namespace == "":
+        raise InvalidInput("-n is empty: name a namespace, or leave it out for all of them")
+    for option, parse, text in (("-l", LabelSelector.parse, selector), ("--field", FieldSelector.parse, field)):
+        try:
+            parse(text)
+        except InvalidSelector as error:
+            raise InvalidInput(f"{option}: {error}") from error
+    return Query(
+        resource=resource,
+        namespace=namespace,
+        label_selector=selector,
+        field_selector=field,
+        filter=None if filter_text is None else read_filter(filter_text),
+    )
+
+
+def read_filter(text: str) -> JSONPathFilter:
+    """Read ``{.spec.x}`` (it is there and not false) or ``{.spec.x}=value``.
+
+    A path may have ``=`` in it. So what is a path as a whole is one, and else the shortest beginning that is.
+
+    Raises:
+        InvalidInput: neither the whole nor a beginning is a path.
+    """
+    try:
+        return JSONPathFilter(text)
+    except InvalidJSONPath as error:
+        for end in (position for position, character in enumerate(text) if character == "="):
+            try:
+                return JSONPathFilter(text[:end], equals=text[end + 1 :])
+            except InvalidJSONPath:
+                continue
+        raise InvalidInput(f"--filter: {error}") from error
