@@ -77,7 +77,8 @@ class Client:
             discovery = DiscoveryClient(rest)
             mapper = DeferredRESTMapper(discovery)
             api = APIClient(rest, mapper, namespace=config.namespace, field_manager=self._field_manager)
-            self._running = _Running(config, api, InformerFactory(rest, discovery, mapper, nursery, self._settings))
+            factory = InformerFactory(rest, discovery, mapper, nursery, self._settings, namespace=config.namespace)
+            self._running = _Running(config, api, factory)
             self._stack = stack.pop_all()
         return self
 

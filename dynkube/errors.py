@@ -187,6 +187,7 @@ class Status:
     """A ``v1.Status`` as plain data.
 
     ``retry_after`` is ``details.retryAfterSeconds`` (or what the Retry-After header said), in seconds.
+    ``continue_token`` is ``metadata.continue``: with a 410 on a page, the token to go on with at a newer moment.
     """
 
     code: int
@@ -198,6 +199,7 @@ class Status:
     uid: str = ""
     causes: tuple[StatusCause, ...] = ()
     retry_after: float | None = None
+    continue_token: str = ""
 
     @classmethod
     def from_mapping(cls, body: Mapping[str, object], *, code: int | None = None) -> Status:
@@ -209,6 +211,7 @@ class Status:
         details = body.get("details")
         if not isinstance(details, Mapping):
             details = {}
+        metadata = body.get("metadata")
         causes = details.get("causes")
         seconds = details.get("retryAfterSeconds")
         body_code = body.get("code")
@@ -225,6 +228,7 @@ class Status:
                 for cause in (causes if isinstance(causes, list) else [])
                 if isinstance(cause, Mapping)
             ),
+            continue_token=_text(metadata, "continue") if isinstance(metadata, Mapping) else "",
             retry_after=float(seconds) if isinstance(seconds, int | float) and seconds > 0 else None,
         )
 

@@ -131,7 +131,7 @@ class ObjectIterator(AsyncIterator[Unstructured]):
             try:
                 return await self._continue(self._collection, self._token)
             except Gone as exc:
-                token = _fresh_token(exc)
+                token = exc.status.continue_token
                 if not (self._allow_inconsistent and token):
                     exc.add_note(_HINT)
                     raise
@@ -147,9 +147,3 @@ _HINT = (
     "do the work after reading, use list(), which reads everything again, or allow_inconsistent=True, which goes on "
     "with the next page as it is now"
 )
-
-
-def _fresh_token(exc: Gone) -> str:
-    """The token that the server sends with a 410, to go on with the next page at a newer moment."""
-    token: object = getattr(exc.status, "continue_token", "")
-    return token if isinstance(token, str) else ""

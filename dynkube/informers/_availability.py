@@ -24,6 +24,23 @@ class Presence(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Generation:
+    """One incarnation of a resource: objects of two have nothing to do with each other.
+
+    ``uid`` is the CRD's; ``""`` for built-in and aggregated resources, and where CRDs cannot be read.
+    """
+
+    uid: str
+    namespaced: bool
+
+    def continues(self, before: Generation | None) -> bool:
+        """Whether ``before`` is the same incarnation, as far as can be told."""
+        if before is None or self.namespaced != before.namespaced:
+            return False
+        return self.uid == before.uid or "" in (self.uid, before.uid)
+
+
+@dataclass(frozen=True, slots=True)
 class Availability:
     """The verdict on one resource.
 
@@ -31,16 +48,13 @@ class Availability:
         presence: the verdict.
         reason: why, as one CamelCase word; see :class:`~dynkube.informers.State`.
         message: why, in words.
-        generation: differs between two incarnations of the resource whose objects have nothing to do
-            with each other (another CRD of the same name, another scope); ``""`` unless present.
-        namespaced: the scope, where it is known.
+        generation: which incarnation of the resource it is; ``None`` unless present.
     """
 
     presence: Presence
     reason: str = ""
     message: str = field(default="", compare=False)
-    generation: str = ""
-    namespaced: bool | None = None
+    generation: Generation | None = None
 
 
 def unknown(reason: str, message: str = "") -> Availability:
@@ -138,8 +152,7 @@ def judge_crd(gvr: GVR, obj: Unstructured) -> Availability:
     return Availability(
         Presence.PRESENT,
         "Terminating" if crd.metadata.deletion_timestamp else "Established",
-        generation=f"{obj.uid}/{crd.spec.scope}/{gvr.version}",
-        namespaced=crd.spec.scope == "Namespaced",
+        generation=Generation(obj.uid, crd.spec.scope == "Namespaced"),
     )
 
 
@@ -169,9 +182,4 @@ class Served:
         namespaced = (self.resources or {}).get(gvr.resource)
         if namespaced is None:
             return judge_absent_crd(gvr)
-        return Availability(
-            Presence.PRESENT,
-            "Served",
-            generation=f"discovery/{'Namespaced' if namespaced else 'Cluster'}",
-            namespaced=namespaced,
-        )
+        return Availability(Presence.PRESENT, "Served", generation=Generation("", namespaced))

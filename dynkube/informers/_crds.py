@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dynkube.client import ListWatch
 from dynkube.errors import DynkubeError, Forbidden, NotFound, Unauthorized
 from dynkube.informers._availability import SlimCRDDecoder
-from dynkube.informers._recovery import Recovery
+from dynkube.informers._recovery import Recovery, reason_of
 from dynkube.informers._reflector import Reflector, ReflectorStatistics, ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, Key, LabelSelector, Unstructured, WatchEvent
@@ -41,7 +41,8 @@ class CRDWatcher:
         self.blind = False
         """Whether CRDs cannot be watched here: not allowed, or the server has none."""
         self.trouble = ""
-        """What went wrong last, while nothing is known."""
+        """The reason why nothing is known yet, once an attempt failed."""
+        self.trouble_message = "the CRDs have not been listed yet"
         source = ListWatch(
             rest,
             CRDS,
@@ -97,6 +98,7 @@ class CRDWatcher:
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
         """Note trouble; without permission, informers have to ask discovery instead."""
         blind = isinstance(exc, Forbidden | Unauthorized | NotFound)
-        if blind != self.blind or (not self.known and self.trouble != str(exc)):
-            self.blind, self.trouble = blind, str(exc)
-            self._on_settled()
+        if recovery.stop_streaming or (blind == self.blind and (self.known or self.trouble == reason_of(exc))):
+            return
+        self.blind, self.trouble, self.trouble_message = blind, reason_of(exc), str(exc)
+        self._on_settled()

@@ -32,8 +32,12 @@ class InformerFactory:
         mapper: DeferredRESTMapper,
         nursery: trio.Nursery,
         settings: InformerSettings,
+        *,
+        namespace: str = "default",
     ) -> None:
         self.mapper = mapper
+        self.namespace = namespace
+        """The context's namespace, where single objects are looked for if a call names none."""
         self.nursery = nursery
         self.settings = settings
         self._rest = rest
@@ -90,7 +94,7 @@ class _ChangeListener(Subscriber):
     """Hears that something changed, and does not care what."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        super().__init__(lambda: None)
+        super().__init__(lambda subscriber: None)
         self._changed = changed
 
     def offer(self, key: Key, visible: Unstructured | None) -> None:
@@ -124,6 +128,11 @@ class FollowedNamespaces:
     def synced(self) -> bool:
         """Whether the snapshot is the truth yet."""
         return self._shared.truth_known
+
+    @property
+    def pending(self) -> str:
+        """What is being waited for, in words."""
+        return f"the namespaces, which are {self._shared.state}"
 
     def close(self) -> None:
         """Stop following."""

@@ -36,6 +36,11 @@ class NamespaceFollower(Protocol):
         """Whether the snapshot is the truth yet."""
         ...
 
+    @property
+    def pending(self) -> str:
+        """What is being waited for until then, in words."""
+        ...
+
     def close(self) -> None:
         """Stop following."""
         ...
@@ -57,6 +62,10 @@ def _always() -> bool:
     return True
 
 
+def _silence() -> str:
+    return ""
+
+
 def _nothing() -> None:
     return None
 
@@ -68,6 +77,8 @@ class BoundFilter:
     matches: Predicate
     ready: Callable[[], bool] = _always
     """Whether ``matches`` can answer yet. Until it can, the informer shows nothing and says nothing."""
+    pending: Callable[[], str] = _silence
+    """What is being waited for while it is not ready, in words."""
     close: Callable[[], None] = _nothing
 
 
@@ -124,7 +135,9 @@ class _Combined(Filter):
             first.close()
             second.close()
 
-        return BoundFilter(matches, lambda: first.ready() and second.ready(), close)
+        return BoundFilter(
+            matches, lambda: first.ready() and second.ready(), lambda: first.pending() or second.pending(), close
+        )
 
     def __repr__(self) -> str:
         return f"({f' {self.operator} '.join(map(repr, self.parts))})"
@@ -137,7 +150,7 @@ class _Inverted(Filter):
     def bind(self, context: FilterContext) -> BoundFilter:
         bound = self.part.bind(context)
         matches = bound.matches
-        return BoundFilter(lambda obj: not matches(obj), bound.ready, bound.close)
+        return BoundFilter(lambda obj: not matches(obj), bound.ready, bound.pending, bound.close)
 
     def __repr__(self) -> str:
         return f"~{self.part!r}"
@@ -266,7 +279,12 @@ class NamespaceFilter(Filter):
         """Follows the namespaces of the informer's cluster."""
         namespaces = context.follow_namespaces()
         verdicts = _NamespaceVerdicts(namespaces, self.selectors)
-        return BoundFilter(verdicts.matches, lambda: namespaces.synced, namespaces.close)
+        return BoundFilter(
+            verdicts.matches,
+            lambda: namespaces.synced,
+            lambda: "" if namespaces.synced else namespaces.pending,
+            namespaces.close,
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NamespaceFilter) and self.selectors == other.selectors

@@ -74,7 +74,7 @@ class Registration(Subscriber):
     and holds it for as long as it runs; an async one may wait, which delays nobody but itself.
     """
 
-    def __init__(self, handler: Handler, name: str, on_settled: Callable[[], None]) -> None:
+    def __init__(self, handler: Handler, name: str, on_settled: Callable[[Subscriber], None]) -> None:
         super().__init__(on_settled)
         self.name = name
         self._handler = handler
@@ -157,8 +157,8 @@ class EventStream(Subscriber):
 
     counts_for_sync = False
 
-    def __init__(self) -> None:
-        super().__init__(lambda: None)
+    def __init__(self, on_settled: Callable[[Subscriber], None]) -> None:
+        super().__init__(on_settled)
         self._ready: list[InformerEvent] = []
 
     def __aiter__(self) -> EventStream:

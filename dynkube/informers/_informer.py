@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -90,7 +91,11 @@ class Informer:
         for subscriber in self._view.subscribers:
             if isinstance(subscriber, Registration):
                 factory.nursery.start_soon(subscriber.run, factory.slices())
-        await shared.ask(partial(shared.attach, self._view))
+        try:
+            await shared.ask(partial(shared.attach, self._view))
+        except BaseException:  # cancelled: who enters no further leaves nothing behind
+            self._let_go()
+            raise
         return self
 
     async def __aexit__(
@@ -103,24 +108,31 @@ class Informer:
 
         An async handler that is at work is cancelled. Safe to call twice.
         """
+        shared = self._shared
+        registrations = self._let_go()
+        if shared is not None and self._factory is not None and not self._factory.users(shared):
+            await shared.wait_ended()
+        for registration in registrations:
+            await registration.wait_ended()
+        await trio.lowlevel.checkpoint()
+
+    def _let_go(self) -> builtins.list[Registration]:
+        """Close everything that can be closed without waiting; returns the handlers that are ending."""
         self._closed = True
-        shared, factory = self._shared, self._factory
-        if shared is None or factory is None:
-            await trio.lowlevel.checkpoint()
-            return
-        self._shared = None
         self._state = State(Phase.STOPPED, "Closed")
-        registrations = [s for s in self._view.subscribers if isinstance(s, Registration)]
-        for subscriber in self._view.subscribers:
+        shared, self._shared = self._shared, None
+        subscribers = tuple(self._view.subscribers)
+        registrations = [s for s in subscribers if isinstance(s, Registration)]
+        for subscriber in subscribers:
             subscriber.close()
+        if shared is None or self._factory is None:
+            return []
         for registration in registrations:
             registration.stop()
         shared.detach(self._view)
         self._view.close()
-        if factory.release(shared):
-            await shared.wait_ended()
-        for registration in registrations:
-            await registration.wait_ended()
+        self._factory.release(shared)
+        return registrations
 
     @property
     def gvr(self) -> GVR | None:
@@ -131,11 +143,15 @@ class Informer:
     def state(self) -> State:
         """The phase now, why, and since when. ``print(informer.state)`` tells it in words."""
         shared = self._shared
-        return self._state if shared is None else shared.state
+        if shared is None:
+            return self._state
+        if shared.state.phase is Phase.LIVE and (pending := self._view.waiting_for):
+            return State(Phase.SYNCING, "FilterPending", f"the filter waits for {pending}", shared.state.since)
+        return shared.state
 
     # ── reads: plain, from any thread ────────────────────────────────────────────────────────
 
-    def list(self, *, namespace: str | None = None, label_selector: Selector = None) -> list[Unstructured]:
+    def list(self, *, namespace: str | None = None, label_selector: Selector = None) -> builtins.list[Unstructured]:
         """The objects that the filter shows now, in no particular order; ``[]`` while the resource is absent.
 
         Args:
@@ -156,13 +172,16 @@ class Informer:
 
         Args:
             name: ``metadata.name``.
-            namespace: ``None`` means the namespace the informer was limited to, if any; for cluster-scoped
-                objects leave it out.
+            namespace: ``None`` means the one the informer was limited to, else the context's namespace; for
+                cluster-scoped objects leave it out.
         """
-        obj = self._snapshot.get((namespace or self._namespace or "", name))
+        snapshot = self._snapshot
+        obj = snapshot.get((namespace or self._namespace or "", name))
+        if obj is None and namespace is None and self._namespace is None and self._factory is not None:
+            obj = snapshot.get((self._factory.namespace, name))
         return obj if obj is not None and self._view.accepts(obj) else None
 
-    def by_index(self, index: str, value: str) -> list[Unstructured]:  # type: ignore[valid-type]  # `list` is a method here
+    def by_index(self, index: str, value: str) -> builtins.list[Unstructured]:
         """The objects that ``index`` files under ``value`` and the filter shows, in no particular order.
 
         Raises:
@@ -221,7 +240,7 @@ class Informer:
             ClosedError: the informer is closed.
         """
         handler = Handler(on_add=on_add, on_update=on_update, on_delete=on_delete, on_error=on_error)
-        registration = Registration(handler, name or handler.describe(), self._view.check_synced)
+        registration = Registration(handler, name or handler.describe(), self._view.subscriber_settled)
         self._subscribe(registration)
         if self._factory is not None:
             self._factory.nursery.start_soon(registration.run, self._factory.slices())
@@ -238,14 +257,12 @@ class Informer:
 
         The same promises as for a handler. The iteration ends when the informer is closed.
         """
-        stream = EventStream()
+        stream = EventStream(self._view.subscriber_settled)
         self._subscribe(stream)
         try:
             yield stream
         finally:
             stream.close()
-            if stream in self._view.subscribers:
-                self._view.subscribers.remove(stream)
 
     def _subscribe(self, subscriber: Registration | EventStream) -> None:
         if self._closed:

@@ -18,7 +18,7 @@ import trio
 
 from dynkube.client import ListWatch
 from dynkube.errors import DynkubeError, Forbidden, Unauthorized
-from dynkube.informers._availability import Availability, Presence
+from dynkube.informers._availability import Availability, Generation, Presence
 from dynkube.informers._cache import Cache, Version
 from dynkube.informers._index import Index
 from dynkube.informers._recovery import Recovery, reason_of
@@ -77,13 +77,14 @@ class SharedInformer:
         self._slices = Slices(settings.cpu_clock, budget=settings.slice)
         self._views: list[View] = []
         self._inbox: deque[_Message] = deque()
+        self._asked: set[trio.Event] = set()  # of those who wait for a message to be done
         self._wake = trio.Event()
         self._scope = trio.CancelScope()
         self._ended = trio.Event()
         self._nursery: trio.Nursery | None = None
         self._reflecting: trio.CancelScope | None = None
         self._epoch = 0  # counts reflectors: what an earlier one still sends is recognised by its number
-        self._generation = ""  # of the resource that is being reflected
+        self._generation: Generation | None = None  # of the resource that is being reflected
         self._listed = False  # whether its objects were listed
 
     # ── for readers, on any thread ───────────────────────────────────────────────────────────
@@ -119,6 +120,8 @@ class SharedInformer:
             self._tracker.unfollow(self.key.gvr, self._judged)
             self._cache.clear()
             self._set_state(Phase.STOPPED, "Closed")
+            for done in self._asked:
+                done.set()
             self._ended.set()
 
     def stop(self) -> None:
@@ -148,9 +151,12 @@ class SharedInformer:
             await message()
             done.set()
 
+        self._asked.add(done)
         self.post(do)
-        while not done.is_set() and not self._ended.is_set():
+        try:
             await done.wait()
+        finally:
+            self._asked.discard(done)
 
     # ── messages from users: views come, go and change ───────────────────────────────────────
 
@@ -187,6 +193,7 @@ class SharedInformer:
         view.refiltering = False  # what changes from here on asks for another round
         await view.show_difference(self.snapshot, view.subscribers, self._slices)
         self._settle()
+        self._wake_waiters()
 
     def _settle(self) -> None:
         if self.truth_known:
@@ -204,10 +211,16 @@ class SharedInformer:
                 self._set_state(Phase.UNKNOWN, now.reason, now.message)
         elif now.presence is Presence.ABSENT:
             await self._vanish(now.reason, now.message)
-        elif self.key.namespace is not None and now.namespaced is False:
+        elif now.generation is not None:
+            await self._follow_generation(now.generation)
+
+    async def _follow_generation(self, generation: Generation) -> None:
+        if self.key.namespace is not None and not generation.namespaced:
             await self._vanish("WrongScope", f"{self.key.gvr} is cluster-scoped, it has no namespace to look into")
-        elif now.generation != self._generation:
-            await self._appear(now.generation)
+        elif generation.continues(self._generation):
+            self._generation = generation
+        else:
+            await self._appear(generation)
 
     async def _vanish(self, reason: str, message: str) -> None:
         self._stop_reflecting()
@@ -216,7 +229,7 @@ class SharedInformer:
         await self._publish(gone)
         self._settle()
 
-    async def _appear(self, generation: str) -> None:
+    async def _appear(self, generation: Generation) -> None:
         """The resource is there, or another one is there under its name: begin anew."""
         self._stop_reflecting()
         gone = self._cache.clear()
@@ -242,7 +255,7 @@ class SharedInformer:
 
     def _stop_reflecting(self) -> None:
         self._epoch += 1
-        self._generation = ""
+        self._generation = None
         self._listed = False
         if self._reflecting is not None:
             self._reflecting.cancel()

@@ -19,7 +19,7 @@ class Subscriber:
     counts_for_sync = True
     """Whether the informer's ``has_synced`` waits for this one."""
 
-    def __init__(self, on_settled: Callable[[], None]) -> None:
+    def __init__(self, on_settled: Callable[[Subscriber], None]) -> None:
         self.marked = False
         """Whether the end of the initial objects has been put into the mailbox."""
         self._mailbox = Mailbox()
@@ -50,7 +50,7 @@ class Subscriber:
         """No events from now on; what waits is dropped."""
         self._closed = True
         self._wake.set()
-        self._on_settled()
+        self._on_settled(self)
 
     # ── the consumer's side ──────────────────────────────────────────────────────────────────
 
@@ -79,7 +79,7 @@ class Subscriber:
             events = self._mailbox.take()
             if events is SYNCED:
                 self._synced.set()
-                self._on_settled()
+                self._on_settled(self)
             elif events is None:
                 self._wake = trio.Event()
                 await self._wake.wait()

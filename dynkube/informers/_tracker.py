@@ -116,7 +116,7 @@ class AvailabilityTracker:
         watcher = self._watcher
         if may_be_custom(gvr) and watcher is not None:
             if not watcher.known and not watcher.blind:
-                return unknown("CRDsUnknown", watcher.trouble or "the CRDs have not been listed yet")
+                return unknown(watcher.trouble or "CRDsPending", watcher.trouble_message)
             crd = watcher.crds.get(gvr.crd_name)
             if crd is not None and not watcher.blind:
                 return self._judge_crd(gvr, crd)
@@ -145,15 +145,11 @@ class AvailabilityTracker:
             if before == now:
                 continue
             self._verdicts[gvr] = now
-            if before is not None and before.presence is Presence.PRESENT and now.presence is Presence.ABSENT:
-                self._lost(gvr, before)
+            if now.presence is Presence.ABSENT and before is not None and before.reason == "Served":
+                self._polled.add(gvr.group_version)  # no CRD will tell when it is back
+                self._ask.set()
             for verdict in tuple(self._followers.get(gvr, ())):
                 verdict(now)
-
-    def _lost(self, gvr: GVR, before: Availability) -> None:
-        if before.generation.startswith("discovery/"):  # no CRD will tell when it is back
-            self._polled.add(gvr.group_version)
-            self._ask.set()
 
     # ── CRDs ─────────────────────────────────────────────────────────────────────────────────
 

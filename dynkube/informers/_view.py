@@ -42,6 +42,11 @@ class View:
         old, self._bound, self.filter = self._bound, bound, new
         old.close()
 
+    @property
+    def waiting_for(self) -> str:
+        """What the filter waits for before it can answer; ``""`` if it can."""
+        return self._bound.pending()
+
     def accepts(self, obj: Unstructured) -> bool:
         """Whether the filter shows ``obj`` now. Never raises: a predicate that does hides the object."""
         bound = self._bound
@@ -103,9 +108,15 @@ class View:
             subscriber.mark_synced()
         if self._awaited is None:
             self._awaited = {s for s in self.subscribers if s.counts_for_sync}
-        self.check_synced()
+        self._check_synced()
 
-    def check_synced(self) -> None:
+    def subscriber_settled(self, subscriber: Subscriber) -> None:
+        """A subscriber has synced, or was closed."""
+        if subscriber.closed and subscriber in self.subscribers:
+            self.subscribers.remove(subscriber)
+        self._check_synced()
+
+    def _check_synced(self) -> None:
         """Note it if every handler that ``has_synced`` waits for has handled the initial objects."""
         if self._awaited is not None and all(s.has_synced or s.closed for s in self._awaited):
             self.synced.set()

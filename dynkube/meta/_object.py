@@ -98,7 +98,7 @@ class Unstructured(Mapping[str, Any]):
             verbs of a client refuse it where they need them.
     """
 
-    __slots__ = ("__weakref__", "_bodies", "_body", "_header", "_meta", "_raw")
+    __slots__ = ("_bodies", "_body", "_header", "_meta", "_raw")
 
     _raw: bytes
     _header: Header

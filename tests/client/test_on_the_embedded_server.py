@@ -221,3 +221,19 @@ async def test_waiting_for_a_condition_a_deletion_and_a_deadline(server: APIServ
     assert seen == ["create", "jsonpath={.data.x}=1", "delete"]
     with pytest.raises(DeadlineExceeded, match="no such object"):
         await maps.wait_for("a", "create", timeout=3)
+
+
+async def test_an_expired_page_goes_on_at_a_newer_moment_if_that_is_allowed(
+    server: APIServer, client: APIClient
+) -> None:
+    for name in "abcd":
+        server.create(config_map(name))
+    objects = client.resource("configmaps").iterate(page_size=2, allow_inconsistent=True)
+    seen = [(await anext(objects)).name for _ in range(2)]
+
+    server.delete("configmaps", "c")
+    server.create(config_map("e"))
+    server.compact()
+    seen += [obj.name async for obj in objects]
+
+    assert (seen, objects.consistent) == (["a", "b", "d", "e"], False)

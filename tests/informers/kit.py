@@ -8,6 +8,7 @@ from typing import Any
 import trio.testing
 
 from dynkube import Informer, Registration, Unstructured
+from dynkube.testing import APIServer
 
 WIDGETS = "widgets.v1.example.com"
 CRDS = "customresourcedefinitions"
@@ -51,6 +52,13 @@ def pod(name: str, namespace: str = "default", **spec: object) -> dict[str, Any]
 def namespace(name: str, labels: dict[str, str] | None = None) -> dict[str, Any]:
     """A namespace."""
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels or {}}}
+
+
+def replace(server: APIServer, obj: dict[str, Any]) -> None:
+    """Update an object as somebody would who has just read it."""
+    metadata = obj["metadata"]
+    stored = server.get(f"{obj['kind'].lower()}s", metadata["name"], metadata.get("namespace"))
+    server.update({**obj, "metadata": {**metadata, "resourceVersion": stored["metadata"]["resourceVersion"]}})
 
 
 class Recorder:

@@ -9,7 +9,7 @@ import trio
 
 from dynkube import Added, Client, Deleted, LabelFilter, Unstructured
 from dynkube.testing import APIServer
-from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
+from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ async def test_k36_reads_show_the_state_of_the_event(server: APIServer, client: 
         await widgets.wait_synced()
         for act in (
             lambda: server.create(widget("a")),
-            lambda: server.update(widget("a", n=1)),
+            lambda: replace(server, widget("a", n=1)),
             lambda: server.create(widget("b")),
         ):
             act()

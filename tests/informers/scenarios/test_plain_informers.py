@@ -7,7 +7,7 @@ import trio
 import dynkube
 from dynkube import DEGRADED, LIVE, Client
 from dynkube.testing import APIServer
-from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
+from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
 
 
 def small(obj: dynkube.Unstructured) -> bool:
@@ -25,7 +25,7 @@ async def test_k8_objects_and_updates_that_cross_a_static_filter(server: APIServ
         assert await recorder.drain() == ["add/1"]
         assert names(widgets.list(namespace="default")) == names(widgets.list()) == ["1"]
 
-        server.update(widget("1", value=2))
+        replace(server, widget("1", value=2))
         assert await recorder.drain() == ["update/1"]
         assert (widgets.get("1", namespace="default") or {})["spec"] == {"value": 2}
 
@@ -34,10 +34,10 @@ async def test_k8_objects_and_updates_that_cross_a_static_filter(server: APIServ
         assert await recorder.drain() == ["add/2"]
         assert (names(widgets.list()), widgets.get("3", namespace="default")) == (["1", "2"], None)
 
-        server.update(widget("3", value=5))
+        replace(server, widget("3", value=5))
         assert await recorder.drain() == ["add/3"]
 
-        server.update(widget("3", value=150))
+        replace(server, widget("3", value=150))
         assert await recorder.drain() == ["delete/3"]
         assert widgets.get("3", namespace="default") is None
 
@@ -68,11 +68,11 @@ async def test_k9_a_removed_handler_hears_nothing_and_the_others_go_on(server: A
         assert (await one.drain(), await two.drain()) == (["add/1"], ["add/1"])
 
         second.remove()
-        server.update(widget("1", n=1))
+        replace(server, widget("1", n=1))
         assert (await one.drain(), await two.drain()) == (["update/1"], [])
 
         first.remove()
-        server.update(widget("1", n=2))
+        replace(server, widget("1", n=2))
         assert (await one.drain(), await two.drain()) == ([], [])
 
 
