@@ -123,10 +123,13 @@ def _merged_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]
 
 
 def _given_up(mine: FieldSet, wanted: FieldSet, others: Sequence[Entry]) -> list[Path]:
-    """What this manager applied before, does not any more, and nobody else owns; longest paths first."""
+    """What this manager applied before, does not any more, and nobody else owns.
+
+    Shortest paths first: an item of a list has to go as a whole, as long as its keys still tell which it is.
+    """
     owned = {path[:length] for entry in others for path in entry.fields for length in range(1, len(path) + 1)}
     wanted_too = {path[:length] for path in wanted for length in range(1, len(path) + 1)}
-    return sorted((path for path in mine - owned - wanted_too), key=len, reverse=True)
+    return sorted(mine - owned - wanted_too, key=len)
 
 
 def _without(obj: JSONObject, paths: Sequence[Path], shape: Shape) -> JSONObject:

@@ -93,6 +93,7 @@ class Stream:
     def fail(self, error: APIError) -> None:
         """Send ``error`` as an ERROR event, then end."""
         self._error = error
+        self._initial_end = False
         self._wakeup.set()
 
     def end(self, how: EndMode) -> None:

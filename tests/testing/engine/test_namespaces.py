@@ -1,0 +1,72 @@
+"""Namespaces: there from the start, needed for what goes into them, emptied when they go."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.errors import Forbidden, NotFound
+from tests.testing.engine.cluster import Cluster, config, seen
+
+
+def test_the_namespaces_of_every_cluster_are_there(cluster: Cluster) -> None:
+    assert cluster.names("namespaces") == ["default", "kube-node-lease", "kube-public", "kube-system"]
+    default = cluster.get("namespaces", "default")
+    assert default["status"] == {"phase": "Active"}
+    assert default["metadata"]["labels"] == {"kubernetes.io/metadata.name": "default"}
+
+
+def test_nothing_is_created_in_a_namespace_that_does_not_exist(cluster: Cluster) -> None:
+    with pytest.raises(NotFound, match='namespaces "shop" not found'):
+        cluster.create("configmaps", config(), namespace="shop")
+
+
+async def test_deleting_a_namespace_empties_it_first(cluster: Cluster) -> None:
+    cluster.create("namespaces", {"metadata": {"name": "shop"}})
+    cluster.create("configmaps", config(), namespace="shop")
+    cluster.create("configmaps", config("other"))
+    start = str(cluster.engine.revision)
+    streams = [cluster.watch(resource, resourceVersion=start) for resource in ("namespaces", "configmaps")]
+
+    answer = cluster.delete("namespaces", "shop")
+
+    assert answer["status"]["phase"] == "Terminating"
+    namespaces, contents = [await cluster.rest_of(stream) for stream in streams]
+    assert seen(namespaces) == [("MODIFIED", "shop"), ("DELETED", "shop")]
+    assert seen(contents) == [("DELETED", "a")]
+    assert _version(contents[0]) < _version(namespaces[1])
+
+
+def test_a_finalizer_inside_keeps_the_namespace_and_nothing_new_comes_in(cluster: Cluster) -> None:
+    cluster.create("namespaces", {"metadata": {"name": "shop"}})
+    cluster.create("configmaps", config(finalizers=["example.com/hold"]), namespace="shop")
+
+    cluster.delete("namespaces", "shop")
+
+    assert cluster.get("namespaces", "shop")["status"]["phase"] == "Terminating"
+    with pytest.raises(Forbidden, match="because it is being terminated") as caught:
+        cluster.create("configmaps", config("b"), namespace="shop")
+    assert caught.value.causes[0].reason == "NamespaceTerminating"
+
+    cluster.patch("configmaps", "a", {"metadata": {"finalizers": None}}, namespace="shop")
+    with pytest.raises(NotFound):
+        cluster.get("namespaces", "shop")
+
+
+def test_a_namespace_with_a_finalizer_of_its_own_stays_until_it_is_gone(cluster: Cluster) -> None:
+    cluster.create("namespaces", {"metadata": {"name": "shop", "finalizers": ["example.com/hold"]}})
+    cluster.delete("namespaces", "shop")
+
+    assert cluster.get("namespaces", "shop")["spec"] == {}
+    cluster.patch("namespaces", "shop", {"metadata": {"finalizers": None}})
+    with pytest.raises(NotFound):
+        cluster.get("namespaces", "shop")
+
+
+@pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
+def test_namespaces_that_a_cluster_needs_cannot_be_deleted(cluster: Cluster, name: str) -> None:
+    with pytest.raises(Forbidden, match="this namespace may not be deleted"):
+        cluster.delete("namespaces", name)
+
+
+def _version(event: dict[str, dict[str, dict[str, str]]]) -> int:
+    return int(event["object"]["metadata"]["resourceVersion"])

@@ -1,0 +1,108 @@
+"""``managedFields`` on creates and updates, and the field sets behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube.errors import ApplyConflict
+from dynkube.testing._api import JSONObject
+from dynkube.testing._fieldset import (
+    MISSING,
+    all_fields_v1,
+    fields_of,
+    from_fields_v1,
+    remove_at,
+    to_fields_v1,
+    value_at,
+)
+from dynkube.testing._shapes import BuiltinShape
+from tests.testing.engine.cluster import Cluster, config
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster(managed_fields=True)
+
+
+def entries(obj: JSONObject) -> dict[str, Any]:
+    return {entry["manager"]: (entry["operation"], entry["fieldsV1"]) for entry in obj["metadata"]["managedFields"]}
+
+
+def test_a_creation_owns_all_it_says(cluster: Cluster) -> None:
+    created = cluster.create("configmaps", config(labels={"a": "b"}), params={"fieldManager": "maker"})
+
+    fields = {"f:metadata": {"f:labels": {"f:a": {}}}, "f:data": {"f:k": {}}}
+    assert entries(created) == {"maker": ("Update", fields)}
+
+
+def test_the_manager_is_the_program_where_nobody_says(cluster: Cluster) -> None:
+    created = cluster.create("configmaps", config(), user_agent="kubectl/v1.37.0 (linux/amd64)")
+
+    assert list(entries(created)) == ["kubectl"]
+
+
+def test_an_update_owns_what_it_changes_and_the_others_lose_it(cluster: Cluster) -> None:
+    created = cluster.create("configmaps", {**config(), "data": {"a": "1", "b": "1"}}, params={"fieldManager": "one"})
+
+    updated = cluster.update("configmaps", {**created, "data": {"a": "2", "c": "3"}}, params={"fieldManager": "two"})
+
+    assert entries(updated) == {"two": ("Update", {"f:data": {"f:a": {}, "f:c": {}}})}
+
+
+def test_an_apply_conflicts_with_who_created(cluster: Cluster) -> None:
+    cluster.create("configmaps", config(), params={"fieldManager": "maker"})
+
+    with pytest.raises(ApplyConflict) as caught:
+        cluster.apply("configmaps", {**config(), "data": {"k": "other"}}, "me")
+    assert caught.value.causes[0].message == 'conflict with "maker" using v1 at 2026-01-02T03:04:05Z'
+
+
+def test_sending_an_empty_list_forgets_all_owners(cluster: Cluster) -> None:
+    created = cluster.create("configmaps", config())
+    created["metadata"]["managedFields"] = []
+
+    assert "managedFields" not in cluster.update("configmaps", created)["metadata"]
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 9) | st.text("ab", max_size=2),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("xyz"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def keyed(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[list[JSONObject]]:
+    """A list that merges by ``name``; that names differ is what makes it one."""
+    item = st.fixed_dictionaries({"name": st.sampled_from("abc")}, optional=fields)
+    return st.lists(item, max_size=3, unique_by=lambda one: str(one["name"]))
+
+
+_CONTAINERS = keyed(image=st.text("i", max_size=1), args=_VALUES, env=keyed(value=st.text("v", max_size=1)))
+_OBJECTS = st.fixed_dictionaries(
+    {
+        "metadata": st.fixed_dictionaries(
+            {"name": st.just("a")}, optional={"labels": st.dictionaries(st.just("l"), st.just("v"))}
+        )
+    },
+    optional={"spec": st.fixed_dictionaries({"containers": _CONTAINERS}, optional={"other": _VALUES}), "data": _VALUES},
+)
+
+
+@given(_OBJECTS)
+def test_field_sets_survive_being_written(obj: JSONObject) -> None:
+    fields = fields_of(obj, BuiltinShape())
+
+    assert from_fields_v1(to_fields_v1(fields)) == fields
+    assert from_fields_v1(all_fields_v1(obj, BuiltinShape())) == fields
+
+
+@given(_OBJECTS)
+def test_every_field_of_an_object_is_found_and_can_be_removed(obj: JSONObject) -> None:
+    shape = BuiltinShape()
+    for path in fields_of(obj, shape):
+        assert value_at(obj, path, shape) is not MISSING
+        assert value_at(remove_at(obj, path, shape), path, shape) is MISSING

@@ -1,0 +1,137 @@
+"""How watches end: by their time, by the server, by falling behind; and bookmarks on the way."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import trio
+
+from dynkube.errors import InvalidInput, NoMatch
+from dynkube.testing._api import StreamCut
+from tests.testing.engine.cluster import Cluster, config, read_all, read_some, seen
+
+ASKED = {"allowWatchBookmarks": "true"}
+
+
+async def test_a_watch_lasts_as_long_as_it_asked(cluster: Cluster) -> None:
+    begin = trio.current_time()
+
+    assert await read_all(cluster.watch("configmaps", timeoutSeconds="45")) == []
+    assert trio.current_time() - begin == 45
+    assert cluster.engine.open_watches == 0
+
+
+async def test_a_watch_that_does_not_ask_lasts_half_an_hour_to_an_hour() -> None:
+    cluster = Cluster(random=random.Random(3))
+    begin = trio.current_time()
+
+    await read_all(cluster.watch("configmaps"))
+
+    assert 1800 <= trio.current_time() - begin <= 3600
+
+
+async def test_bookmarks_come_by_interval_and_shortly_before_the_end() -> None:
+    cluster = Cluster(bookmark_interval=60)
+    stream = cluster.watch("configmaps", timeoutSeconds="150", **ASKED)
+    begin, times = trio.current_time(), []
+    async for batch in stream:
+        assert [event.type for event in batch] == ["BOOKMARK"]
+        times.append(trio.current_time() - begin)
+
+    assert times == [60, 120, 148]
+
+
+async def test_a_bookmark_says_how_far_all_of_history_has_got(cluster: Cluster) -> None:
+    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision), **ASKED)
+    cluster.create("pods", {"metadata": {"name": "unrelated"}})
+
+    (event,) = await read_some(stream)
+
+    assert event == {
+        "type": "BOOKMARK",
+        "object": {
+            "kind": "ConfigMap",
+            "apiVersion": "v1",
+            "metadata": {"resourceVersion": str(cluster.engine.revision), "creationTimestamp": None},
+        },
+    }
+    stream.close()
+
+
+async def test_nobody_gets_bookmarks_unasked(cluster: Cluster) -> None:
+    assert await read_all(cluster.watch("configmaps", timeoutSeconds="600")) == []
+
+
+async def test_a_clean_end_comes_after_the_events_so_far(cluster: Cluster) -> None:
+    stream = cluster.watch("configmaps")
+    cluster.create("configmaps", config("a"))
+    assert cluster.engine.end_watches("configmaps") == 1
+    cluster.create("configmaps", config("b"))
+
+    assert seen(await read_all(stream)) == [("ADDED", "a")]
+
+
+async def test_a_cut_comes_at_once(cluster: Cluster) -> None:
+    stream = cluster.watch("configmaps")
+    cluster.create("configmaps", config("a"))
+    cluster.engine.end_watches(how="cut")
+
+    with pytest.raises(StreamCut):
+        await read_some(stream)
+
+
+async def test_a_silent_watch_says_nothing_and_does_not_end(cluster: Cluster) -> None:
+    stream = cluster.watch("configmaps", timeoutSeconds="60", **ASKED)
+    cluster.engine.end_watches(how="silent")
+    cluster.create("configmaps", config("a"))
+
+    with trio.move_on_after(10_000) as scope:
+        await read_some(stream)
+    assert scope.cancelled_caught
+    stream.close()
+    assert cluster.engine.open_watches == 0
+
+
+async def test_only_the_watches_of_the_resource_named_are_ended(cluster: Cluster) -> None:
+    for resource in ("configmaps", "pods", "deployments"):
+        cluster.watch(resource)
+
+    assert cluster.engine.end_watches("deployments.apps", "cut") == 1
+    assert cluster.engine.end_watches() == 3
+    with pytest.raises(NoMatch, match="does not serve 'gadgets'"):
+        cluster.engine.end_watches("gadgets")
+    with pytest.raises(InvalidInput, match="'clean', 'cut' or 'silent'"):
+        cluster.engine.end_watches(how="soft")  # type: ignore[arg-type]  # what it is about
+
+
+async def test_closing_ends_a_reader_that_waits(cluster: Cluster) -> None:
+    stream = cluster.watch("configmaps")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(read_all, stream)
+        await trio.testing.wait_all_tasks_blocked()
+        stream.close()
+        stream.close()
+    assert cluster.engine.open_watches == 0
+
+
+async def test_a_reader_that_falls_behind_forgotten_history_is_ended() -> None:
+    cluster = Cluster(history=10)
+    slow, idle = cluster.watch("configmaps"), cluster.watch("secrets")
+    for number in range(30):
+        cluster.create("configmaps", config(f"c{number}"))
+
+    assert await read_all(slow) == []
+    cluster.create("secrets", {"metadata": {"name": "s"}})
+    assert seen(await cluster.rest_of(idle)) == [("ADDED", "s")], "it has lost nothing"
+
+
+async def test_history_is_kept_as_long_as_promised() -> None:
+    cluster = Cluster(history=10)
+    for number in range(100):
+        cluster.create("configmaps", config(f"c{number}"))
+        assert cluster.engine.revision - cluster.engine.compacted >= min(10, cluster.engine.revision)
+    assert cluster.engine.compacted > 0
+
+    start = str(cluster.engine.revision - 10)
+    assert len(await cluster.rest_of(cluster.watch("configmaps", resourceVersion=start))) == 10
