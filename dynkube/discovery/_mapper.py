@@ -8,10 +8,11 @@ The rules are kubectl's, so a name means the same here as there:
 3. Of several resources the highest in priority is meant: the core group first, then the groups in the
    server's order, in a group the preferred version first.
 
-Two things are stricter than kubectl. Where one group-version has two resources for a name, no priority
-can decide: kubectl takes whichever came first or last, here it is :class:`~dynkube.errors.AmbiguousMatch`.
-And what was not found is :class:`~dynkube.errors.NoMatch` only if everything that could have had it was
-read; otherwise it is :class:`~dynkube.errors.DiscoveryFailed`.
+Where it differs, it is stricter. Where one group-version has two resources for a name, no priority can
+decide: kubectl takes whichever came first or last, here it is :class:`~dynkube.errors.AmbiguousMatch`. What
+was not found is :class:`~dynkube.errors.NoMatch` only if everything that could have had it was read; otherwise
+it is :class:`~dynkube.errors.DiscoveryFailed`. A version counts with a short name too: ``hpa.v1.autoscaling``
+is version v1 here, and kubectl's preferred version there.
 
 A limit, shared with kubectl: while a group is unknown, a short form it would have won means the next
 group's resource. Names with their group do not have this weakness.

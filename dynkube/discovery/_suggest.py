@@ -41,6 +41,8 @@ def _hint(lookup: Lookup, resources: tuple[APIResource, ...]) -> str:
             names.setdefault(spelling, []).append(resource)
     if elsewhere := names.get(name):
         return f"; it serves {_join(str(resource.gvr) for resource in elsewhere)}"
+    if lookup.group is None and any(name in resource.categories for resource in resources):
+        return ": that is a category of resources, so name one of them"
     # Names that are in the right group are nearer than names that are not.
     here = [spelling for spelling, found in names.items() if any(lookup.may_concern(r.gvr.group) for r in found)]
     near = get_close_matches(name, here, n=_SHOWN, cutoff=0.7) or get_close_matches(name, names, n=_SHOWN, cutoff=0.7)

@@ -25,6 +25,7 @@ def mapper(**failures: Exception) -> RESTMapper:
         ("httproutes.v3.gateway.networking.k8s.io", "it serves httproutes.v1.gateway.networking.k8s.io and httproutes"),
         ("zzz.v1.gateway.networking.io", "no API group 'gateway.networking.io', but gateway.networking.k8s.io"),
         ("zzz.v1.nothing.like.it", "it has no API group 'nothing.like.it'"),
+        ("all", "does not serve 'all': that is a category of resources"),
         ("zzz", "the server does not serve 'zzz'"),
     ],
 )
