@@ -18,6 +18,7 @@
     │   ├── ConnectFailed           the server was not reached
     │   ├── DeadlineExceeded        it was reached and did not answer in time
     │   └── ProtocolError           it answered something that is not the Kubernetes API
+    │       └── UnreadableEvent         a line of a watch came whole, and is no event
     ├── APIError                the server answered with a Status
     │   ├── BadRequest 400, Unauthorized 401, Forbidden 403, NotFound 404, MethodNotAllowed 405,
     │   │   NotAcceptable 406, AlreadyExists 409, Conflict 409 (─ ApplyConflict), Gone 410,
@@ -71,6 +72,7 @@ __all__ = [
     "TooManyRequests",
     "TransportError",
     "Unauthorized",
+    "UnreadableEvent",
     "UnsupportedMediaType",
     "WrongScope",
 ]
@@ -168,6 +170,13 @@ class DeadlineExceeded(TransportError):
 
 class ProtocolError(TransportError):
     """The answer is not the Kubernetes API: HTML, a stream cut mid-line, a line that is not JSON."""
+
+
+class UnreadableEvent(ProtocolError):
+    """A watch line came whole and is no event: asking again from there most likely gives it again.
+
+    Told apart from a stream that was cut, which the next attempt is expected to heal.
+    """
 
 
 # ── the server answered with a Status ─────────────────────────────────────────────────────────

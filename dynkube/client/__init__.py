@@ -7,7 +7,7 @@ them. Start reading in ``_resource.py``.
 
 from dynkube.client._client import APIClient
 from dynkube.client._conditions import Condition, ConditionLike
-from dynkube.client._listwatch import ListWatch, UnreadableEvent
+from dynkube.client._listwatch import ListWatch
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import (
     FieldSelectorLike,
@@ -39,7 +39,6 @@ __all__ = [
     "ResourceClient",
     "ResourceVersionMatch",
     "SubresourceClient",
-    "UnreadableEvent",
     "Watch",
     "WatchSettings",
 ]

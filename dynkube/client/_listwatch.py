@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import msgspec
 import trio
 
-from dynkube.errors import APIError, DeadlineExceeded, ProtocolError
+from dynkube.errors import APIError, DeadlineExceeded, ProtocolError, UnreadableEvent
 from dynkube.meta import (
     GVR,
     FieldSelector,
@@ -41,13 +41,6 @@ DEFAULT_LIST_TIMEOUT: Final = 75.0
 
 DEFAULT_MAX_LINE: Final = 64 * 1024 * 1024
 """Bytes of one watch line. An object is at most some MB, as etcd takes 1.5 MB; aggregated servers vary."""
-
-
-class UnreadableEvent(ProtocolError):
-    """A watch line came whole and is no event: asking again from there most likely gives it again.
-
-    Told apart from a stream that was cut, which the next attempt is expected to heal.
-    """
 
 
 class ListWatch:

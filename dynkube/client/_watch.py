@@ -22,12 +22,12 @@ from typing import Final, Self
 
 import trio
 
-from dynkube.client._listwatch import Batch, ListWatch, UnreadableEvent
+from dynkube.client._listwatch import Batch, ListWatch
 from dynkube.client._options import ListOptions
 from dynkube.client._pager import list_all
 from dynkube.client._shown import Shown
 from dynkube.client._watch_settings import WatchSettings
-from dynkube.errors import (
+from dynkube.errors import (, UnreadableEvent
     APIError,
     BadRequest,
     ClosedError,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from dynkube.client import UnreadableEvent
 from dynkube.errors import (
     APIError,
     BadRequest,
@@ -17,6 +16,7 @@ from dynkube.errors import (
     ServerTimeout,
     TransportError,
     Unauthorized,
+    UnreadableEvent,
 )
 
 

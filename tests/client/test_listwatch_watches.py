@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from dynkube.client import ListWatch, UnreadableEvent
-from dynkube.errors import ConnectFailed, Forbidden, Gone, ProtocolError
+from dynkube.client import ListWatch
+from dynkube.errors import ConnectFailed, Forbidden, Gone, ProtocolError, UnreadableEvent
 from dynkube.meta import GVR, Added, Bookmark, Deleted, FieldSelector, LabelSelector, Modified, WatchEvent
 from tests.client.wire import ScriptedServer, bookmark, connect, event, pod, refusal, status, stream
 

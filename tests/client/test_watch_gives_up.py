@@ -5,8 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from dynkube.client import UnreadableEvent
-from dynkube.errors import BadRequest, ConnectFailed, Forbidden, NotFound, ProtocolError, Unauthorized
+from dynkube.errors import BadRequest, ConnectFailed, Forbidden, NotFound, ProtocolError, Unauthorized, UnreadableEvent
 from dynkube.meta import Added
 from tests.client.wire import Answer, ScriptedServer, connect, event, pod, pods, refusal, stream
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynkube.client import UnreadableEvent
-from dynkube.errors import APIError, ConnectFailed, CredentialError, DynkubeError, Status, StatusCause
+from dynkube.errors import APIError, ConnectFailed, CredentialError, DynkubeError, Status, StatusCause, UnreadableEvent
 from dynkube.informers._recovery import Recovery, Step, StreamCutShort, StreamSilent, reason_of, recover
 
 STREAM, LIST, WATCH = Step.STREAM, Step.LIST, Step.WATCH
