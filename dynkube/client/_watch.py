@@ -27,7 +27,7 @@ from dynkube.client._options import ListOptions
 from dynkube.client._pager import list_all
 from dynkube.client._shown import Shown
 from dynkube.client._watch_settings import WatchSettings
-from dynkube.errors import (, UnreadableEvent
+from dynkube.errors import (
     APIError,
     BadRequest,
     ClosedError,
@@ -37,6 +37,7 @@ from dynkube.errors import (, UnreadableEvent
     ServerError,
     TooManyRequests,
     TransportError,
+    UnreadableEvent,
 )
 from dynkube.meta import Bookmark, WatchEvent
 from dynkube.rest import Backoff
