@@ -151,9 +151,7 @@ class ResourceArg:
             InvalidInput: the text is none of these; the message says which part is wrong.
         """
         if not text.strip():
-            raise InvalidInput(
-                "resource is empty: write 'pods', 'deployments.apps' or 'deployments.v1.apps'"
-            )
+            raise InvalidInput("resource is empty: write 'pods', 'deployments.apps' or 'deployments.v1.apps'")
         text = text.strip()
         arg = cls._parse_slashes(text) if "/" in text else cls._parse_dots(text)
         if _NAME.match(arg.name) is None:
@@ -186,9 +184,7 @@ class ResourceArg:
             case [dotted, version] if is_version(version):
                 name, _, group = dotted.partition(".")
                 return cls(name, version, group)
-        raise InvalidInput(
-            f"resource {text!r}: with slashes write GROUP/VERSION/RESOURCE, like 'apps/v1/deployments'"
-        )
+        raise InvalidInput(f"resource {text!r}: with slashes write GROUP/VERSION/RESOURCE, like 'apps/v1/deployments'")
 
     def __str__(self) -> str:
         return ".".join(part for part in (self.name, self.version, self.group) if part)
