@@ -14,6 +14,7 @@ from dynkube.rest._messages import Request
 # Enough for a Status that names thousands of causes, and little enough to hold for any error page.
 MAX_ERROR_BYTES = 1 << 20
 _EXCERPT = 200
+_DEFINITE = frozenset({404, 410})  # what clients take for the last word on whether something exists
 _INVISIBLE = re.compile(rb"<(script|style|head)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(rb"<[^>]*>?")
@@ -28,7 +29,7 @@ def error_from(
     request: str,
     retry_after: float | None = None,
     secrets: tuple[str, ...] = (),
-) -> APIError:
+) -> APIError | ProtocolError:
     """The exception for an answer that says no.
 
     Args:
@@ -41,10 +42,14 @@ def error_from(
 
     Returns:
         By the Status if the body is one. Anything else (an error page of a proxy, ``404 page not found`` of an API
-        server without the group, nothing at all) gives the class of the code and an excerpt as message.
+        server without the group, nothing at all) gives the class of the code and an excerpt as message. But a page
+        does not know what the API server has: HTML with 404 or 410 is a ProtocolError, lest a load balancer that
+        lost its backend makes resources look absent.
     """
     status = _status(code, body)
     if status is None:
+        if code in _DEFINITE and _is_html(headers, body):
+            return ProtocolError(f"{request}: HTTP {code} with {_describe(headers, body, secrets)}")
         status = Status(code=code, message=_describe(headers, body, secrets))
     if status.retry_after is None and retry_after is not None:
         status = dataclasses.replace(status, retry_after=retry_after)
@@ -100,9 +105,13 @@ def _describe(headers: Mapping[str, str], body: bytes, secrets: tuple[str, ...])
     if not body.strip():
         return "the answer has no body"
     excerpt = _excerpt(body, secrets)
-    if _media_type(headers) == "text/html" or _HTML_START.match(body):
+    if _is_html(headers, body):
         return f"an HTML page instead of a Status, so from a proxy or load balancer before the API server: {excerpt!r}"
     return excerpt
+
+
+def _is_html(headers: Mapping[str, str], body: bytes) -> bool:
+    return _media_type(headers) == "text/html" or _HTML_START.match(body) is not None
 
 
 def _excerpt(body: bytes, secrets: tuple[str, ...]) -> str:

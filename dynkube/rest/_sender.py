@@ -12,7 +12,7 @@ import httpx2
 import trio
 
 from dynkube.config import ClientConfig, Credential
-from dynkube.errors import APIError, ClosedError, DynkubeError, InvalidInput, TransportError
+from dynkube.errors import APIError, ClosedError, DynkubeError, InvalidInput, ProtocolError, TransportError
 from dynkube.rest._answers import MAX_ERROR_BYTES, check_head, error_from
 from dynkube.rest._failures import FAILURES, Failure, Peer, understand
 from dynkube.rest._headers import compose, secrets_of
@@ -207,7 +207,7 @@ class Sender:
             raise
         return exchange
 
-    async def _read_error(self, exchange: Exchange, call: Call, credential: Credential) -> APIError:
+    async def _read_error(self, exchange: Exchange, call: Call, credential: Credential) -> APIError | ProtocolError:
         """Read the body of an answer that says no, as far as it comes, and close it."""
         call.doing = f"reading the {exchange.status} that {self._peer} answered"
         body = bytearray()
@@ -227,7 +227,7 @@ class Sender:
             secrets=secrets_of(credential),
         )
 
-    async def _refresh(self, call: Call, rejected: Credential, error: APIError) -> Credential:
+    async def _refresh(self, call: Call, rejected: Credential, error: APIError | ProtocolError) -> Credential:
         call.doing = "waiting for a newer credential, since the server rejects this one"
         call.last_failure = error
         self._counters.refreshes += 1

@@ -23,6 +23,14 @@ async def test_html_where_json_was_asked_for_points_to_a_proxy_or_login_page(
         await make_client(wire).request(GET)
 
 
+@pytest.mark.parametrize("code", [404, 410])
+async def test_a_page_cannot_say_that_something_does_not_exist(make_client: MakeClient, code: int) -> None:
+    wire = Wire(httpx2.Response(code, headers={"Content-Type": "text/html"}, content=b"<html>no backend</html>"))
+
+    with pytest.raises(ProtocolError, match=f"HTTP {code} with an HTML page instead of a Status.*no backend"):
+        await make_client(wire).request(Request(method="GET", path="/api/v1/pods"))
+
+
 async def test_html_is_fine_where_anything_was_asked_for(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, headers={"Content-Type": "text/html"}, content=LOGIN))
 
