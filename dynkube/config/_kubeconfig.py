@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, cast
 
-import yaml
-
 from dynkube.config._entries import Entry
 from dynkube.config._files import absolute_path
 from dynkube.errors import ConfigError
@@ -141,6 +139,7 @@ def _named(item: Mapping[str, object], section: str, body: str, *, source: str, 
 
 
 def _merge_file(merger: _Merger, path: str) -> None:
+    import yaml  # as the package: only where there is a file to read
     from kubernetes.config import ConfigException
 
     try:
