@@ -79,11 +79,11 @@ class LiveTable:
         """Draw until cancelled, at most four times a second; the last picture stays on the screen."""
         with self._live() as live:
             while True:
+                self._changed = trio.Event()
                 live.update(self.render(), refresh=True)
                 await trio.sleep(_PERIOD)
                 with trio.move_on_after(_IDLE - _PERIOD):
                     await self._changed.wait()
-                self._changed = trio.Event()
 
     @contextmanager
     def _live(self) -> Iterator[Live]:
@@ -92,7 +92,7 @@ class LiveTable:
             try:
                 yield live
             finally:
-                live.update(self.render(), refresh=True)
+                live.update(self.render())  # leaving draws it
 
     # ── the picture ──────────────────────────────────────────────────────────────────────────
 
@@ -115,18 +115,23 @@ class LiveTable:
         header = Text(no_wrap=True, overflow="ellipsis")
         header.append(self._name, style="bold").append("  ")
         header.append(state.phase, style=STYLES[state.phase])
-        header.append(f" {age(self._now() - state.since)}  {shown} objects  {self._events} events", style="dim")
+        header.append(f" {age(self._now() - state.since)}  objects: {shown}  events: {self._events}", style="dim")
         if state.phase is not Phase.LIVE and (reason := describe(state)):
             header.append(f"\n{printable(reason)}")
         return header
 
     def _rows(self, objects: Iterable[Unstructured]) -> Table:
         objects = list(objects)
-        namespaced = any(obj.namespace for obj in objects)
-        table = _plain_table(*(["NAMESPACE"] if namespaced else []), "NAME", "CONDITIONS", "AGE")
-        for obj in objects:
-            cells = [obj.namespace] if namespaced else []
-            table.add_row(*(_cell(text) for text in (*cells, obj.name, conditions(obj), self._age_of(obj))))
+        columns = {
+            "NAMESPACE": [obj.namespace for obj in objects],
+            "NAME": [obj.name for obj in objects],
+            "CONDITIONS": [conditions(obj) for obj in objects],
+            "AGE": [self._age_of(obj) for obj in objects],
+        }
+        filled = {title: cells for title, cells in columns.items() if any(cells)}
+        table = _plain_table(*filled)
+        for row in zip(*filled.values(), strict=True):
+            table.add_row(*map(_cell, row))
         return table
 
     def _age_of(self, obj: Unstructured) -> str:

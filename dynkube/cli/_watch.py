@@ -172,17 +172,17 @@ def read_query(
 def read_filter(text: str) -> JSONPathFilter:
     """Read ``{.spec.x}`` (it is there and not false) or ``{.spec.x}=value``.
 
-    A path may have ``=`` in it. So what is a path as a whole is one, and else the shortest beginning that is.
+    A path may have ``=`` in brackets: the shortest beginning that is a path is the path.
 
     Raises:
-        InvalidInput: neither the whole nor a beginning is a path.
+        InvalidInput: neither a beginning nor the whole is a path.
     """
+    for end in (position for position, character in enumerate(text) if character == "="):
+        try:
+            return JSONPathFilter(text[:end], equals=text[end + 1 :])
+        except InvalidJSONPath:
+            continue
     try:
         return JSONPathFilter(text)
     except InvalidJSONPath as error:
-        for end in (position for position, character in enumerate(text) if character == "="):
-            try:
-                return JSONPathFilter(text[:end], equals=text[end + 1 :])
-            except InvalidJSONPath:
-                continue
         raise InvalidInput(f"--filter: {error}") from error

