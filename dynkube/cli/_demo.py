@@ -12,7 +12,6 @@ from cyclopts import Parameter
 
 from dynkube._client import Client
 from dynkube.cli._console import PlainConsole
-from dynkube.cli._extras import explain_missing
 from dynkube.cli._story import CRDS, ROUTES, STORY, Step, opening, source
 from dynkube.cli._teller import Check, Teller
 from dynkube.cli._timeline import Timeline
@@ -37,12 +36,10 @@ async def demo(*, fast: Annotated[bool, Parameter(negative="")] = False) -> int:
     Args:
         fast: Do not pause between steps.
     """
-    try:
-        from dynkube.testing import APIServer
-    except ImportError as error:
-        raise explain_missing("dynkube demo", error) or error from error
+    from dynkube.testing import APIServer  # not needed by other commands, which start sooner without it
+
     async with APIServer() as server:
-        held = await tell(server, PlainConsole(), pause=0 if fast else _PAUSE)
+        held = await tell(server, PlainConsole(), STORY, pause=0 if fast else _PAUSE)
     return 0 if held else 1
 
 
@@ -67,7 +64,7 @@ class Scene:
         return {"CRDs": open_now.pop(CRDS, 0), "HTTPRoutes": open_now.pop(ROUTES, 0), **open_now}
 
 
-async def tell(server: APIServer, console: Console, *, pause: float = 0, story: Sequence[Step] = STORY) -> bool:
+async def tell(server: APIServer, console: Console, story: Sequence[Step], *, pause: float = 0) -> bool:
     """Tell ``story`` on a fresh ``server``; whether everything held. It ends with the first step that does not."""
     teller = Teller(console)
     teller.introduce("On an embedded API server, in this process. The Python that is shown is what runs.")

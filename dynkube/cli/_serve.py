@@ -17,7 +17,6 @@ import yaml
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from dynkube.cli._extras import explain_missing
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._text import printable
 
@@ -74,16 +73,25 @@ async def _serving(*, host: str, port: int, tls: bool, token: str | None) -> Asy
             started = True
             yield server, endpoint
     except ImportError as error:
-        explained = explain_missing("dynkube serve", error)
-        if started or explained is None:
+        missing = _missing_package(error)
+        if started or missing is None:
             raise
-        raise explained from error
+        raise CommandFailed(f"dynkube serve needs {missing}: pip install 'dynkube[cli,serve]'") from error
     except OSError as error:
         if started:
             raise
         raise CommandFailed(
             f"{error.strerror or error}; choose another --host or --port (0 takes a free one)"
         ) from error
+
+
+def _missing_package(error: BaseException | None) -> str | None:
+    """The package outside of dynkube whose absence is behind ``error``."""
+    while error is not None:
+        if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("dynkube"):
+            return error.name.partition(".")[0]
+        error = error.__cause__
+    return None
 
 
 def _print_watches(server: APIServer) -> None:

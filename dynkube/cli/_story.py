@@ -86,6 +86,7 @@ def route(name: str, *, team: str) -> dict[str, Any]:
 
 
 # ── the steps ────────────────────────────────────────────────────────────────────────────────
+# What is inside these functions is shown to the reader, so they have no docstrings; their steps' titles say it.
 
 
 @asynccontextmanager

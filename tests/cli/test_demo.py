@@ -22,7 +22,7 @@ Told = tuple[bool, str]
 async def told(story: Sequence[Step] = STORY) -> Told:
     console = Console(file=StringIO(), width=200)
     async with APIServer() as server:
-        held = await tell(server, console, story=story)
+        held = await tell(server, console, story)
     assert isinstance(console.file, StringIO)
     return held, console.file.getvalue()
 
@@ -60,7 +60,7 @@ async def test_it_tells_what_the_issue_is_about_in_this_order() -> None:
 async def test_a_pause_comes_before_each_step() -> None:
     began = trio.current_time()
     async with APIServer() as server:
-        await tell(server, Console(file=StringIO()), pause=5)
+        await tell(server, Console(file=StringIO()), STORY, pause=5)
 
     assert trio.current_time() - began == pytest.approx(5 * len(STORY), abs=1)
 
