@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 import trio
@@ -10,11 +10,15 @@ import trio
 from dynkube.testing import _body, _refusals, _yaml
 from dynkube.testing._api import Call, StreamCut, WatchStream
 from dynkube.testing._audit import Audit, RequestRecord
+from dynkube.testing._documents import ListDocument
 from dynkube.testing._engine import Engine
-from dynkube.testing._http import Answer, BodyTooLarge, HTTPRequest, Receive, Send, read_body, send_chunk, start
+from dynkube.testing._http import CHUNK, Answer, BodyTooLarge, HTTPRequest, Receive, Send, read_body, send_chunk, start
 from dynkube.testing._negotiate import Form, negotiate
 from dynkube.testing._reviews import answer_review, is_review
 from dynkube.testing._routes import ResourcePath, Target, asked_verb, route
+
+# Lists of more objects than this are encoded while they are sent.
+_LONG_LIST = 500
 
 _NO_BODY = {"get", "list", "watch"}
 
@@ -39,22 +43,24 @@ class Resources:
         form = negotiate(request.headers.get("accept"))
         call = await _call(request, target, receive)
         if target.verb != "watch":
-            await self._answer(call, form).write(send)
+            await self._answer(call, form, send)
             return
         if form is not Form.JSON:
             raise _refusals.not_acceptable([Form.JSON.value])
         await self._watch(call, record, receive, send)
 
-    def _answer(self, call: Call, form: Form) -> Answer:
+    async def _answer(self, call: Call, form: Form, send: Send) -> None:
         if is_review(call.kind):
-            return Answer(status=201, body=msgspec.json.encode(answer_review(call)))
+            await Answer(status=201, body=msgspec.json.encode(answer_review(call))).write(send)
+            return
         result = self.engine.handle(call)
-        if form is Form.YAML:
-            body, content_type = _yaml.dump(result.document.data), Form.YAML.value
-        else:
-            body, content_type = result.document.json, Form.JSON.value
-        warnings = (call.kind.warning, *result.warnings)
-        return Answer(status=result.status, body=body, content_type=content_type, headers=_warning_headers(warnings))
+        document = result.document
+        headers = _warning_headers((call.kind.warning, *result.warnings))
+        if form is Form.JSON and isinstance(document, ListDocument) and len(document.versions) > _LONG_LIST:
+            await _write_long_list(document, headers, send)
+            return
+        body = _yaml.dump(document.data) if form is Form.YAML else document.json
+        await Answer(status=result.status, body=body, content_type=form.value, headers=headers).write(send)
 
     async def _watch(self, call: Call, record: RequestRecord, receive: Receive, send: Send) -> None:
         stream = self.engine.open_watch(call)
@@ -66,6 +72,24 @@ class Resources:
             stream.close()
         if complete:
             await send_chunk(send, b"", last=True)
+
+
+async def _write_long_list(document: ListDocument, headers: tuple[tuple[str, str], ...], send: Send) -> None:
+    """Encode and send a list piece by piece: encoded at once, 20,000 objects would hold the loop for long.
+
+    The list is one snapshot all the same, since stored versions never change.
+    """
+    await start(send, 200, Form.JSON.value, headers)
+    parts = [replace(document, versions=()).json.removesuffix(b"]}")]
+    size = 0
+    for index, version in enumerate(document.versions):
+        item = version.encode_item(document.kind)
+        parts.append(b"," + item if index else item)
+        size += len(item)
+        if size >= CHUNK:
+            await send_chunk(send, b"".join(parts))
+            parts, size = [], 0
+    await send_chunk(send, b"".join([*parts, b"]}"]), last=True)
 
 
 async def _stream_events(stream: WatchStream, receive: Receive, send: Send) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import httpx2
 import pytest
 import yaml
@@ -23,6 +25,20 @@ async def test_yaml_goes_in_and_comes_out(client: httpx2.AsyncClient) -> None:
     assert (created.status_code, created.headers["content-type"]) == (201, "application/json")
     assert read.headers["content-type"] == "application/yaml"
     assert yaml.safe_load(read.text)["data"] == {"colour": "on"}
+
+
+async def test_a_long_list_arrives_in_pieces_and_whole(server: APIServer, client: httpx2.AsyncClient) -> None:
+    names = [f"c{number:04}" for number in range(1500)]
+    for name in names:
+        server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"x": "y" * 400}})
+
+    async with client.stream("GET", CONFIGMAPS) as response:
+        pieces = [piece async for piece in response.aiter_raw()]
+
+    body = json.loads(b"".join(pieces))
+    assert len(pieces) > 1
+    assert [item["metadata"]["name"] for item in body["items"]] == names
+    assert (body["kind"], body["metadata"]["resourceVersion"]) == ("ConfigMapList", str(server.revision))
 
 
 async def test_a_deprecated_kind_warns_with_every_answer(server: APIServer, client: httpx2.AsyncClient) -> None:
