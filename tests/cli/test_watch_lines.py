@@ -81,14 +81,17 @@ async def test_another_reason_for_the_same_phase_is_told_within_a_second(server:
     ]
 
 
-async def test_a_filter_hides_objects(server: APIServer, client: Client) -> None:
+async def test_namespace_selectors_and_filter_narrow_what_is_told(server: APIServer, client: Client) -> None:
     sink = Sink()
     server.create(crd())
-    query = read_query(WIDGETS, namespace="default", selector="app=web", filter_text="{.spec.size}=2")
+    query = read_query(
+        WIDGETS, namespace="default", selector="app=web", field="metadata.name!=left-out", filter_text="{.spec.size}=2"
+    )
 
     async with following(client, Lines(sink, noon), query):
         server.create(widget("small", labels={"app": "web"}, size=1))
         server.create(widget("large", labels={"app": "web"}, size=2))
+        server.create(widget("left-out", labels={"app": "web"}, size=2))
         server.create(widget("other", labels={"app": "db"}, size=2))
         server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
         server.create(widget("elsewhere", "shop", labels={"app": "web"}, size=2))
