@@ -58,9 +58,9 @@ class Teller:
     def recount(self, entries: Iterable[Entry]) -> None:
         """What the informer told, and when."""
         for entry in entries:
-            line = Text(f"  {entry.after:6.2f} s  ", style="dim")
+            line = Text().append(f"  {entry.after:6.2f} s  ", style="dim")
             line.append(f"{entry.word:<8}", style=_STYLES.get(entry.word, ""))
-            line.append(f"  {printable(entry.text)}".rstrip(), style="default")
+            line.append(f"  {printable(entry.text)}".rstrip())
             self._console.print(line)
 
     def judge(self, checks: Iterable[Check]) -> bool:
@@ -68,10 +68,10 @@ class Teller:
         judged = list(checks)
         holding = "; ".join(f"{check.claim}: {_value(check.found)}" for check in judged if check.holds)
         if holding:
-            self._console.print(Text("      ok  ", style="green").append(printable(holding), style="default"))
+            self._console.print(Text().append("      ok  ", style="green").append(printable(holding)))
         failing = [check for check in judged if not check.holds]
         for check in failing:
-            self._console.print(Text("  FAILED  ", style="bold red").append(_complaint(check), style="default"))
+            self._console.print(Text().append("  FAILED  ", style="bold red").append(_complaint(check)))
         self._failed += len(failing)
         return not failing
 
