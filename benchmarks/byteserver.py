@@ -1,0 +1,183 @@
+"""A server that costs next to nothing: rendered API answers over plain HTTP on loopback, sent as they are.
+
+What a benchmark measures against it is the client alone. It is no API server: it checks nothing, knows GET only, and
+a watch sends what was rendered and then stays open, silent. It serves discovery (aggregated and legacy), a CRD, 50
+namespaces and N custom objects; the first segment of the path chooses how the custom objects are listed::
+
+    http://127.0.0.1:PORT            one answer, whatever the limit, as the watch cache does for resourceVersion=0
+    http://127.0.0.1:PORT/pages      pages by limit and continue
+
+A watch with sendInitialEvents gets the objects and the bookmark that ends them. With ``--events M``, a watch of the
+custom objects is then sent M MODIFIED events, as fast as the client reads, over the objects in turn, and a bookmark.
+
+Bodies are in the chunked coding, a chunk for each object, as a kube-apiserver since 1.33 writes lists and always
+wrote watches; ``--framing length`` sends lists with a Content-Length instead. Nothing is compressed.
+
+Run it by ``python -m benchmarks.byteserver``: it prints its URL, and ends when its standard input does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from urllib.parse import parse_qs, urlsplit
+
+from benchmarks import discovery, objects
+
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+_LAST_CHUNK = b"0\r\n\r\n"
+_FIRST_VERSION = 1_000_000
+
+
+class Collection:
+    """The objects of one resource, and every answer about them."""
+
+    def __init__(
+        self, api_version: str, kind: str, items: Sequence[bytes], events: Sequence[bytes], framing: str
+    ) -> None:
+        self._api_version = api_version
+        self._kind = kind
+        self._items = items
+        self._framing = framing
+        self._version = _FIRST_VERSION + len(items)
+        self._events = _chunks(b'{"type":"MODIFIED","object":%s}\n' % event for event in events)
+        if events:
+            self._events += _chunks([self._bookmark(self._version + len(events), initial=False)])
+
+    @cached_property
+    def whole(self) -> bytes:
+        """The answer to a list without pages."""
+        return self._list(self._items, "")
+
+    @cached_property
+    def initial(self) -> bytes:
+        """What a streaming list begins with."""
+        added = _chunks(b'{"type":"ADDED","object":%s}\n' % item for item in self._items)
+        return added + _chunks([self._bookmark(self._version, initial=True)])
+
+    def page(self, limit: int, token: str) -> bytes:
+        """The answer to a list in pages; the token is where it begins."""
+        start = int(token or 0)
+        end = start + limit
+        return self._list(self._items[start:end], str(end) if end < len(self._items) else "")
+
+    def watch(self, connection: socket.socket, *, streaming: bool) -> None:
+        """Send everything there is to send, then wait until the client goes."""
+        connection.sendall(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+        if streaming:
+            connection.sendall(self.initial)
+        connection.sendall(self._events)
+        while connection.recv(4096):
+            pass
+
+    def _list(self, items: Sequence[bytes], token: str) -> bytes:
+        rest = f',"remainingItemCount":{len(self._items) - int(token)}' if token else ""
+        metadata = f'{{"continue":"{token}"{rest},"resourceVersion":"{self._version}"}}'
+        tail = f'],"kind":"{self._kind}List","metadata":{metadata}}}\n'.encode()
+        head = f'{{"apiVersion":"{self._api_version}","items":['.encode()
+        parts = [head, *items[:1], *(b"," + item for item in items[1:]), tail]
+        if self._framing == "length":
+            body = b"".join(parts)
+            return _HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+        return _HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + _chunks(parts) + _LAST_CHUNK
+
+    def _bookmark(self, version: int, *, initial: bool) -> bytes:
+        mark = '"annotations":{"k8s.io/initial-events-end":"true"},' if initial else ""
+        metadata = f'{{{mark}"creationTimestamp":null,"resourceVersion":"{version}"}}'
+        bookmark = f'{{"apiVersion":"{self._api_version}","kind":"{self._kind}","metadata":{metadata}}}'
+        return f'{{"type":"BOOKMARK","object":{bookmark}}}\n'.encode()
+
+
+def _chunks(parts: Iterable[bytes]) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
+
+
+class ByteServer:
+    """All answers by path, and a thread for each connection."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        count, framing = options.objects, options.framing
+        widgets = [objects.widget(i, size=options.size, resource_version=_FIRST_VERSION + i) for i in range(count)]
+        events = [
+            objects.widget(i % count, size=options.event_size, resource_version=_FIRST_VERSION + count + 1 + i)
+            for i in range(options.events)
+        ]
+        spaces = [objects.namespace(i) for i in range(objects.NAMESPACES)]
+        group_version = f"{objects.GROUP}/{objects.VERSION}"
+        crd_path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        self._widgets = f"/apis/{group_version}/{objects.PLURAL}"
+        self._collections = {
+            self._widgets: Collection(group_version, objects.KIND, widgets, events, framing),
+            crd_path: Collection("apiextensions.k8s.io/v1", "CustomResourceDefinition", [objects.crd()], (), framing),
+            "/api/v1/namespaces": Collection("v1", "Namespace", spaces, (), framing),
+        }
+
+    def serve(self, listener: socket.socket) -> None:
+        """Accept connections until the process ends."""
+        while True:
+            connection, _ = listener.accept()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
+
+    def _talk(self, connection: socket.socket) -> None:
+        buffer = b""
+        with connection:
+            try:
+                while True:
+                    while b"\r\n\r\n" not in buffer:
+                        data = connection.recv(65536)
+                        if not data:
+                            return
+                        buffer += data
+                    head, _, buffer = buffer.partition(b"\r\n\r\n")
+                    self._answer(connection, head.decode("latin-1"))
+            except (ConnectionError, TimeoutError):
+                return  # clients go as they like
+
+    def _answer(self, connection: socket.socket, head: str) -> None:
+        url = urlsplit(head.split(" ", 2)[1])
+        paged = url.path.startswith("/pages/")
+        path = url.path.removeprefix("/pages")
+        query = {name: values[-1] for name, values in parse_qs(url.query).items()}
+        collection = self._collections.get(path)
+        if collection is None:
+            connection.sendall(_document(discovery.answer(path, aggregated="g=apidiscovery.k8s.io" in head)))
+        elif query.get("watch") in ("1", "true"):
+            collection.watch(connection, streaming=query.get("sendInitialEvents") == "true")
+        elif paged and path == self._widgets and "limit" in query:
+            connection.sendall(collection.page(int(query["limit"]), query.get("continue", "")))
+        else:
+            connection.sendall(collection.whole)
+
+
+def _document(body: bytes | None) -> bytes:
+    if body is None:
+        body = b'{"apiVersion":"v1","code":404,"kind":"Status","reason":"NotFound","status":"Failure"}'
+        return _HEAD.replace(b"200 OK", b"404 Not Found") + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    kind = discovery.content_type(body)
+    return b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s" % (kind, len(body), body)
+
+
+def main() -> None:
+    """Render, listen, say where, serve until standard input ends."""
+    parser = argparse.ArgumentParser(description="Serve rendered API answers on loopback.")
+    parser.add_argument("--objects", type=int, default=20_000, help="how many custom objects")
+    parser.add_argument("--size", type=int, default=4096, help="bytes of each")
+    parser.add_argument("--events", type=int, default=0, help="MODIFIED events that a watch is sent")
+    parser.add_argument("--event-size", type=int, default=5120, help="bytes of the object in each")
+    parser.add_argument("--framing", choices=("chunked", "length"), default="chunked", help="of lists")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    options = parser.parse_args()
+    server = ByteServer(options)
+    with socket.create_server(("127.0.0.1", options.port), backlog=64) as listener:
+        threading.Thread(target=server.serve, args=(listener,), daemon=True).start()
+        print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+// Command clientgo is the other side of the comparison: client-go's dynamic shared informer on the byte server of
+// ../byteserver.py, with one handler and one index, like the dynkube side.
+//
+//	clientgo -url http://127.0.0.1:8001 -mode list|stream [-objects 20000] [-keep-managed-fields=false]
+//	clientgo -url http://127.0.0.1:8001 -mode events -events 20000 -objects 1000
+//
+// It prints one JSON object: CPU seconds (user and system, from just before the client is made until the handler has
+// seen everything), wall seconds, resident memory. What it does not say: latency, or how it behaves under trouble.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"log"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/features"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+)
+
+var widgets = schema.GroupVersionResource{Group: "bench.example.com", Version: "v1", Resource: "widgets"}
+
+// gates says yes to the streaming list only where it is asked for; all other gates keep their defaults.
+type gates struct {
+	features.Gates
+	streaming bool
+}
+
+func (g gates) Enabled(key features.Feature) bool {
+	if key == features.WatchListClient {
+		return g.streaming
+	}
+	return g.Gates.Enabled(key)
+}
+
+// counter is the handler: it touches what it is given, and tells when it has seen enough.
+type counter struct {
+	updates  atomic.Int64
+	expected int64
+	first    atomic.Int64 // nanoseconds of CPU when the first update came
+	done     chan struct{}
+}
+
+func (c *counter) OnAdd(obj any, _ bool) { _ = obj.(*unstructured.Unstructured).GetName() }
+func (c *counter) OnDelete(any)          {}
+func (c *counter) OnUpdate(_, obj any) {
+	_ = obj.(*unstructured.Unstructured).GetName()
+	switch c.updates.Add(1) {
+	case 1:
+		c.first.Store(int64(cpu() * 1e9))
+	case c.expected:
+		close(c.done)
+	}
+}
+
+func byTier(obj any) ([]string, error) {
+	return []string{obj.(*unstructured.Unstructured).GetLabels()["tier"]}, nil
+}
+
+func withoutManagedFields(obj any) (any, error) {
+	if o, ok := obj.(*unstructured.Unstructured); ok {
+		unstructured.RemoveNestedField(o.Object, "metadata", "managedFields")
+	}
+	return obj, nil
+}
+
+func main() {
+	url := flag.String("url", "", "where the byte server is")
+	mode := flag.String("mode", "list", "list, stream or events")
+	objects := flag.Int("objects", 20000, "how many objects the server has")
+	events := flag.Int64("events", 20000, "how many events the server sends (mode events)")
+	keep := flag.Bool("keep-managed-fields", false, "no transform that drops metadata.managedFields")
+	flag.Parse()
+	features.ReplaceFeatureGates(gates{features.FeatureGates(), *mode == "stream"})
+
+	before, beganCPU, began := memory("VmRSS"), cpu(), time.Now()
+	client, err := dynamic.NewForConfig(&rest.Config{Host: *url, QPS: -1})
+	check(err)
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
+	informer := factory.ForResource(widgets).Informer()
+	if !*keep {
+		check(informer.SetTransform(withoutManagedFields))
+	}
+	check(informer.AddIndexers(cache.Indexers{"tier": byTier}))
+	handler := &counter{expected: *events, done: make(chan struct{})}
+	registration, err := informer.AddEventHandler(handler)
+	check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced, registration.HasSynced) {
+		log.Fatal("not synced in time")
+	}
+	out := map[string]any{"client": "client-go", "mode": *mode, "objects": len(informer.GetStore().ListKeys())}
+	if got := out["objects"].(int); got != *objects {
+		log.Fatalf("synced %d objects, expected %d", got, *objects)
+	}
+	if *mode == "events" {
+		select {
+		case <-handler.done:
+		case <-ctx.Done():
+			log.Fatalf("only %d events came", handler.updates.Load())
+		}
+		used := cpu() - float64(handler.first.Load())/1e9
+		out["events"] = *events
+		out["events_cpu_s"] = used
+		out["events_per_cpu_s"] = float64(*events-1) / used
+	}
+	out["cpu_s"], out["wall_s"] = cpu()-beganCPU, time.Since(began).Seconds()
+	out["peak_mb"] = memory("VmHWM")
+	out["rss_before_mb"] = before
+	out["rss_mb"] = memory("VmRSS")
+	// What the live objects need, once the garbage of the list is gone and given back to the system.
+	runtime.GC()
+	debug.FreeOSMemory()
+	out["held_mb"] = memory("VmRSS") - before
+	out["bytes_per_object"] = (memory("VmRSS") - before) * (1 << 20) / float64(*objects)
+	runtime.KeepAlive(informer)
+	check(json.NewEncoder(os.Stdout).Encode(out))
+}
+
+// cpu is user and system seconds of this process.
+func cpu() float64 {
+	var usage syscall.Rusage
+	check(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
+	return seconds(usage.Utime) + seconds(usage.Stime)
+}
+
+// memory is a field of /proc/self/status in MiB: VmRSS (now) or VmHWM (peak).
+func memory(field string) float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	check(err)
+	for _, line := range strings.Split(string(status), "\n") {
+		if parts := strings.Fields(line); len(parts) > 1 && parts[0] == field+":" {
+			kib, err := strconv.ParseFloat(parts[1], 64)
+			check(err)
+			return kib / 1024
+		}
+	}
+	return 0
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

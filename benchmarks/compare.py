@@ -1,0 +1,255 @@
+"""All comparisons in turns, against the budgets: ``make bench`` runs this.
+
+    python -m benchmarks.compare [--rounds 3] [--lightkube-python PATH] [--only NAME ...]
+
+Every side of a comparison is a process of its own on the same byte server, and the sides take turns, so that what
+else the machine does hits them alike; the table has the median of each side and the ratio of the medians. Budgets
+are goals written down here; results come from this run. A peer that is not installed (Go, lightkube) is left out
+and named. Absolute seconds mean nothing on another machine, ratios some.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.measure import ROOT, byte_server
+
+Result = Mapping[str, float]
+Command = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One measured program; ``{url}`` in its command is the byte server's."""
+
+    name: str
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A budget on one number, or on the ratio of dynkube's to another side's; None: shown without judgement."""
+
+    what: str
+    number: str
+    limit: float | None
+    against: str = ""  # a side, or a number of dynkube's own; "" for the number itself
+    at_least: bool = False
+    unit: str = ""
+
+    def cells(self, medians: Mapping[str, Result]) -> list[str]:
+        """The row of the table, from the medians of each side."""
+        own = medians["dynkube"]
+        value = own[self.number]
+        bound = "none" if self.limit is None else f"{'>=' if self.at_least else '<='} {self._ratio(self.limit)}"
+        if not self.against:
+            return [self.what, _number(value, self.unit), "", "", bound, self._held(value)]
+        other = own.get(self.against) or medians.get(self.against, {}).get(self.number)
+        if other is None:
+            return [self.what, _number(value, self.unit), f"no {self.against} here", "", bound, "not measured"]
+        beside = f"{_number(other, self.unit)} ({self.against})"
+        ratio = value / other
+        return [self.what, _number(value, self.unit), beside, self._ratio(ratio), bound, self._held(ratio)]
+
+    def _held(self, value: float) -> str:
+        if self.limit is None:
+            return ""
+        return "yes" if (value >= self.limit if self.at_least else value <= self.limit) else "**no**"
+
+    def _ratio(self, value: float) -> str:
+        if self.against and not self.at_least and value < 1:  # a fraction of another side's
+            return f"1/{1 / value:.2g}"
+        return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Sides that take turns on one byte server (or none), and the goals on them."""
+
+    name: str
+    sides: Sequence[Side]
+    goals: Sequence[Goal]
+    server: Mapping[str, int] | None = None
+    rounds: int | None = None
+    key: Mapping[str, str] = field(default_factory=dict)  # which of several printed lines counts
+
+
+def comparisons(clientgo: str, lightkube: str) -> Iterator[Comparison]:
+    """Everything that is compared. The limits are the budgets of the project."""
+    sync: Command = (sys.executable, "-m", "benchmarks.sync_informer", "--url", "{url}")
+    events: Command = (sys.executable, "-m", "benchmarks.watch_events", "--url", "{url}")
+    peer: Command = (lightkube, "-m", "benchmarks.lightkube_list", "--url", "{url}")
+    go: Command = (clientgo, "-url", "{url}")
+    yield Comparison(
+        "sync, 20,000 objects of 4 KB, one list",
+        (Side("dynkube", sync), Side("client-go", go), Side("lightkube", peer)),
+        (
+            Goal("CPU", "cpu_s", 1 / 5, "client-go", unit="s"),
+            Goal("CPU (lightkube: list only)", "cpu_s", 1 / 5, "lightkube", unit="s"),
+            Goal("memory per object / its JSON", "bytes_per_object", 1.4, "json_bytes", unit="B"),
+            Goal("memory per object", "bytes_per_object", 1 / 6, "client-go", unit="B"),
+            Goal("peak memory of the process", "peak_mb", None, "client-go", unit="MB"),
+        ),
+        {"objects": 20_000},
+    )
+    yield Comparison(
+        "sync, 20,000 objects of 4 KB, streaming list",
+        (Side("dynkube", (*sync, "--mode", "stream")), Side("client-go", (*go, "-mode", "stream"))),
+        (
+            Goal("CPU", "cpu_s", 1 / 5, "client-go", unit="s"),
+            Goal("memory per object", "bytes_per_object", 1 / 6, "client-go", unit="B"),
+        ),
+        {"objects": 20_000},
+    )
+    yield Comparison(
+        "sync, managedFields kept",
+        (Side("dynkube", (*sync, "--keep-managed-fields")), Side("client-go", (*go, "-keep-managed-fields"))),
+        (
+            Goal("memory per object / its JSON", "bytes_per_object", 1.4, "json_bytes", unit="B"),
+            Goal("memory per object", "bytes_per_object", 1 / 6, "client-go", unit="B"),
+        ),
+        {"objects": 20_000},
+    )
+    yield Comparison(
+        "watch, 20,000 events of 5 KB to a handler",
+        (
+            Side("dynkube", (*events, "--objects", "5000")),
+            Side("client-go", (*go, "-mode", "events", "-objects", "5000")),
+            Side("lightkube", (*peer, "--mode", "watch", "--objects", "5000")),
+        ),
+        (
+            Goal("events a CPU second", "events_per_cpu_s", 5, "client-go", at_least=True),
+            Goal("events a CPU second (lightkube: bare watch)", "events_per_cpu_s", 2, "lightkube", at_least=True),
+        ),
+        {"objects": 5_000, "events": 20_000},
+    )
+    for by, limit in (("labels", 0.5), ("namespace", 0.5), ("jsonpath", 2.0)):
+        flip: Command = (sys.executable, "-m", "benchmarks.filter_flip", "--by", by)
+        yield Comparison(
+            f"filter flip by {by}, 100,000 objects, 100,000 events",
+            (Side("dynkube", flip),),
+            (
+                Goal("until all is delivered, wall", "delivered_s", limit, unit="s"),
+                Goal("until all is delivered, CPU", "delivered_cpu_s", limit, unit="s"),
+                Goal("longest hold of the loop, wall", "held_s", 0.020, unit="s"),
+                Goal("longest hold of the loop, CPU", "held_cpu_s", 0.020, unit="s"),
+            ),
+            rounds=1,
+            key={"change": "flip"},
+        )
+    yield Comparison(
+        "1,000 informers on absent CRDs, an hour",
+        (Side("dynkube", (sys.executable, "-m", "benchmarks.absent")),),
+        (
+            Goal("open watches", "open_watches", 1),
+            Goal("memory per informer", "bytes_each", 10_240, unit="B"),
+            Goal("requests in the hour besides the watch", "requests_besides_watch", 0),
+        ),
+        rounds=1,
+    )
+    imports: Command = (sys.executable, "-m", "benchmarks.imports", "--what")
+    yield Comparison(
+        "import",
+        (Side("dynkube", (*imports, "dynkube")), Side("kubernetes", (*imports, "kubernetes"))),
+        (Goal("CPU", "cpu_s", 1 / 4, "kubernetes", unit="s"), Goal("memory", "rss_mb", 1 / 4, "kubernetes", unit="MB")),
+    )
+    yield Comparison(
+        "import and use",
+        (Side("dynkube", (*imports, "dynkube-all")), Side("kubernetes", (*imports, "kubernetes-api"))),
+        (Goal("CPU", "cpu_s", None, "kubernetes", unit="s"), Goal("memory", "rss_mb", None, "kubernetes", unit="MB")),
+    )
+
+
+def run(comparison: Comparison, rounds: int) -> dict[str, Result]:
+    """The median of every number of every side, the sides taking turns."""
+    runs: dict[str, list[Result]] = {side.name: [] for side in comparison.sides}
+    if comparison.server is None:
+        _take_turns(comparison, "", rounds, runs)
+    else:
+        with byte_server(**comparison.server) as url:
+            _take_turns(comparison, url, rounds, runs)
+    return {
+        name: {number: statistics.median(result[number] for result in results) for number in results[0]}
+        for name, results in runs.items()
+        if results
+    }
+
+
+def _take_turns(comparison: Comparison, url: str, rounds: int, runs: dict[str, list[Result]]) -> None:
+    for _ in range(comparison.rounds or rounds):
+        for side in comparison.sides:
+            if shutil.which(side.command[0]) is None:
+                continue
+            command = [word.replace("{url}", url) for word in side.command]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            if done.returncode:
+                reason = (done.stderr.strip() or "no error was printed").splitlines()[-1]
+                if side.name == "dynkube":
+                    sys.exit(f"{comparison.name}: {' '.join(command)} failed: {reason}")
+                print(f"{side.name} left out: {reason}", file=sys.stderr)
+                continue
+            runs[side.name].append(_line_that_counts(done.stdout, comparison.key))
+
+
+def _line_that_counts(output: str, key: Mapping[str, str]) -> Result:
+    lines = [json.loads(line) for line in output.splitlines()]
+    line = next(line for line in lines if all(line[name] == value for name, value in key.items()))
+    return {name: value for name, value in line.items() if isinstance(value, int | float)}
+
+
+def _number(value: float, unit: str) -> str:
+    digits = 0 if value >= 100 or value == int(value) else 2 if value >= 0.1 else 4
+    return f"{value:,.{digits}f} {unit}".rstrip()
+
+
+def build_clientgo(directory: Path) -> str:
+    """Build the Go side; its path, or a name that does not exist if there is no Go."""
+    target = directory / "clientgo"
+    if shutil.which("go") is None:
+        print("client-go left out: no Go on this machine", file=sys.stderr)
+    else:
+        print("building the client-go side (minutes, the first time)", file=sys.stderr)
+        built = subprocess.run(["go", "build", "-o", target, "."], cwd=ROOT / "benchmarks" / "clientgo", check=False)
+        if built.returncode:
+            print("client-go left out: it does not build here, see above", file=sys.stderr)
+    return str(target)
+
+
+def main() -> None:
+    """Run everything asked for and print one Markdown table."""
+    parser = argparse.ArgumentParser(description="Measure dynkube beside its peers, in turns.")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--lightkube-python", default=os.environ.get("LIGHTKUBE_PYTHON", sys.executable))
+    parser.add_argument("--only", action="append", help="comparisons whose name contains this")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        print("| what | dynkube | other | ratio or value | budget | held |\n|---|---|---|---|---|---|")
+        for comparison in comparisons(build_clientgo(Path(directory)), options.lightkube_python):
+            if options.only and not any(word in comparison.name for word in options.only):
+                continue
+            medians = run(comparison, options.rounds)
+            commands = "; ".join(shlex_join(side.command) for side in comparison.sides if side.name in medians)
+            print(f"| **{comparison.name}** (`{commands}`) | | | | | |")
+            for goal in comparison.goals:
+                print(f"| {' | '.join(goal.cells(medians))} |", flush=True)
+
+
+def shlex_join(command: Command) -> str:
+    """A command as one would type it from the project's directory."""
+    return " ".join(
+        "python" if word == sys.executable else Path(word).name if "/" in word else word for word in command
+    )
+
+
+if __name__ == "__main__":
+    main()
