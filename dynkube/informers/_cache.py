@@ -83,9 +83,10 @@ class Cache:
                     editor.remove(obj.key)
                     changes.append((obj.key, obj, None))
             await slices.breathe()
+        first = not len(self.snapshot)
         for listed in batches(objects.items()):
             for key, obj in listed:
-                before = editor.get(key)
+                before = None if first else editor.get(key)
                 if before is not None and before.uid == obj.uid:
                     if before.resource_version == obj.resource_version:
                         continue

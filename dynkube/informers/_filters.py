@@ -173,7 +173,7 @@ class LabelFilter(Filter):
 
     def bind(self, context: FilterContext) -> BoundFilter:
         """Needs nothing but the object."""
-        matches = self.selector.matches
+        matches = self.selector.compiled()
         return BoundFilter(lambda obj: matches(obj.labels))
 
     def __eq__(self, other: object) -> bool:

@@ -107,27 +107,25 @@ class Registration(Subscriber):
         """Handle events until removed; the informer starts this."""
         try:
             with self._scope:
-                while (events := await self.take()) is not None:
+                while (events := self.take_nowait() or await self.take()) is not None:
                     for event in events:
-                        await self._handle(event)
-                    await slices.breathe()
+                        if self.closed:  # removed between the two events of a changed UID
+                            return
+                        self._handled += 1
+                        try:
+                            pending = self._handler.call(event)
+                            if pending is not None and inspect.isawaitable(pending):
+                                await pending
+                        except Exception as exc:  # noqa: BLE001  # P10: a handler's failure is its own
+                            self._failed(exc, event)
+                    if slices.over:
+                        await slices.breathe()
         finally:
             self._ended.set()
 
     async def wait_ended(self) -> None:
         """Wait until the handler's task is over."""
         await self._ended.wait()
-
-    async def _handle(self, event: InformerEvent) -> None:
-        if self.closed:  # removed between the two events of a changed UID
-            return
-        try:
-            pending = self._handler.call(event)
-            if pending is not None and inspect.isawaitable(pending):
-                await pending
-        except Exception as exc:  # noqa: BLE001  # P10: a handler's failure is its own
-            self._failed(exc, event)
-        self._handled += 1
 
     def _failed(self, exc: Exception, event: InformerEvent) -> None:
         self._errors += 1

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyrsistent import pmap
 
+from dynkube.informers._persistent import Evolver, evolve
 from dynkube.meta import JSONPath, Key, Unstructured
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Index:
         self._on_error = on_error
         self._filed: dict[Key, tuple[str, ...]] = {}
         self._entries: PMap[str, PMap[Key, Unstructured]] = pmap()
-        self._staged = self._entries
+        self._staged: dict[str, Evolver[Key, Unstructured]] = {}  # by value, what is being changed
 
     def lookup(self, value: str) -> list[Unstructured]:
         """The objects filed under ``value``, in no particular order."""
@@ -63,26 +64,39 @@ class Index:
 
     def stage(self, changes: Sequence[Change]) -> None:
         """File a batch of changes; readers see it with the next ``publish``."""
-        entries = self._staged
+        filed = self._filed
         for key, _, after in changes:
-            before_values = self._filed.get(key, ())
+            before = filed.get(key, ())
             values = self._values(after) if after is not None else ()
-            for value in before_values:
+            for value in before:
                 if value not in values:
-                    rest = entries[value].discard(key)
-                    entries = entries.set(value, rest) if rest else entries.remove(value)
-            for value in values:
-                assert after is not None
-                entries = entries.set(value, entries.get(value, _NOTHING).set(key, after))
+                    self._edited(value).remove(key)
+            if after is not None:
+                for value in values:
+                    self._edited(value)[key] = after
             if values:
-                self._filed[key] = values
-            else:
-                self._filed.pop(key, None)
-        self._staged = entries
+                filed[key] = values
+            elif before:
+                del filed[key]
+
+    def _edited(self, value: str) -> Evolver[Key, Unstructured]:
+        edited = self._staged.get(value)
+        if edited is None:
+            edited = self._staged[value] = evolve(self._entries.get(value, _NOTHING))
+        return edited
 
     def publish(self) -> None:
         """Show readers what was staged, all at once."""
-        self._entries = self._staged
+        if not self._staged:
+            return
+        entries = evolve(self._entries)
+        for value, edited in self._staged.items():
+            if len(edited):
+                entries[value] = edited.persistent()
+            elif value in entries:
+                entries.remove(value)
+        self._staged = {}
+        self._entries = entries.persistent()
 
     def _values(self, obj: Unstructured) -> tuple[str, ...]:
         try:

@@ -49,7 +49,7 @@ class InformerSettings:
     discovery_poll: float = 30.0
     crd_filter: Callable[[Unstructured], bool] | None = None
     decoded_bodies: int = 256
-    slice: float = 0.005
+    slice: float = 0.003
     random: Random = field(default_factory=Random, repr=False)
     cpu_clock: Callable[[], float] = field(default=perf_counter, repr=False)
 

@@ -9,7 +9,6 @@ the task: they take the published snapshot.
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -76,7 +75,7 @@ class SharedInformer:
         self._bodies = BodyCache(settings.decoded_bodies)
         self._slices = Slices(settings.cpu_clock, budget=settings.slice)
         self._views: list[View] = []
-        self._inbox: deque[_Message] = deque()
+        self._inbox: list[_Message] = []
         self._asked: set[trio.Event] = set()  # of those who wait for a message to be done
         self._wake = trio.Event()
         self._scope = trio.CancelScope()
@@ -113,8 +112,8 @@ class SharedInformer:
                 with self._scope:
                     self._tracker.follow(self.key.gvr, self._judged)
                     while True:
-                        message = await self._next()
-                        await message()
+                        for message in await self._next():
+                            await message()
                 self._nursery.cancel_scope.cancel()
         finally:
             self._tracker.unfollow(self.key.gvr, self._judged)
@@ -132,11 +131,13 @@ class SharedInformer:
         """Wait until nothing of it runs."""
         await self._ended.wait()
 
-    async def _next(self) -> _Message:
+    async def _next(self) -> list[_Message]:
+        """What was posted since the last call, in order."""
         while not self._inbox:
             self._wake = trio.Event()
             await self._wake.wait()
-        return self._inbox.popleft()
+        messages, self._inbox = self._inbox, []
+        return messages
 
     def post(self, message: _Message) -> None:
         """Have the owner do something, after all that was posted before. Does not block."""

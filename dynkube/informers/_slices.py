@@ -24,14 +24,19 @@ class Slices:
 
     __slots__ = ("_budget", "_clock", "_until")
 
-    def __init__(self, clock: Callable[[], float], *, budget: float = 0.005) -> None:
+    def __init__(self, clock: Callable[[], float], *, budget: float = 0.003) -> None:
         self._clock = clock
         self._budget = budget
         self._until = clock() + budget
 
+    @property
+    def over(self) -> bool:
+        """Whether the slice is used up."""
+        return self._clock() >= self._until
+
     async def breathe(self) -> None:
         """A checkpoint if the slice is used up, else nothing."""
-        if self._clock() >= self._until:
+        if self.over:
             await trio.lowlevel.checkpoint()
             self._until = self._clock() + self._budget
 

@@ -7,32 +7,15 @@ thread holds a consistent picture for as long as it likes, without a lock.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Final
 
 from pyrsistent import pmap
 
+from dynkube.informers._persistent import Evolver, evolve
 from dynkube.meta import Key, Unstructured
 
 if TYPE_CHECKING:
     from pyrsistent import PMap
-
-V = TypeVar("V")
-
-
-class _Evolver(Protocol[V]):
-    """A map being changed; pyrsistent's own stub leaves out half of what it can do."""
-
-    def __contains__(self, key: str) -> bool: ...
-    def __getitem__(self, key: str) -> V: ...
-    def __setitem__(self, key: str, value: V) -> None: ...
-    def __len__(self) -> int: ...
-    def remove(self, key: str) -> object: ...
-    def persistent(self) -> PMap[str, V]: ...
-
-
-def _evolve(names: PMap[str, V]) -> _Evolver[V]:
-    return cast("_Evolver[V]", names.evolver())
-
 
 _NO_NAMES: Final[PMap[str, Unstructured]] = pmap()
 
@@ -79,20 +62,16 @@ class SnapshotEditor:
 
     def __init__(self, namespaces: PMap[str, PMap[str, Unstructured]], count: int) -> None:
         self._namespaces = namespaces
-        self._edited: dict[str, _Evolver[Unstructured]] = {}
+        self._edited: dict[str, Evolver[str, Unstructured]] = {}
         self._count = count
 
     def put(self, key: Key, obj: Unstructured) -> None:
         """Add or replace one object."""
-        names = self._names(key[0])
-        if key[1] not in names:
-            self._count += 1
-        names[key[1]] = obj
+        self._names(key[0])[key[1]] = obj
 
     def remove(self, key: Key) -> None:
         """Take one object out; it must be there."""
         self._names(key[0]).remove(key[1])
-        self._count -= 1
 
     def get(self, key: Key) -> Unstructured | None:
         """The object with that key in the version being made."""
@@ -103,16 +82,18 @@ class SnapshotEditor:
 
     def done(self) -> Snapshot:
         """The next version."""
-        namespaces = _evolve(self._namespaces)
+        namespaces = evolve(self._namespaces)
+        count = self._count
         for namespace, names in self._edited.items():
+            count += len(names) - len(self._namespaces.get(namespace, _NO_NAMES))
             if len(names):
                 namespaces[namespace] = names.persistent()
             elif namespace in namespaces:
                 namespaces.remove(namespace)
-        return Snapshot(namespaces.persistent(), self._count)
+        return Snapshot(namespaces.persistent(), count)
 
-    def _names(self, namespace: str) -> _Evolver[Unstructured]:
+    def _names(self, namespace: str) -> Evolver[str, Unstructured]:
         names = self._edited.get(namespace)
         if names is None:
-            names = self._edited[namespace] = _evolve(self._namespaces.get(namespace, _NO_NAMES))
+            names = self._edited[namespace] = evolve(self._namespaces.get(namespace, _NO_NAMES))
         return names

@@ -73,17 +73,27 @@ class Subscriber:
         """Wait until the initial objects have been handled; for ever, if it is removed before."""
         await self._synced.wait()
 
-    async def take(self) -> tuple[InformerEvent, ...] | None:
-        """The next events, never empty; ``None`` once closed. Waits only if there are none."""
+    def take_nowait(self) -> tuple[InformerEvent, ...]:
+        """The next key's events; none if nothing waits, or nothing is to be told any more."""
         while not self._closed:
             events = self._mailbox.take()
-            if events is SYNCED:
+            if events is None:
+                break
+            if isinstance(events, tuple):
+                if events:
+                    return events
+            else:
+                assert events is SYNCED
                 self._synced.set()
                 self._on_settled(self)
-            elif events is None:
+        return ()
+
+    async def take(self) -> tuple[InformerEvent, ...] | None:
+        """The next key's events, never empty; ``None`` once closed. Waits only if there are none."""
+        while not self._closed:
+            if events := self.take_nowait():
+                return events
+            if not (self.closed or self._mailbox):
                 self._wake = trio.Event()
                 await self._wake.wait()
-            elif events:
-                assert isinstance(events, tuple)
-                return events
         return None

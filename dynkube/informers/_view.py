@@ -61,11 +61,20 @@ class View:
             return False
 
     def visible(self, objects: Iterable[Unstructured]) -> list[Unstructured]:
-        """Those of ``objects`` that the filter shows now."""
-        if self._bound is _SHOW_ALL:
+        """Those of ``objects`` that the filter shows now. Never raises, as :meth:`accepts`."""
+        bound = self._bound
+        if bound is _SHOW_ALL:
             return list(objects)
-        accepts = self.accepts
-        return [obj for obj in objects if accepts(obj)]
+        if not bound.ready():
+            return []
+        matches, shown = bound.matches, list[Unstructured]()
+        for obj in objects:
+            try:
+                if matches(obj):
+                    shown.append(obj)
+            except Exception as exc:  # noqa: BLE001  # a user's function
+                self._report(f"filter {self.filter!r} on {obj!r}", exc)
+        return shown
 
     # ── the owner's side ─────────────────────────────────────────────────────────────────────
 
@@ -87,8 +96,9 @@ class View:
             return
         missed, self._behind = self._behind, False
         for objects in batches(snapshot):
+            shown = set(map(id, self.visible(objects)))
             for obj in objects:
-                visible = obj if self.accepts(obj) else None
+                visible = obj if id(obj) in shown else None
                 key = obj.key
                 for subscriber in subscribers:
                     subscriber.offer(key, visible)

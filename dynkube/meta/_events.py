@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from dynkube.meta._object import Unstructured
 
+# msgspec structs, not dataclasses: one is made for every object of every list and every change.
 
-@dataclass(frozen=True, slots=True)
-class Added:
+
+class Added(msgspec.Struct, frozen=True, gc=False):
     """The object is there now; ``object`` is its state."""
 
     object: Unstructured
 
 
-@dataclass(frozen=True, slots=True)
-class Modified:
+class Modified(msgspec.Struct, frozen=True, gc=False):
     """A watch saw the object change; ``object`` is the new state. Informers say :class:`Updated`."""
 
     object: Unstructured
 
 
-@dataclass(frozen=True, slots=True)
-class Updated:
+class Updated(msgspec.Struct, frozen=True, gc=False):
     """An informer saw the object change from ``old`` (what this subscriber was shown last) to ``new``."""
 
     old: Unstructured
     new: Unstructured
 
 
-@dataclass(frozen=True, slots=True)
-class Deleted:
+class Deleted(msgspec.Struct, frozen=True, gc=False):
     """The object is gone, or no longer selected.
 
     From a watch ``object`` is the state at deletion, from an informer the state shown last.
@@ -40,8 +39,7 @@ class Deleted:
     object: Unstructured
 
 
-@dataclass(frozen=True, slots=True)
-class Bookmark:
+class Bookmark(msgspec.Struct, frozen=True, gc=False):
     """No object changed: everything up to ``resource_version`` was seen.
 
     ``initial_events_end`` marks the end of the initial objects of a streaming list (KEP-3157).

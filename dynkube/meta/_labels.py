@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from dynkube.errors import InvalidSelector
@@ -179,6 +179,23 @@ class LabelSelector:
         if labels is None:
             labels = {}
         return all(requirement.matches(labels) for requirement in self.requirements)
+
+    def compiled(self) -> Callable[[Mapping[str, str]], bool]:
+        """:meth:`matches` as a function for many objects; a selector of one requirement costs a look-up."""
+        if len(self.requirements) != 1:
+            return self.matches
+        (requirement,) = self.requirements
+        key, values = requirement.key, frozenset(requirement.values)
+        match requirement.operator:
+            case LabelOperator.EQUALS | LabelOperator.IN:
+                return lambda labels: labels.get(key) in values
+            case LabelOperator.NOT_EQUALS | LabelOperator.NOT_IN:
+                return lambda labels: labels.get(key) not in values
+            case LabelOperator.EXISTS:
+                return lambda labels: key in labels
+            case LabelOperator.DOES_NOT_EXIST:
+                return lambda labels: key not in labels
+        return requirement.matches
 
     def __str__(self) -> str:
         return ",".join(map(str, self.requirements))

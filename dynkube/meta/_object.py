@@ -69,14 +69,17 @@ class BodyCache:
 
     def __init__(self, limit: int = 256) -> None:
         self._limit = limit
-        self._recent: deque[Unstructured] = deque()
+        self._recent: deque[Unstructured] | None = None  # most caches are never read in full
 
     def keep(self, obj: Unstructured) -> None:
         """Note that ``obj`` was decoded just now."""
-        self._recent.append(obj)
-        while len(self._recent) > self._limit:
+        recent = self._recent
+        if recent is None:
+            recent = self._recent = deque()
+        recent.append(obj)
+        while len(recent) > self._limit:
             try:
-                oldest = self._recent.popleft()
+                oldest = recent.popleft()
             except IndexError:  # another thread was faster
                 return
             oldest._body = None  # the two classes are one mechanism

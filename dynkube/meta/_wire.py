@@ -119,10 +119,10 @@ def cut_managed_fields(raw: bytes) -> bytes:
 
 def _without(raw: bytes, managed_fields: msgspec.Raw) -> bytes:
     value = bytes(managed_fields)
-    start = raw.find(_MANAGED_FIELDS + value)
-    if start < 0 or raw.find(_MANAGED_FIELDS, start + len(_MANAGED_FIELDS)) >= 0 or raw.find(_MANAGED_FIELDS) != start:
-        return _cut_managed_fields_slowly(raw)  # more than one field of that name, or odd spacing
+    start = raw.find(_MANAGED_FIELDS)
     end = start + len(_MANAGED_FIELDS) + len(value)
+    if start < 0 or not raw.startswith(value, start + len(_MANAGED_FIELDS)) or raw.find(_MANAGED_FIELDS, end) >= 0:
+        return _cut_managed_fields_slowly(raw)  # more than one field of that name, or odd spacing
     if raw[end : end + 1] == b",":
         return raw[:start] + raw[end + 1 :]
     if raw[start - 1 : start] == b",":

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 import httpcore2
 
-_READ_BYTES = 1 << 16
+_READ_BYTES = 1 << 18  # measured: a larger read costs less than the wake-ups it saves
 _HEAD_END = re.compile(rb"\n\r?\n")  # as lenient as h11, so that both see the same end
 _START = len(b"HTTP/1.1 2")
 

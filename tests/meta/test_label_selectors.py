@@ -77,7 +77,10 @@ def test_text_is_read_in_every_form_and_printed_in_one(text: str, canonical: str
     ],
 )
 def test_matching_follows_the_server(text: str, expected: bool) -> None:
-    assert LabelSelector.parse(text).matches(WEB) is expected
+    selector = LabelSelector.parse(text)
+
+    assert selector.matches(WEB) is expected
+    assert selector.compiled()(WEB) is expected
 
 
 @pytest.mark.parametrize(
