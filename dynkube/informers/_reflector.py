@@ -103,7 +103,8 @@ class Reflector:
             self._features.streaming_lists = False
         self._consistent = recovery.consistent
         self._sink.failing(exc, self._streak, recovery)
-        self._streak += 1
+        if not recovery.stop_streaming:  # finding out what the server can do is no failure of it
+            self._streak += 1
         delay = 0.0
         if not recovery.immediate:
             backoff = self._missing_backoff if recovery.missing else self._backoff
