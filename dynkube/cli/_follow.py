@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Protocol
 
 import trio
 
-from dynkube.informers import Informer, InformerStatistics, Phase, State
+from dynkube.informers import Informer, InformerStatistics, State
 from dynkube.meta import Added, Deleted, InformerEvent, Unstructured
-
-_GLANCE = 1.0  # seconds
 
 
 class Reporter(Protocol):
@@ -33,21 +31,9 @@ async def follow(informer: Informer, reporter: Reporter) -> None:
 
 
 async def _report_states(informer: Informer, reporter: Reporter) -> None:
-    async for state in states(informer):
-        await reporter.state(state)
-
-
-async def states(informer: Informer) -> AsyncIterator[State]:
-    """The state now, then each one with another phase or reason; of states that pass meanwhile only the newest."""
-    state = informer.state
-    while True:
-        yield state
-        others = [phase for phase in Phase if phase is not state.phase]
-        while informer.state == state:
-            # An informer tells of another phase at once, and of another reason not at all: so look now and then.
-            with trio.move_on_after(_GLANCE):
-                await informer.wait_state(*others)
-        state = informer.state
+    async with aclosing(informer.states()) as states:
+        async for state in states:
+            await reporter.state(state)
 
 
 def word(event: InformerEvent) -> str:

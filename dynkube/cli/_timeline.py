@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import trio
 
-from dynkube.cli._follow import states
 from dynkube.cli._lines import describe, title
 from dynkube.informers import Informer, Phase
 from dynkube.meta import Unstructured
@@ -60,8 +60,9 @@ class Timeline:
 
     async def follow_states(self, informer: Informer) -> None:
         """Record each state of ``informer``, until cancelled."""
-        async for state in states(informer):
-            self._record(state.phase, describe(state))
+        async with aclosing(informer.states()) as states:
+            async for state in states:
+                self._record(state.phase, describe(state))
 
     def _record(self, word: str, text: str) -> None:
         self._entries.append(Entry(trio.current_time() - self._began, word, text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from types import TracebackType
@@ -132,6 +132,7 @@ class Informer:
         shared.detach(self._view)
         self._view.close()
         self._factory.release(shared)
+        shared.wake_waiters()  # those who wait on this informer; others may keep the shared one running
         return registrations
 
     @property
@@ -352,6 +353,24 @@ class Informer:
             await self._shared.progress.wait()
         await trio.lowlevel.checkpoint()
         return self.state
+
+    async def states(self) -> AsyncGenerator[State, None]:
+        """The state now, then each other state as it comes: another phase, reason or message.
+
+        Of states that pass while the consumer is busy only the newest is given. Ends after ``STOPPED`` when
+        the informer is closed. Put ``contextlib.aclosing`` around it where the loop may be left early.
+        """
+        shown: State | None = None
+        while True:
+            state = self.state
+            if state != shown:
+                shown = state
+                yield state
+            elif self._shared is None:
+                await trio.lowlevel.checkpoint()
+                return
+            else:
+                await self._shared.progress.wait()
 
     async def wait_for(self, obj: Unstructured) -> None:
         """Wait until the cache has caught up with ``obj``, as a write returned it: read your writes.

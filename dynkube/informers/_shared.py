@@ -194,7 +194,7 @@ class SharedInformer:
         view.refiltering = False  # what changes from here on asks for another round
         await view.show_difference(self.snapshot, view.subscribers, self._slices)
         self._settle()
-        self._wake_waiters()
+        self.wake_waiters()
 
     def _settle(self) -> None:
         if self.truth_known:
@@ -273,13 +273,13 @@ class SharedInformer:
             await self._publish(await self._cache.replace(objects, resource_version, self._slices))
             self._listed = True
             self._settle()
-            self._wake_waiters()
+            self.wake_waiters()
 
     async def applied(self, epoch: int, events: list[WatchEvent]) -> None:
         """Changes came."""
         if epoch == self._epoch:
             await self._publish(self._cache.apply(events))
-            self._wake_waiters()
+            self.wake_waiters()
 
     async def _publish(self, version: Version) -> None:
         """Make a new version of the cache visible to readers at once, then tell subscribers of each change."""
@@ -327,9 +327,10 @@ class SharedInformer:
             return
         self.state = now
         _log.info("informer %s: %s -> %s", self.key.gvr, before.phase, now)
-        self._wake_waiters()
+        self.wake_waiters()
 
-    def _wake_waiters(self) -> None:
+    def wake_waiters(self) -> None:
+        """Have everyone who waits for ``progress`` look again."""
         self.progress.set()
         self.progress = trio.Event()
 

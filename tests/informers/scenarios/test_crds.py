@@ -53,13 +53,13 @@ def recent(obj: Unstructured) -> bool:
 async def test_k20_a_crd_below_the_minimum_version_counts_when_it_is_raised(server: APIServer) -> None:
     settings = dynkube.InformerSettings(crd_filter=recent)
     server.create(crd(annotations={"bundle-version": "v1.0"}))
-    async with dynkube.connect(transport=server.transport(), settings=settings) as client:
-        async with client.informer(WIDGETS) as widgets:
-            assert (await widgets.wait_state(ABSENT)).reason == "CRDFiltered"
+    client = dynkube.connect(transport=server.transport(), settings=settings)
+    async with client, client.informer(WIDGETS) as widgets:
+        assert (await widgets.wait_state(ABSENT)).reason == "CRDFiltered"
 
-            server.update(crd(annotations={"bundle-version": "v1.1"}))
+        server.update(crd(annotations={"bundle-version": "v1.1"}))
 
-            assert (await widgets.wait_state(LIVE)).reason == "Watching"
+        assert (await widgets.wait_state(LIVE)).reason == "Watching"
 
 
 def wanted(obj: Unstructured) -> bool:
