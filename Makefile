@@ -39,7 +39,7 @@ check: $(STAMPS)/check ## lint, format, types, floors
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pyright --verifytypes dynkube --ignoreexternal
+	PATH="$(CURDIR)/$(BIN):$$PATH" pyright --verifytypes dynkube --ignoreexternal
 	$(BIN)/lint-imports
 
 format: $(STAMPS)/check ## mend what can be mended

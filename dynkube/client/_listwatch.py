@@ -82,9 +82,9 @@ class ListWatch:
         self._decoder = decoder or ObjectDecoder()
         self._max_line = max_line
         self._on_malformed = on_malformed
-        self.gvr = gvr
-        self.namespace = namespace
-        self.malformed = 0
+        self.gvr: GVR = gvr
+        self.namespace: str | None = namespace
+        self.malformed: int = 0
 
     async def list(
         self,

@@ -104,8 +104,8 @@ class ObjectIterator(AsyncIterator[Unstructured]):
         self._collection: ListWatch | None = None
         self._items: Iterator[Unstructured] = iter(())
         self._token: str | None = None  # None: no page was read yet; "": the last one was
-        self.resource_version = ""
-        self.consistent = True
+        self.resource_version: str = ""
+        self.consistent: bool = True
 
     def __aiter__(self) -> Self:
         return self

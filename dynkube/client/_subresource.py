@@ -28,7 +28,7 @@ class SubresourceClient:
         if not name or "/" in name:
             raise InvalidInput(f"subresource {name!r} is not the name of one, like 'status' or 'scale'")
         self._target = target
-        self.name = name
+        self.name: str = name
 
     async def get(
         self,

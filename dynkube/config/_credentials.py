@@ -131,7 +131,7 @@ class BasicAuth(_Fixed):
             raise CredentialError(f"{where} has a colon, which basic authentication cannot carry")
         pair = base64.b64encode(f"{username}:{password}".encode()).decode("ascii")
         super().__init__(Credential({"Authorization": f"Basic {pair}"}))
-        self.username = username
+        self.username: str = username
 
     def __repr__(self) -> str:
         return f"BasicAuth({self.username!r}, <hidden>)"
@@ -150,7 +150,7 @@ class StaticCertificate(_Fixed):
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         super().__init__(Credential(certificate=certificate))
-        self.where = where
+        self.where: str = where
         self._expires_at = certificate.expires_at()
         self._now = now
 

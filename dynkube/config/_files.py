@@ -114,7 +114,7 @@ class TokenFile(_Rereading):
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         super().__init__(where=where, now=now)
-        self.path = absolute_path(path)
+        self.path: str = absolute_path(path)
         if fallback:
             self._credential = bearer(fallback, where=where)
 
@@ -137,8 +137,8 @@ class CertificateFiles(_Rereading):
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         super().__init__(where=where, now=now)
-        self.certificate_path = absolute_path(certificate)
-        self.key_path = absolute_path(key)
+        self.certificate_path: str = absolute_path(certificate)
+        self.key_path: str = absolute_path(key)
         self._expires_at: datetime | None = None
 
     async def current(self) -> Credential:

@@ -7,7 +7,7 @@ Reading costs what it costs in a dict; the methods that would change one raise a
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 _ADVICE = (
     "objects from dynkube are read-only, since a cache shares them: "
@@ -24,9 +24,9 @@ class FrozenDict(dict[str, Any]):
 
     __slots__ = ()
 
-    __setitem__ = __delitem__ = _refuse
-    clear = pop = popitem = setdefault = update = _refuse
-    __ior__ = _refuse
+    if not TYPE_CHECKING:  # for type checkers it is a dict, as it is for whatever reads it
+        __setitem__ = __delitem__ = __ior__ = _refuse
+        clear = pop = popitem = setdefault = update = _refuse
 
     def copy(self) -> dict[str, Any]:
         """A shallow, mutable copy; nested values stay frozen (``thaw`` copies all the way down)."""
@@ -47,9 +47,9 @@ class FrozenList(list[Any]):
 
     __slots__ = ()
 
-    __setitem__ = __delitem__ = _refuse
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
-    __iadd__ = __imul__ = _refuse
+    if not TYPE_CHECKING:  # as above
+        __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+        append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
     def copy(self) -> list[Any]:
         """A shallow, mutable copy; nested values stay frozen (``thaw`` copies all the way down)."""

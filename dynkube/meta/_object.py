@@ -321,11 +321,11 @@ class UnstructuredList(Sequence[Unstructured]):
         kind: str = "",
     ) -> None:
         self._items = tuple(items)
-        self.resource_version = resource_version
-        self.continue_token = continue_token
-        self.remaining_item_count = remaining_item_count
-        self.api_version = api_version
-        self.kind = kind
+        self.resource_version: str = resource_version
+        self.continue_token: str = continue_token
+        self.remaining_item_count: int | None = remaining_item_count
+        self.api_version: str = api_version
+        self.kind: str = kind
 
     def __getitem__(self, index: Any) -> Any:  # int -> object, slice -> tuple, as Sequence demands
         return self._items[index]

@@ -25,11 +25,11 @@ class Pools:
     __slots__ = ("_retired", "_users", "closed", "long", "short")
 
     def __init__(self, short: httpx2.AsyncBaseTransport, long: httpx2.AsyncBaseTransport) -> None:
-        self.short = short
-        self.long = long
+        self.short: httpx2.AsyncBaseTransport = short
+        self.long: httpx2.AsyncBaseTransport = long
         self._users = 0
         self._retired = False
-        self.closed = False
+        self.closed: bool = False
 
     @property
     def in_use(self) -> bool:

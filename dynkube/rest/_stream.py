@@ -40,13 +40,13 @@ class Exchange:
         self._response = response
         self._chunks = aiter(response.stream)
         self._closed = False
-        self.pools = pools
-        self.text = text
-        self.peer = peer
-        self.status = response.status_code
-        self.headers = joined(response.headers.multi_items())
-        self.warnings = parse_warnings(response.headers.get_list("warning"))
-        self.received = 0
+        self.pools: Pools = pools
+        self.text: str = text
+        self.peer: Peer = peer
+        self.status: int = response.status_code
+        self.headers: Mapping[str, str] = joined(response.headers.multi_items())
+        self.warnings: tuple[str, ...] = parse_warnings(response.headers.get_list("warning"))
+        self.received: int = 0
         self.failure: DynkubeError | None = None
 
     async def read(self) -> bytes:

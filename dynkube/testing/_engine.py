@@ -90,8 +90,8 @@ class Engine:
 
     def __init__(self, options: EngineOptions | None = None) -> None:
         options = options or EngineOptions()
-        self.registry = Registry()
-        self.faults = Faults()
+        self.registry: Registry = Registry()
+        self.faults: Faults = Faults()
         self._storage = Storage(history=options.history)
         self._watches = Watches(self._storage)
         self._timers = Timers()
