@@ -24,7 +24,7 @@ from dynkube.informers import (
     Transform,
     drop_managed_fields,
 )
-from dynkube.meta import GVK, GVR
+from dynkube.meta import GVK, GVR, check_resource
 from dynkube.rest import RESTClient
 
 if TYPE_CHECKING:
@@ -171,6 +171,7 @@ class Client:
         Raises:
             InvalidInput: an argument cannot be right; the message names it and the fix.
         """
+        check_resource(resource)
         return Informer(
             lambda: self._now.informers,
             resource,

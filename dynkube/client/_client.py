@@ -10,7 +10,7 @@ from dynkube.client._resource import ResourceClient
 from dynkube.client._target import Session, Target
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
-from dynkube.meta import JSONLike, ResourceArg, encode_json
+from dynkube.meta import JSONLike, ResourceArg, check_resource, encode_json
 from dynkube.rest import Answer, Request, RESTClient
 
 
@@ -80,8 +80,9 @@ class APIClient:
                 (``obj.gvk`` of an object to write).
 
         Raises:
-            InvalidInput: a text that cannot be the name of a resource.
+            InvalidInput: it cannot name a resource.
         """
+        check_resource(resource)
         parsed = ResourceArg.parse(resource) if isinstance(resource, str) else resource
         return ResourceClient(Target(self._session, parsed))
 

@@ -7,8 +7,8 @@ nothing and remembers nothing between two calls; whoever stands on it decides wh
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Final, TypeAlias
 
 import msgspec
@@ -134,8 +134,10 @@ class ListWatch:
         items: _Items = []
         async with self._rest.stream(request, watch=False) as stream:
             async for chunk in stream:
-                items += listing.feed(chunk)
-        last, envelope = listing.finish()
+                with self._naming_the_request():
+                    items += listing.feed(chunk)
+        with self._naming_the_request():
+            last, envelope = listing.finish()
         items += last
         return UnstructuredList(
             self._well_formed(items),
@@ -145,6 +147,13 @@ class ListWatch:
             api_version=envelope.api_version,
             kind=envelope.kind,
         )
+
+    @contextmanager
+    def _naming_the_request(self) -> Iterator[None]:
+        try:
+            yield
+        except ProtocolError as exc:
+            raise ProtocolError(f"{exc} [GET {self._path}]") from exc
 
     def _well_formed(self, items: _Items) -> _Items:
         if all(item.name for item in items):

@@ -12,7 +12,7 @@ from dynkube.client._objects import namespace_of_many, namespace_of_one
 from dynkube.client._options import FieldValidation, Selection, WriteOptions
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.discovery import APIResource, DeferredRESTMapper, ResourceLike
-from dynkube.errors import InvalidObject, NotFound, ProtocolError
+from dynkube.errors import InvalidInput, InvalidObject, NotFound, ProtocolError
 from dynkube.meta import GVR, Unstructured, resource_path
 from dynkube.rest import Answer, Request, RESTClient
 
@@ -62,6 +62,8 @@ class Target:
             InvalidInput: the name is empty or cannot be part of a path.
             WrongScope: a namespace for a cluster-scoped resource, or none to be had for a namespaced one.
         """
+        if not isinstance(name, str):  # None would address the collection, of DELETE as well
+            raise InvalidInput(f"name is {name!r}: pass metadata.name of the object")
         namespace = namespace_of_one(resource, namespace, default=self.session.namespace)
         return resource_path(resource.gvr, namespace=namespace, name=name, subresource=subresource)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -111,13 +112,14 @@ def _escape_key(key: str) -> str:
 def _split_url(url: str, *, field_name: str, source: str) -> SplitResult:
     try:
         parts = urlsplit(url.strip())
-        usable = bool(parts.hostname) and parts.port != 0
+        usable = bool(parts.hostname) and parts.port != 0 and not re.search(r"[\s\x00-\x1f]", url.strip())
     except ValueError:  # an unclosed bracket, a port that is no port
         parts, usable = SplitResult("", "", "", "", ""), False
     if not usable:
         prefix = f"{source}: " if source else ""
-        shown = repr(_shown(parts)) if parts.scheme else "as given"
-        raise ConfigError(f"{prefix}{field_name} {shown} is no URL: write it like https://HOST:PORT")
+        shown = "as given" if "@" in url else repr(re.split("[?#]", url.strip())[0])  # no password, no token
+        missing = "" if "://" in url else ", it has no scheme"
+        raise ConfigError(f"{prefix}{field_name} {shown} is no URL{missing}: write it like https://HOST:PORT")
     return parts
 
 

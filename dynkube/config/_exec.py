@@ -113,6 +113,12 @@ class ExecPlugin:
     def __repr__(self) -> str:
         return f"ExecPlugin({self._command.command!r})"
 
+    def __str__(self) -> str:
+        return (
+            f"plugin {self._command.command!r} ({self._command.where}); "
+            "if it wants somebody to log in, do that by hand first"
+        )
+
     def _due(self) -> bool:
         return self._renew_at is not None and self._now() >= self._renew_at
 

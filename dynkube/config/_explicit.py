@@ -71,6 +71,10 @@ def explicit_config(
             "certificate= and verify=SSLContext exclude each other: call load_cert_chain() on the context, "
             "or pass the path of the CA as verify="
         )
+    if not isinstance(url, str):
+        raise InvalidInput(f"url is a {type(url).__name__}: pass text like 'https://HOST:PORT'")
+    if not isinstance(token, str | None):
+        raise InvalidInput(f"token is a {type(token).__name__}: pass the bearer token as text")
     tls = _tls(verify, server_name)
     tls.check(now())
     return ClientConfig(
@@ -89,6 +93,10 @@ def _tls(verify: bool | str | os.PathLike[str] | ssl.SSLContext, server_name: st
         return TLSSettings(verify=verify, server_name=server_name)
     if isinstance(verify, ssl.SSLContext):
         return TLSSettings(context=verify, server_name=server_name)
+    if not isinstance(verify, str | os.PathLike):
+        raise InvalidInput(
+            f"verify is a {type(verify).__name__}: pass True, the path of a PEM file, an ssl.SSLContext or False"
+        )
     return TLSSettings(ca_file=absolute_path(verify), server_name=server_name)
 
 

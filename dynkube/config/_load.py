@@ -13,7 +13,7 @@ from dynkube.config._entries import Entry
 from dynkube.config._incluster import in_cluster, load_incluster
 from dynkube.config._kubeconfig import Kubeconfig, find_files, merge_files, read_mapping
 from dynkube.config._users import read_credentials, read_impersonation
-from dynkube.errors import ConfigError
+from dynkube.errors import ConfigError, InvalidInput
 
 _SHOWN = 10
 
@@ -42,6 +42,8 @@ def load_config(
         ConfigError: there is no configuration, or one that cannot be right; names file, field and fix.
         CredentialError: a token file or certificate is unreadable or has expired.
     """
+    if kubeconfig is not None and not isinstance(kubeconfig, Mapping | str | os.PathLike):
+        raise InvalidInput(f"kubeconfig is a {type(kubeconfig).__name__}: pass a path, or the decoded file as a dict")
     if isinstance(kubeconfig, Mapping):
         merged = read_mapping(kubeconfig)
     else:

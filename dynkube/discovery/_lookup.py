@@ -32,19 +32,16 @@ class Lookup:
         """Read what a caller passed.
 
         Raises:
-            InvalidInput: a text that cannot name a resource.
-            TypeError: not a name at all.
+            InvalidInput: it cannot name a resource.
         """
         match arg:
-            case str():
-                return cls._of_text(ResourceArg.parse(arg), arg.strip())
             case ResourceArg():
                 return cls._of_text(arg, str(arg))
             case GVR(group, version, resource):
                 return cls(resource, group, version, "resource", str(arg))
             case GVK(group, version, kind):
                 return cls(kind, group, version, "kind", str(arg))
-        raise TypeError(f"expected a name like 'deployments.v1.apps', a GVR or a GVK, not {type(arg).__name__}")
+        return cls._of_text(ResourceArg.parse(arg), arg.strip())
 
     @classmethod
     def _of_text(cls, arg: ResourceArg, text: str) -> Lookup:

@@ -9,6 +9,7 @@ from dynkube.discovery._lookup import Lookup
 from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource
 
 _SHOWN = 3
+_REMEDY = ": correct the name, or install the CRD that defines it"
 
 
 def no_match(lookup: Lookup, discovery: APIDiscovery) -> str:
@@ -53,8 +54,8 @@ def _hint(lookup: Lookup, resources: tuple[APIResource, ...]) -> str:
     groups = {resource.gvr.group for resource in resources if resource.gvr.group}
     if lookup.group and not any(lookup.may_concern(group) for group in groups):
         close = get_close_matches(lookup.group, sorted(groups), n=_SHOWN, cutoff=0.7)
-        return f"; it has no API group {lookup.group!r}" + (f", but {_join(close)}" if close else "")
-    return ""
+        return f"; it has no API group {lookup.group!r}" + (f", but {_join(close)}" if close else _REMEDY)
+    return _REMEDY
 
 
 def _full_name(resource: APIResource) -> str:

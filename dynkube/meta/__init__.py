@@ -4,7 +4,7 @@ from dynkube.meta._edit import REMOVE
 from dynkube.meta._events import Added, Bookmark, Deleted, InformerEvent, Modified, Updated, WatchEvent
 from dynkube.meta._fields import FieldOperator, FieldRequirement, FieldSelector
 from dynkube.meta._frozen import FrozenDict, FrozenList, freeze, thaw
-from dynkube.meta._gvr import GVK, GVR, GroupVersion, ResourceArg, is_version, version_priority
+from dynkube.meta._gvr import GVK, GVR, GroupVersion, ResourceArg, check_resource, is_version, version_priority
 from dynkube.meta._json import JSON, JSONLike, JSONObject
 from dynkube.meta._jsonpath import JSONPath
 from dynkube.meta._jsonpath_template import JSONPathTemplate
@@ -51,6 +51,7 @@ __all__ = [
     "UnstructuredList",
     "Updated",
     "WatchEvent",
+    "check_resource",
     "cut_managed_fields",
     "decode_watch_line",
     "encode_json",

@@ -150,6 +150,8 @@ class ResourceArg:
         Raises:
             InvalidInput: the text is none of these; the message says which part is wrong.
         """
+        if not isinstance(text, str):
+            raise InvalidInput(f"resource is {text!r}: pass text like 'deployments.v1.apps', a GVR or a GVK")
         if not text.strip():
             raise InvalidInput("resource is empty: write 'pods', 'deployments.apps' or 'deployments.v1.apps'")
         text = text.strip()
@@ -181,10 +183,38 @@ class ResourceArg:
                 return cls(name, version, group)
             case [version, name] if is_version(version):
                 return cls(name, version, "")
-            case [dotted, version] if is_version(version):
+            case [dotted, version] if is_version(version) and "." in dotted:
                 name, _, group = dotted.partition(".")
                 return cls(name, version, group)
+            case [group, version] if is_version(version):
+                raise InvalidInput(
+                    f"resource {text!r} reads like an apiVersion: add the resource, like 'apps/v1/deployments'"
+                )
         raise InvalidInput(f"resource {text!r}: with slashes write GROUP/VERSION/RESOURCE, like 'apps/v1/deployments'")
 
     def __str__(self) -> str:
         return ".".join(part for part in (self.name, self.version, self.group) if part)
+
+
+def check_resource(resource: object) -> None:
+    """Refuse what cannot name a resource, whatever the server serves.
+
+    Raises:
+        InvalidInput: it is neither text in one of kubectl's forms, nor a GVR or GVK with usable parts.
+    """
+    parts: dict[str, object]
+    match resource:
+        case GVR(group, version, name):
+            parts = {"group": group, "version": version, "resource": name}
+        case GVK(group, version, name):
+            parts = {"group": group, "version": version, "kind": name}
+        case ResourceArg():
+            return
+        case _:
+            ResourceArg.parse(resource)  # type: ignore[arg-type]  # says so, if it is no text
+            return
+    for field, text in parts.items():
+        if not isinstance(text, str) or not text.isprintable() or any(character in text for character in "/% "):
+            raise InvalidInput(f"resource {resource!r}: {field} is {text!r}, which is no name")
+        if not text and field != "group":
+            raise InvalidInput(f"resource {resource!r}: {field} is empty; of the core API only the group is")

@@ -1,4 +1,4 @@
-"""What the API server accepts as a label key and a label value.
+"""What the API server accepts as a label key, a label value and the name of a namespace.
 
 Each function answers with the trouble in words, or ``None`` if there is none, so that every caller can
 say which argument it was. The rules are those of ``k8s.io/apimachinery/pkg/api/validate/content``.
@@ -12,6 +12,7 @@ MAX_LABEL = 63
 MAX_SUBDOMAIN = 253
 
 _QUALIFIED_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 
 _NAME_RULE = "letters, digits, '-', '_' and '.', with a letter or digit at both ends"
@@ -36,6 +37,15 @@ def label_key_problem(key: str) -> str | None:
 def label_value_problem(value: str) -> str | None:
     """Why ``value`` is no label value, or ``None`` if it is one; the empty text is one."""
     return _name_problem(value) if value else None
+
+
+def namespace_problem(name: str) -> str | None:
+    """Why no namespace can be called ``name``, or ``None`` if one can."""
+    if not _LABEL.fullmatch(name):
+        return "may only have lower-case letters, digits and '-', with a letter or digit at both ends"
+    if len(name) > MAX_LABEL:
+        return f"is {len(name)} characters long; at most {MAX_LABEL} are allowed"
+    return None
 
 
 def _name_problem(name: str) -> str | None:

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from dynkube.errors import InvalidInput
 from dynkube.meta._gvr import GVR
+from dynkube.meta._names import namespace_problem
 
 
 def resource_path(
@@ -26,7 +27,7 @@ def resource_path(
     Raises:
         InvalidInput: a part cannot be a segment of a path: it is empty, ``.`` or ``..``, or has ``/`` or
             ``%`` in it. (Those the API server refuses in every name; all else is quoted, as RBAC names
-            like ``system:node`` need it.)
+            like ``system:node`` need it.) Or no namespace can have that name.
     """
     if subresource is not None and name is None:
         raise InvalidInput(f"subresource {subresource!r} of {gvr} needs the name of an object")
@@ -34,6 +35,9 @@ def resource_path(
     parts.append(_segment("version", gvr.version))
     if namespace:
         parts += ["namespaces", _segment("namespace", namespace)]
+        # A server would answer with an empty list, which looks like the truth.
+        if (problem := namespace_problem(namespace)) is not None:
+            raise InvalidInput(f"namespace {namespace!r} {problem}")
     parts.append(_segment("resource", gvr.resource))
     if name is not None:
         parts.append(_segment("name", name))

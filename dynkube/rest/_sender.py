@@ -117,7 +117,7 @@ class Sender:
         refreshed = False
         while True:
             await self._wait_for_turn(call)
-            call.doing = "waiting for a credential"
+            call.doing = f"waiting for a credential from {self._config.credentials}"
             credential = newer or await self._config.credentials.current()
             newer = None
             exchange = await self._send(call, credential)

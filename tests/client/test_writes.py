@@ -199,6 +199,8 @@ async def test_an_object_that_cannot_be_right_is_refused_before_anything_is_sent
         (lambda r: r.delete("web", grace_period_seconds=-1), "must not be negative"),
         (lambda r: r.delete("web", uid=""), "uid is empty"),
         (lambda r: r.delete(""), "name is empty"),
+        (lambda r: r.delete(None), "name is None: pass metadata.name"),
+        (lambda r: r.get(None), "name is None: pass metadata.name"),
     ],
 )
 async def test_an_option_that_cannot_be_right_names_itself_and_the_fix(call: Call, message: str) -> None:

@@ -46,6 +46,10 @@ async def test_a_token_and_a_certificate_go_out_together(issue: Callable[[dateti
     [
         ("api.example:6443", "https://HOST:PORT"),
         ("https://", "https://HOST:PORT"),
+        ("127.0.0.1:6443", "server '127.0.0.1:6443' is no URL, it has no scheme: write it like https://HOST:PORT"),
+        ("dev:s3cret@api:6443", "server as given is no URL, it has no scheme"),
+        ("api?token=s3cret", "server 'api' is no URL"),
+        ("https://api example", "server 'https://api example' is no URL: write it"),
         ("https://[::1", "https://HOST:PORT"),
         ("https://api:port", "https://HOST:PORT"),
         ("ftp://api", "must start with https://"),
@@ -59,6 +63,19 @@ def test_a_url_that_cannot_be_right_is_named_with_the_fix(url: str, hint: str) -
 
     assert hint in str(caught.value)
     assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"url": 5}, "url is a int: pass text like 'https://HOST:PORT'"),
+        ({"token": b"t"}, "token is a bytes: pass the bearer token as text"),
+        ({"verify": None}, "verify is a NoneType: pass True, the path of a PEM file"),
+    ],
+)
+def test_an_argument_of_the_wrong_type_is_named(arguments: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InvalidInput, match=complaint):
+        explicit_config(**{"url": "https://api"} | arguments)
 
 
 @pytest.mark.parametrize("token", ["", " \n", "two words", "line\nbreak", "ünïcode"])

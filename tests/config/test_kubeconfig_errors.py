@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dynkube.config import load_config
-from dynkube.errors import ConfigError, CredentialError
+from dynkube.errors import ConfigError, CredentialError, InvalidInput
 
 Write = Callable[[str, object], str]
 SECRET = "s3cret-token"
@@ -236,3 +236,8 @@ def test_an_expired_ca_is_named(document: Any, write: Write, authority: Any, clo
 
     with pytest.raises(ConfigError, match=r"clusters\[name=c\]\.cluster: certificate-authority-data expired at"):
         load_config(kubeconfig=path, now=clock)
+
+
+def test_a_kubeconfig_that_is_neither_path_nor_mapping_is_named() -> None:
+    with pytest.raises(InvalidInput, match="kubeconfig is a int: pass a path"):
+        load_config(kubeconfig=5)  # type: ignore[arg-type]  # the mistake under test

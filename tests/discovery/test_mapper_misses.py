@@ -26,7 +26,7 @@ def mapper(**failures: Exception) -> RESTMapper:
         ("zzz.v1.gateway.networking.io", "no API group 'gateway.networking.io', but gateway.networking.k8s.io"),
         ("zzz.v1.nothing.like.it", "it has no API group 'nothing.like.it'"),
         ("all", "does not serve 'all': that is a category of resources"),
-        ("zzz", "the server does not serve 'zzz'"),
+        ("zzz", "the server does not serve 'zzz': correct the name, or install the CRD that defines it"),
     ],
 )
 def test_a_name_that_is_not_served_is_answered_with_what_is_near(name: str, hint: str) -> None:
@@ -104,5 +104,5 @@ def test_an_unknown_category_names_the_known_ones() -> None:
 def test_what_cannot_be_a_name_is_refused_before_anything_is_looked_up() -> None:
     with pytest.raises(InvalidInput, match="resource is empty"):
         RESTMapper(snapshot()).resource_for("")
-    with pytest.raises(TypeError, match="not int"):
+    with pytest.raises(InvalidInput, match="resource is 5: pass text"):
         RESTMapper(snapshot()).resource_for(5)  # type: ignore[arg-type]  # the mistake under test

@@ -3,7 +3,7 @@
 import pytest
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import GVK, GVR, GroupVersion, ResourceArg, version_priority
+from dynkube.meta import GVK, GVR, GroupVersion, ResourceArg, check_resource, version_priority
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,22 @@ def test_versions_sort_as_the_server_prefers_them() -> None:
     shuffled = ["v1alpha1", "v2", "foo", "v1beta1", "v1", "v2beta3", "v10"]
 
     assert sorted(shuffled, key=version_priority) == ["v10", "v2", "v1", "v2beta3", "v1beta1", "v1alpha1", "foo"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "complaint"),
+    [
+        (None, "resource is None: pass text like 'deployments.v1.apps', a GVR or a GVK"),
+        (b"pods", "resource is b'pods': pass text"),
+        (("", "v1", "pods"), r"resource is \('', 'v1', 'pods'\): pass text"),
+        ("apps/v1", "'apps/v1' reads like an apiVersion: add the resource, like 'apps/v1/deployments'"),
+        (GVR("apps/v1", "v1", "deployments"), "group is 'apps/v1', which is no name"),
+        (GVR("v1", "", "pods"), "version is empty; of the core API only the group is"),
+        (GVR("", "v1", ""), "resource is empty"),
+        (GVR("", "v1", "pods/status"), "resource is 'pods/status', which is no name"),
+        (GVK("", "v1", ""), "kind is empty"),
+    ],
+)
+def test_what_can_name_no_resource_is_refused_with_the_part_that_is_wrong(resource: object, complaint: str) -> None:
+    with pytest.raises(InvalidInput, match=complaint):
+        check_resource(resource)

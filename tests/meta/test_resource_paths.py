@@ -51,6 +51,12 @@ def test_a_malformed_gvr_is_refused_too(part: str) -> None:
         resource_path(gvr)
 
 
+@pytest.mark.parametrize("namespace", ["Shop", "my_shop", "team a", "-shop", "shop.example", "x" * 64])
+def test_a_namespace_that_cannot_exist_is_refused_not_found_empty(namespace: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^namespace '{namespace}' (may only have|is 64 characters)"):
+        resource_path(PODS, namespace=namespace)
+
+
 def test_an_empty_name_never_addresses_the_collection() -> None:
     with pytest.raises(InvalidInput, match=r"^name is empty"):
         resource_path(PODS, namespace="shop", name="")
