@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from dynkube.errors import InvalidInput
+from dynkube.informers._index import printed
 from dynkube.informers._store import Snapshot
 from dynkube.meta import JSONPath, LabelSelector, Unstructured
 
@@ -211,7 +212,7 @@ class JSONPathFilter(Filter):
         find, equals = self.path.find_json, self.equals
         if equals is None:
             return BoundFilter(lambda obj: any(find(obj.json)))
-        return BoundFilter(lambda obj: any(_printed(value) == equals for value in find(obj.json)))
+        return BoundFilter(lambda obj: any(printed(value) == equals for value in find(obj.json)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, JSONPathFilter) and (self.path, self.equals) == (other.path, other.equals)
@@ -222,10 +223,6 @@ class JSONPathFilter(Filter):
     def __repr__(self) -> str:
         tail = f", equals={self.equals!r}" if self.equals is not None else ""
         return f"JSONPathFilter({str(self.path)!r}{tail})"
-
-
-def _printed(value: object) -> str:
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
 class PredicateFilter(Filter):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyrsistent import pmap
 
+from dynkube.errors import InvalidInput
 from dynkube.informers._persistent import Evolver, evolve
 from dynkube.meta import JSONPath, Key, Unstructured
 
@@ -34,9 +35,14 @@ def index_func(source: str | IndexFunc) -> IndexFunc:
     path = JSONPath.compile(source)
 
     def values(obj: Unstructured) -> list[str]:
-        return [str(value) for value in path.find_json(obj.json) if value is not None]
+        return [printed(value) for value in path.find_json(obj.json) if value is not None]
 
     return values
+
+
+def printed(value: object) -> str:
+    """A value as text, booleans as JSON has them."""
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
 class Index:
@@ -98,9 +104,20 @@ class Index:
         self._staged = {}
         self._entries = entries.persistent()
 
+    def clear(self) -> None:
+        """Forget all objects, and file none again."""
+        self._func = lambda obj: ()
+        self._filed, self._staged, self._entries = {}, {}, pmap()
+
     def _values(self, obj: Unstructured) -> tuple[str, ...]:
         try:
-            return tuple(dict.fromkeys(self._func(obj)))
+            return tuple(dict.fromkeys(_listed(self._func(obj))))
         except Exception as exc:  # noqa: BLE001  # a user's function; one bad object must not stop the cache
             self._on_error(exc, obj)
             return ()
+
+
+def _listed(values: Iterable[str]) -> Iterable[str]:
+    if isinstance(values, str):  # iterable too, and nobody wants each letter
+        raise InvalidInput(f"an index function returned the text {values!r}: return a list of values, [{values!r}]")
+    return values
