@@ -26,6 +26,13 @@ def is_older(version: str, than: str) -> bool:
     return int(version) < int(than)
 
 
+def _same(one: Unstructured, other: Unstructured) -> bool:
+    """Whether two states of a key are one: of objects without versions (those of metrics.k8s.io) the bytes say it."""
+    if one.uid != other.uid or one.resource_version != other.resource_version:
+        return False
+    return one.resource_version != "" or one.json == other.json
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """The next version of a cache: what changes, the snapshot then, and how far in history that is."""
@@ -56,13 +63,14 @@ class Cache:
             key = obj.key
             version = obj.resource_version
             known = editor.get(key)
-            if known is not None and known.uid == obj.uid and is_older(obj.resource_version, known.resource_version):
+            # Also with another UID: the end of an object that another one has replaced since.
+            if known is not None and is_older(obj.resource_version, known.resource_version):
                 continue
             if isinstance(event, Deleted):
                 if known is not None:
                     editor.remove(key)
                     changes.append((key, known, None))
-            elif known is None or known.resource_version != obj.resource_version or known.uid != obj.uid:
+            elif known is None or not _same(known, obj):
                 editor.put(key, obj)
                 changes.append((key, known, obj))
         if is_older(version, self.resource_version):
@@ -88,7 +96,7 @@ class Cache:
             for key, obj in listed:
                 before = None if first else editor.get(key)
                 if before is not None and before.uid == obj.uid:
-                    if before.resource_version == obj.resource_version:
+                    if _same(before, obj):
                         continue
                     if not rolled_back and is_older(obj.resource_version, before.resource_version):
                         continue
@@ -102,11 +110,9 @@ class Cache:
         self.snapshot = version.snapshot
         self.resource_version = version.resource_version
 
-    def clear(self) -> Version:
-        """Forget everything at once, and say what went."""
-        gone = Version([(obj.key, obj, None) for obj in self.snapshot], EMPTY, "")
-        self.publish(gone)
-        return gone
+    def emptied(self) -> Version:
+        """The version without any object, for a resource that is gone."""
+        return Version([(obj.key, obj, None) for obj in self.snapshot], EMPTY, "")
 
 
 def keyed(objects: Iterable[Unstructured]) -> dict[Key, Unstructured]:

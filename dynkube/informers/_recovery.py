@@ -12,6 +12,7 @@ from dynkube.errors import (
     Forbidden,
     Gone,
     Invalid,
+    MethodNotAllowed,
     NotFound,
     ServerTimeout,
     TransportError,
@@ -36,7 +37,7 @@ class StreamSilent(TransportError):
 
 
 class StreamCutShort(TransportError):
-    """The server ended a watch at once, without an event: often an expired version in disguise.
+    """The server ended a watch at once, without any news: often an expired version in disguise.
 
     See kubernetes/kubernetes#104171 and fabric8io/kubernetes-client#7896.
     """
@@ -70,23 +71,20 @@ def recover(step: Step, exc: DynkubeError, streak: int) -> Recovery:
     if isinstance(exc, ServerTimeout) and _version_too_large(exc):
         return Recovery(Step.LIST, consistent=True, immediate=first)
     if isinstance(exc, NotFound):
-        return Recovery(_again(step), missing=True)
+        return Recovery(Step.STREAM if step is Step.STREAM else Step.LIST, missing=True)
     if step is Step.STREAM and isinstance(exc, BadRequest | Invalid | StreamSilent):
         return Recovery(Step.LIST, immediate=True, stop_streaming=True)
-    if isinstance(exc, Forbidden | Unauthorized):
-        # If only watching is forbidden, listing at the backoff's pace keeps the cache near the truth.
-        return Recovery(_again(step))
+    if isinstance(exc, Forbidden | Unauthorized | MethodNotAllowed):
+        # If only watching is refused, listing at the backoff's pace keeps the cache near the truth. A stream is a
+        # watch, and whether the resource can be listed is not known yet.
+        return Recovery(Step.LIST, immediate=step is Step.STREAM and first)
     if isinstance(exc, StreamSilent):
         return Recovery(Step.WATCH, immediate=first)
     if isinstance(exc, StreamCutShort | UnreadableEvent):
         return Recovery(step) if first else Recovery(Step.LIST, consistent=True)
     if isinstance(exc, TransportError):
         return Recovery(step)
-    return Recovery(step if streak < 2 else _again(step))
-
-
-def _again(step: Step) -> Step:
-    return Step.STREAM if step is Step.STREAM else Step.LIST
+    return Recovery(step if streak < 2 else Step.LIST)
 
 
 def _version_too_large(exc: APIError) -> bool:

@@ -154,7 +154,7 @@ class Reflector:
         settings = self._settings
         self.statistics.watches += 1
         seconds = settings.random.uniform(*settings.watch_timeout)
-        began = trio.current_time()
+        began, version = trio.current_time(), self._version
         stream = _Stream(began, seconds + settings.watch_margin, self._silence)
         if streaming:
             stream.initial = {}
@@ -176,8 +176,8 @@ class Reflector:
             self._went_silent(stream)
         if stream.initial is not None:
             raise StreamSilent("the watch ended before the end of the initial objects was marked")
-        if not stream.heard and trio.current_time() - began < 1.0:
-            raise StreamCutShort("the server ended the watch at once, without an event")
+        if trio.current_time() - began < 1.0 and self._version == version:
+            raise StreamCutShort("the server ended the watch at once, without any news")
 
     def _opened(self, nursery: trio.Nursery, stream: _Stream) -> None:
         if self._streak == 0:
@@ -199,7 +199,6 @@ class Reflector:
     async def _received(self, events: list[WatchEvent], stream: _Stream) -> None:
         self.statistics.last_activity = trio.current_time()
         self.statistics.events += len(events)
-        stream.heard = True
         if stream.initial is not None:
             events = await self._collect(events, stream)
         if not events:
@@ -210,7 +209,8 @@ class Reflector:
             if isinstance(event, Bookmark):
                 self._bookmark_seen()
         last = events[-1]
-        self._version = last.resource_version if isinstance(last, Bookmark) else last.object.resource_version
+        version = last.resource_version if isinstance(last, Bookmark) else last.object.resource_version
+        self._version = version or self._version  # without one, the next watch would begin with everything
         await self._sink.apply(events)
 
     async def _collect(self, events: list[WatchEvent], stream: _Stream) -> list[WatchEvent]:
@@ -246,13 +246,12 @@ class Reflector:
 class _Stream:
     """The deadlines of one watch, and what is known of it."""
 
-    __slots__ = ("_end", "_lifetime", "heard", "initial", "open", "silence")
+    __slots__ = ("_end", "_lifetime", "initial", "open", "silence")
 
     def __init__(self, began: float, lifetime: float, silence: float) -> None:
         self._lifetime = began + lifetime
         self._end = self._lifetime
         self.silence = silence
-        self.heard = False
         self.open = True
         self.initial: dict[Key, Unstructured] | None = None
         """The initial objects so far, while a streaming list has not ended."""

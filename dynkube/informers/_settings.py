@@ -55,8 +55,10 @@ class InformerSettings:
 
     def __post_init__(self) -> None:
         low, high = self.watch_timeout
-        if not 0 < low <= high:
-            raise InvalidInput(f"watch_timeout {self.watch_timeout} is not a range of positive seconds (low, high)")
+        if not 1 <= low <= high:  # the server counts whole seconds
+            raise InvalidInput(f"watch_timeout {self.watch_timeout} is not a range (low, high) of at least one second")
+        if self.watch_margin < 0 or self.decoded_bodies < 0 or self.slice < 0:
+            raise InvalidInput("watch_margin, decoded_bodies and slice must not be negative")
         for name in (
             "silence",
             "page_size",

@@ -1,0 +1,71 @@
+"""Resources that can be listed and not watched: they are listed at intervals, and shown as such."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from dynkube import DEGRADED, LIVE, Client
+from dynkube.testing import APIServer
+from tests.informers.kit import WIDGETS, Recorder, crd, names, replace, widget
+
+
+@pytest.mark.parametrize(("status", "reason"), [(403, "Forbidden"), (405, "MethodNotAllowed")])
+async def test_14_where_only_watching_is_refused_lists_keep_the_cache_near_the_truth(
+    server: APIServer, client: Client, status: int, reason: str
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    fault = server.fail(resource="widgets", verb="watch", status=status)
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_synced()
+        assert (await widgets.wait_state(DEGRADED)).reason == reason
+        assert await recorder.drain() == ["add/a"]
+
+        replace(server, widget("a", n=2))
+        server.create(widget("b"))
+        await trio.sleep(120)
+        assert await recorder.drain() == ["update/a", "add/b"]
+
+        fault.remove()
+        assert (await widgets.wait_state(LIVE)).reason == "Watching"
+        assert names(widgets.list()) == ["a", "b"]
+
+
+def metrics(cpu: str) -> dict[str, object]:
+    item = {
+        "apiVersion": "metrics.k8s.io/v1beta1",
+        "kind": "NodeMetrics",
+        "metadata": {"name": "n1"},
+        "usage": {"cpu": cpu},
+    }
+    return {"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetricsList", "metadata": {}, "items": [item]}
+
+
+async def test_objects_without_versions_are_compared_by_their_content(server: APIServer, client: Client) -> None:
+    server.create(crd(scope="Cluster"))
+    server.fail(resource="widgets", verb="watch", status=405)
+    for cpu in ("1", "1", "2"):
+        server.fail(resource="widgets", verb="list", status=200, body=metrics(cpu), times=1)
+    told: list[str] = []
+    async with client.informer(WIDGETS) as widgets:
+        widgets.add_handler(
+            on_add=lambda obj: told.append(obj["usage"]["cpu"]),
+            on_update=lambda old, new: told.append(new["usage"]["cpu"]),
+        )
+        await trio.sleep(30)
+
+        assert told == ["1", "2"]
+
+
+async def test_conversion_that_fails_in_streaming_leads_to_lists(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    server.fail(resource="widgets", verb="watch", status=500, times=4)
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_synced()
+
+        assert names(widgets.list()) == ["a"]
+        assert widgets.statistics().lists == 1
