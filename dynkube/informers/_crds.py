@@ -65,6 +65,11 @@ class CRDWatcher:
         """Follow CRDs until cancelled."""
         await self._reflector.run()
 
+    def silence(self) -> None:
+        """Tell nothing more: its task was cancelled, and may run until its next checkpoint."""
+        self._on_change = lambda names: None
+        self._on_settled = self._on_renewed = lambda: None
+
     # ── what the reflector reports ───────────────────────────────────────────────────────────
 
     async def replace(self, objects: dict[Key, Unstructured], resource_version: str) -> None:
@@ -97,7 +102,8 @@ class CRDWatcher:
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
         """Note trouble; without permission, informers have to ask discovery instead."""
-        blind = isinstance(exc, Forbidden | Unauthorized | NotFound)
+        # What was forbidden counts as such until a list succeeds: another failure opens no eyes.
+        blind = self.blind or isinstance(exc, Forbidden | Unauthorized | NotFound)
         if recovery.stop_streaming or (blind == self.blind and (self.known or self.trouble == reason_of(exc))):
             return
         self.blind, self.trouble, self.trouble_message = blind, reason_of(exc), str(exc)

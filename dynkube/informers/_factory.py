@@ -136,5 +136,6 @@ class FollowedNamespaces:
 
     def close(self) -> None:
         """Stop following."""
+        self._view.close()
         self._shared.detach(self._view)
         self._factory.release(self._shared)

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from contextlib import asynccontextmanager
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 import trio
 
@@ -24,9 +24,11 @@ from dynkube.informers._statistics import InformerStatistics
 from dynkube.informers._store import EMPTY, Snapshot
 from dynkube.informers._transform import Transform, drop_managed_fields
 from dynkube.informers._view import View
-from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg, Unstructured
+from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg, Unstructured, resource_path
 
 Selector = str | Mapping[str, str] | None
+
+_ANYTHING: Final = GVR("", "v1", "pods")
 
 
 class Informer:
@@ -57,7 +59,9 @@ class Informer:
         self._factory: InformerFactory | None = None
         self._resource = resource
         self._gvr = _complete(resource)
-        self._namespace = namespace
+        if namespace:
+            resource_path(_ANYTHING, namespace=namespace)  # refuses what cannot be one, here and not in a task
+        self._namespace = namespace or None  # "" is client-go's word for all namespaces
         self._label_selector = LabelSelector.parse(label_selector)
         self._field_selector = FieldSelector.parse(field_selector)
         self._transform = transform
@@ -79,24 +83,28 @@ class Informer:
             DiscoveryFailed: a short name, and nobody could tell what it means.
             ClosedError: the client was not entered, or this informer was entered before.
         """
-        if self._shared is not None or self._closed:
-            raise ClosedError("this informer was entered before; make another one with client.informer(...)")
+        self._check_unused()
         factory = self._factory_of()
         if self._gvr is None:
             self._gvr = (await factory.mapper.resolve(self._resource)).gvr
+            self._check_unused()  # somebody else may have entered or closed it meanwhile
         self._factory = factory
         key = SharingKey(self._gvr, self._namespace, self._label_selector, self._field_selector, self._transform)
         self._shared = shared = factory.acquire(key)
-        self._view.set_filter(self._view.filter, self)
         for subscriber in self._view.subscribers:
             if isinstance(subscriber, Registration):
                 factory.nursery.start_soon(subscriber.run, factory.slices())
         try:
+            self._view.set_filter(self._view.filter, self)
             await shared.ask(partial(shared.attach, self._view))
-        except BaseException:  # cancelled: who enters no further leaves nothing behind
+        except BaseException:  # cancelled, or a filter that cannot work: who enters no further leaves nothing behind
             self._let_go()
             raise
         return self
+
+    def _check_unused(self) -> None:
+        if self._shared is not None or self._closed:
+            raise ClosedError("this informer was entered before; make another one with client.informer(...)")
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
@@ -121,10 +129,9 @@ class Informer:
         self._closed = True
         self._state = State(Phase.STOPPED, "Closed")
         shared, self._shared = self._shared, None
-        subscribers = tuple(self._view.subscribers)
+        subscribers = (*self._view.subscribers, *self._view.joining)
         registrations = [s for s in subscribers if isinstance(s, Registration)]
-        for subscriber in subscribers:
-            subscriber.close()
+        self._view.end()
         if shared is None or self._factory is None:
             return []
         for registration in registrations:
@@ -266,11 +273,12 @@ class Informer:
             stream.close()
 
     def _subscribe(self, subscriber: Registration | EventStream) -> None:
-        if self._closed:
+        if self._closed or (self._shared is not None and self._shared.state.phase is Phase.STOPPED):
             raise ClosedError("this informer is closed")
         if self._shared is None:
             self._view.subscribers.append(subscriber)
         else:
+            self._view.joining.add(subscriber)
             self._shared.post(partial(self._shared.subscribe, self._view, subscriber))
 
     # ── filter and indexes ───────────────────────────────────────────────────────────────────
@@ -324,22 +332,27 @@ class Informer:
             self._shared.post(partial(self._shared.build, index))
 
     def _new_index(self, name: str, source: str | IndexFunc) -> Index:
-        return Index(name, index_func(source), lambda exc, obj: self._report(f"index {name!r} on {obj!r}", exc))
+        return Index(name, index_func(source), lambda exc, obj: self._report(f"index {name!r}", obj, exc))
 
     # ── waiting ──────────────────────────────────────────────────────────────────────────────
 
     @property
     def has_synced(self) -> bool:
         """Whether the initial truth was known and handled by every handler there was; once true, stays true."""
-        return self._view.synced.is_set()
+        return self._view.synced
 
     async def wait_synced(self) -> None:
         """Wait until the truth is known: the resource is absent, or its objects are here.
 
         Every handler registered before has handled them by then. While the server cannot be reached, or
         forbids listing, it waits: put a timeout around it (``trio.fail_after``) and look at :attr:`state`.
+
+        Raises:
+            ClosedError: the informer was closed before that.
         """
-        await self._view.synced.wait()
+        await self._view.settled.wait()
+        if not self._view.synced:
+            raise ClosedError("the informer was closed before it had synced")
 
     async def wait_state(self, *phases: Phase) -> State:
         """Wait until the phase is one of ``phases``, and return the state; at once if it is now.
@@ -347,12 +360,16 @@ class Informer:
         Raises:
             ClosedError: the informer was closed while waiting for another phase.
         """
-        while self.state.phase not in phases:
-            if self._shared is None:
-                raise ClosedError(f"the informer is {self.state}, it will not become {' or '.join(phases)}")
-            await self._shared.progress.wait()
+        while (state := self.state).phase not in phases:
+            await self._progress(f"become {' or '.join(phases)}")
         await trio.lowlevel.checkpoint()
-        return self.state
+        return state
+
+    async def _progress(self, awaited: str) -> None:
+        """Wait until the state or the version of the cache changes."""
+        if self._shared is None or self._shared.state.phase is Phase.STOPPED:
+            raise ClosedError(f"the informer is {self.state}, it will not {awaited}")
+        await self._shared.progress.wait()
 
     async def states(self) -> AsyncGenerator[State, None]:
         """The state now, then each other state as it comes: another phase, reason or message.
@@ -366,7 +383,7 @@ class Informer:
             if state != shown:
                 shown = state
                 yield state
-            elif self._shared is None:
+            elif self._shared is None or state.phase is Phase.STOPPED:
                 await trio.lowlevel.checkpoint()
                 return
             else:
@@ -386,9 +403,7 @@ class Informer:
         if not obj.resource_version:
             raise InvalidInput(f"{obj!r} has no metadata.resourceVersion: pass what create, update or patch returned")
         while not self._caught_up(obj):
-            if self._shared is None:
-                raise ClosedError("the informer is closed, its cache will not catch up")
-            await self._shared.progress.wait()
+            await self._progress("catch up")
         await trio.lowlevel.checkpoint()
 
     def _caught_up(self, obj: Unstructured) -> bool:
@@ -424,9 +439,9 @@ class Informer:
             users=self._factory.users(shared) if shared is not None and self._factory is not None else 0,
         )
 
-    def _report(self, what: str, exc: Exception) -> None:
+    def _report(self, what: str, obj: Unstructured, exc: Exception) -> None:
         if self._shared is not None:
-            self._shared.report(what, exc)
+            self._shared.report(what, obj, exc)
 
     def __repr__(self) -> str:
         where = f" namespace={self._namespace}" if self._namespace else ""

@@ -67,6 +67,7 @@ class SharedInformer:
         """Set, and replaced by a new one, whenever the state or the version of the cache changes."""
         self.reflected = ReflectorStatistics()
         self.last_error = ""
+        self._reported: set[tuple[str, type[Exception]]] = set()  # failures of users' functions
         self._rest = rest
         self._tracker = tracker
         self._settings = settings
@@ -117,10 +118,13 @@ class SharedInformer:
                 self._nursery.cancel_scope.cancel()
         finally:
             self._tracker.unfollow(self.key.gvr, self._judged)
-            self._cache.clear()
+            self._cache = Cache()
+            self._inbox.clear()
             self._set_state(Phase.STOPPED, "Closed")
             for done in self._asked:
                 done.set()
+            for view in self._views:
+                view.end()
             self._ended.set()
 
     def stop(self) -> None:
@@ -146,6 +150,8 @@ class SharedInformer:
 
     async def ask(self, message: _Message) -> None:
         """Have the owner do something, and wait until it is done or the informer has ended."""
+        if self._ended.is_set():
+            return await trio.lowlevel.checkpoint()
         done = trio.Event()
 
         async def do() -> None:
@@ -163,8 +169,10 @@ class SharedInformer:
 
     async def attach(self, view: View) -> None:
         """A view, with its indexes and subscribers, begins to follow the cache."""
-        for index in view.indexes.values():
+        for index in tuple(view.indexes.values()):
             await self.build(index)
+        if view.closed:  # its user left before it was taken in
+            return
         self._views.append(view)
         await view.show_difference(self.snapshot, view.subscribers, self._slices)
         self._settle()
@@ -184,9 +192,8 @@ class SharedInformer:
 
     async def subscribe(self, view: View, subscriber: Subscriber) -> None:
         """Show a new subscriber what there is; from then on it gets what changes."""
-        if not subscriber.closed:
+        if view.join(subscriber):
             await view.show_difference(self.snapshot, [subscriber], self._slices)
-            view.subscribers.append(subscriber)
             self._settle()
 
     async def refilter(self, view: View) -> None:
@@ -225,17 +232,13 @@ class SharedInformer:
 
     async def _vanish(self, reason: str, message: str) -> None:
         self._stop_reflecting()
-        gone = self._cache.clear()
-        self._set_state(Phase.ABSENT, reason, message)
-        await self._publish(gone)
+        await self._empty(Phase.ABSENT, reason, message)
         self._settle()
 
     async def _appear(self, generation: Generation) -> None:
         """The resource is there, or another one is there under its name: begin anew."""
         self._stop_reflecting()
-        gone = self._cache.clear()
-        self._set_state(Phase.SYNCING, "Listing")
-        await self._publish(gone)
+        await self._empty(Phase.SYNCING, "Listing")
         self._generation = generation
         self._start_reflecting()
 
@@ -263,7 +266,7 @@ class SharedInformer:
             self._reflecting = None
 
     def _transform_failed(self, obj: Unstructured, exc: Exception) -> None:
-        self.report(f"transform of {obj!r}", exc)
+        self.report("transform", obj, exc)
 
     # ── messages from the reflector: objects ─────────────────────────────────────────────────
 
@@ -283,16 +286,29 @@ class SharedInformer:
 
     async def _publish(self, version: Version) -> None:
         """Make a new version of the cache visible to readers at once, then tell subscribers of each change."""
+        await self._reveal(version)
+        # From here handlers may read: what they are told of is in the snapshot and in the indexes.
+        await self._tell(version)
+
+    async def _empty(self, phase: Phase, reason: str, message: str = "") -> None:
+        """Publish that nothing is there, and the state that says why with it."""
+        gone = self._cache.emptied()
+        await self._reveal(gone)
+        self._set_state(phase, reason, message)
+        await self._tell(gone)
+
+    async def _reveal(self, version: Version) -> None:
         indexes = [index for view in self._views for index in view.indexes.values()]
         for some in batches(version.changes) if indexes else ():
             for index in indexes:
                 index.stage(some)
             await self._slices.breathe()
-        # No checkpoint from here to the next comment: readers in this loop see all of it or nothing.
+        # No checkpoint from here on: readers in this loop see all of it or nothing.
         self._cache.publish(version)
         for index in indexes:
             index.publish()
-        # From here handlers may read: what they are told of is in the snapshot and in the indexes.
+
+    async def _tell(self, version: Version) -> None:
         for some in batches(version.changes):
             for view in self._views:
                 view.show(some)
@@ -316,10 +332,25 @@ class SharedInformer:
 
     # ── telling ──────────────────────────────────────────────────────────────────────────────
 
-    def report(self, what: str, exc: Exception) -> None:
-        """A user's function failed on an object; say so and go on."""
-        self.last_error = f"{what}: {type(exc).__name__}: {exc}"
-        _log.error("informer %s: %s failed", self.key.gvr, what, exc_info=exc)
+    def report(self, what: str, obj: Unstructured, exc: Exception) -> None:
+        """A user's function failed on an object; say so and go on.
+
+        Such a function mostly fails on every object, and a filter at every read: only its first failure of each
+        kind is logged as an error.
+        """
+        self.last_error = f"{what} on {obj!r}: {type(exc).__name__}: {exc}"
+        kind = (what, type(exc))
+        if kind in self._reported:
+            _log.debug("informer %s: %s failed again, on %r", self.key.gvr, what, obj, exc_info=exc)
+            return
+        self._reported.add(kind)
+        _log.error(
+            "informer %s: %s failed on %r; the next failures of this kind are logged as debug messages",
+            self.key.gvr,
+            what,
+            obj,
+            exc_info=exc,
+        )
 
     def _set_state(self, phase: Phase, reason: str, message: str = "") -> None:
         before, now = self.state, State(phase, reason, message)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import trio
 
+from dynkube.errors import ClosedError
 from dynkube.informers._mailbox import SYNCED, Mailbox
 from dynkube.meta import InformerEvent, Key, Unstructured
 
@@ -25,14 +26,15 @@ class Subscriber:
         self._mailbox = Mailbox()
         self._on_settled = on_settled
         self._closed = False
-        self._synced = trio.Event()
+        self._synced = False
+        self._settled = trio.Event()  # it has synced, or was closed and never will
         self._wake = trio.Event()
 
     # ── the informer's side ──────────────────────────────────────────────────────────────────
 
     def offer(self, key: Key, visible: Unstructured | None) -> None:
         """Say what this subscriber should see of ``key`` from now on."""
-        if self._mailbox.offer(key, visible):
+        if not self._closed and self._mailbox.offer(key, visible):
             self._wake.set()
 
     def mark_synced(self) -> None:
@@ -47,9 +49,11 @@ class Subscriber:
         return self._mailbox.known_keys()
 
     def close(self) -> None:
-        """No events from now on; what waits is dropped."""
+        """No events from now on; what waits is dropped, and what was shown is forgotten."""
         self._closed = True
+        self._mailbox = Mailbox()  # whoever keeps the subscriber keeps no objects
         self._wake.set()
+        self._settled.set()
         self._on_settled(self)
 
     # ── the consumer's side ──────────────────────────────────────────────────────────────────
@@ -67,11 +71,17 @@ class Subscriber:
     @property
     def has_synced(self) -> bool:
         """Whether the initial objects have been handled. Once true, stays true."""
-        return self._synced.is_set()
+        return self._synced
 
     async def wait_synced(self) -> None:
-        """Wait until the initial objects have been handled; for ever, if it is removed before."""
-        await self._synced.wait()
+        """Wait until the initial objects have been handled.
+
+        Raises:
+            ClosedError: it was removed, or the informer closed, before that.
+        """
+        await self._settled.wait()
+        if not self._synced:
+            raise ClosedError("it was removed before it had synced, and never will have")
 
     def take_nowait(self) -> tuple[InformerEvent, ...]:
         """The next key's events; none if nothing waits, or nothing is to be told any more."""
@@ -84,7 +94,8 @@ class Subscriber:
                     return events
             else:
                 assert events is SYNCED
-                self._synced.set()
+                self._synced = True
+                self._settled.set()
                 self._on_settled(self)
         return ()
 
@@ -94,6 +105,7 @@ class Subscriber:
             if events := self.take_nowait():
                 return events
             if not (self.closed or self._mailbox):
-                self._wake = trio.Event()
+                if self._wake.is_set():  # else another consumer of the same stream waits for it already
+                    self._wake = trio.Event()
                 await self._wake.wait()
         return None

@@ -102,6 +102,8 @@ class AvailabilityTracker:
         if not followers:
             del self._followers[gvr]
             self._verdicts.pop(gvr, None)
+            if not self._concerned(gvr.group_version):
+                self._forget_version(gvr.group_version)  # nobody keeps it true from here on
         if not self._followers:
             self._stop()
 
@@ -154,7 +156,8 @@ class AvailabilityTracker:
     # ── CRDs ─────────────────────────────────────────────────────────────────────────────────
 
     def _crds_changed(self, names: set[str]) -> None:
-        assert self._watcher is not None
+        if self._watcher is None:
+            return
         for name in names:
             self._mapper.invalidate(name.partition(".")[2])
         concerned = [gvr for gvr in self._followers if gvr.crd_name in names]
@@ -170,15 +173,22 @@ class AvailabilityTracker:
             {name: value for name, value in served.items() if name != gvr.resource}
         )
 
+    def _forget_version(self, gv: GroupVersion) -> None:
+        self._served.pop(gv, None)
+        self._trouble.pop(gv, None)
+        self._polled.discard(gv)
+
+    def _concerned(self, gv: GroupVersion) -> list[GVR]:
+        return [gvr for gvr in self._followers if gvr.group_version == gv]
+
     def _settled(self) -> None:
-        assert self._watcher is not None
-        if self._watcher.blind:
+        if self._watcher is not None and self._watcher.blind:
             self._want_all()
         self._rejudge(list(self._followers))
 
     def _renewed(self) -> None:
         for gvr, verdict in self._verdicts.items():
-            if verdict.reason == "CRDNotFound":
+            if verdict.reason in {"CRDNotFound", "NotServed"}:
                 self._want(gvr.group_version)
 
     # ── discovery ────────────────────────────────────────────────────────────────────────────
@@ -199,6 +209,8 @@ class AvailabilityTracker:
                     if not self._must_poll:
                         interval.deadline = math.inf
                     await self._ask.wait()
+                # Woken and stopped at once: what is wanted now is for the task that was started since.
+                await trio.lowlevel.checkpoint_if_cancelled()
                 self._ask = trio.Event()
                 if interval.cancelled_caught:
                     self._wanted |= self._polled
@@ -231,12 +243,12 @@ class AvailabilityTracker:
     async def _probe(self, gv: GroupVersion) -> None:
         """Ask for one group-version until there is an answer, or nobody wants to know."""
         backoff = Backoff(random=self._settings.random)
-        while any(gvr.group_version == gv for gvr in self._followers):
+        while self._concerned(gv):
             try:
                 resources = await self._discovery.fetch_group_version(gv)
             except DynkubeError as exc:
                 self._trouble[gv] = str(exc)
-                self._rejudge([gvr for gvr in self._followers if gvr.group_version == gv])
+                self._rejudge(self._concerned(gv))
                 await trio.sleep(backoff.next(trio.current_time()))
             else:
                 self._answered(gv, resources)
@@ -248,7 +260,10 @@ class AvailabilityTracker:
         self._trouble.pop(gv, None)
         served = None if resources is None else {resource.gvr.resource: resource.namespaced for resource in resources}
         self._served[gv] = Served(served)
-        concerned = [gvr for gvr in self._followers if gvr.group_version == gv]
+        concerned = self._concerned(gv)
+        if not concerned:
+            self._forget_version(gv)
+            return
         self._rejudge(concerned)
         if all(self._verdicts[gvr].presence is Presence.PRESENT for gvr in concerned):
             self._polled.discard(gv)
@@ -259,6 +274,8 @@ class AvailabilityTracker:
         for scope in self._scopes:
             scope.cancel()
         self._scopes.clear()
-        self._watcher = None
+        if self._watcher is not None:
+            self._watcher.silence()
+            self._watcher = None
         for known in (self._served, self._trouble, self._wanted, self._asking, self._polled):
             known.clear()

@@ -14,7 +14,7 @@ from dynkube.informers._store import Snapshot
 from dynkube.informers._subscriber import Subscriber
 from dynkube.meta import Unstructured
 
-ErrorReport = Callable[[str, Exception], None]
+ErrorReport = Callable[[str, Unstructured, Exception], None]
 
 _SHOW_ALL: Final = BoundFilter(lambda obj: True)
 
@@ -26,12 +26,18 @@ class View:
         self.filter: Filter | None = None
         self.indexes: dict[str, Index] = {}
         self.subscribers: list[Subscriber] = []
-        self.synced = trio.Event()
+        self.joining: set[Subscriber] = set()
+        """Subscribers that the owner was asked to take in, and has not yet."""
+        self.closed = False
+        self.synced = False
+        """Whether the truth was known once, and handled by every handler there was."""
+        self.settled = trio.Event()
+        """Set once it has synced, or was closed and never will."""
         self.refiltering = False
         """Whether the owner was asked to show the difference, and has not begun to."""
         self._awaited: set[Subscriber] | None = None  # handlers that has_synced waits for, once it is known
         self._bound = _SHOW_ALL
-        self._behind = False  # changes went by while the filter could not answer
+        self._behind = False  # something was not shown, as the filter could not answer
         self._report = report
 
     # ── filter ───────────────────────────────────────────────────────────────────────────────
@@ -57,7 +63,7 @@ class View:
         try:
             return bool(bound.matches(obj))
         except Exception as exc:  # noqa: BLE001  # a user's function
-            self._report(f"filter {self.filter!r} on {obj!r}", exc)
+            self._report(f"filter {self.filter!r}", obj, exc)
             return False
 
     def visible(self, objects: Iterable[Unstructured]) -> list[Unstructured]:
@@ -73,7 +79,7 @@ class View:
                 if matches(obj):
                     shown.append(obj)
             except Exception as exc:  # noqa: BLE001  # a user's function
-                self._report(f"filter {self.filter!r} on {obj!r}", exc)
+                self._report(f"filter {self.filter!r}", obj, exc)
         return shown
 
     # ── the owner's side ─────────────────────────────────────────────────────────────────────
@@ -92,19 +98,24 @@ class View:
 
     async def show_difference(self, snapshot: Snapshot, subscribers: Sequence[Subscriber], slices: Slices) -> None:
         """Bring ``subscribers`` to what the filter shows of ``snapshot``: adds and deletes for the difference."""
-        if not subscribers or not self._bound.ready():
-            return
-        missed, self._behind = self._behind, False
-        for objects in batches(snapshot):
+        missed = self._behind
+        self._behind = not self._bound.ready()
+        if self._behind:
+            return  # the filter says when it can answer; then it is asked for everybody
+        some = tuple(self.subscribers if missed else subscribers)  # they may go meanwhile
+        for objects in batches(snapshot) if some else ():
             shown = set(map(id, self.visible(objects)))
             for obj in objects:
                 visible = obj if id(obj) in shown else None
                 key = obj.key
-                for subscriber in subscribers:
+                for subscriber in some:
                     subscriber.offer(key, visible)
             await slices.breathe()
+            if not self._bound.ready():  # replaced meanwhile, by one that cannot answer yet
+                self._behind = True
+                return
         if missed:  # objects that went while the filter could not answer
-            for subscriber in subscribers:
+            for subscriber in some:
                 for key in subscriber.known_keys():
                     if snapshot.get(key) is None:
                         subscriber.offer(key, None)
@@ -112,27 +123,47 @@ class View:
 
     def settle(self) -> None:
         """The cache holds the truth: once the filter can answer, what subscribers were offered is initial."""
-        if not self._bound.ready():
+        if self._behind or not self._bound.ready():
             return
         for subscriber in self.subscribers:
             subscriber.mark_synced()
         if self._awaited is None:
-            self._awaited = {s for s in self.subscribers if s.counts_for_sync}
+            self._awaited = {s for s in (*self.subscribers, *self.joining) if s.counts_for_sync}
         self._check_synced()
+
+    def join(self, subscriber: Subscriber) -> bool:
+        """Take in a subscriber that waited for it; returns whether it still wants to be."""
+        self.joining.discard(subscriber)
+        if not subscriber.closed:
+            self.subscribers.append(subscriber)
+        return not subscriber.closed
 
     def subscriber_settled(self, subscriber: Subscriber) -> None:
         """A subscriber has synced, or was closed."""
-        if subscriber.closed and subscriber in self.subscribers:
-            self.subscribers.remove(subscriber)
+        if subscriber.closed:
+            self.joining.discard(subscriber)
+            if subscriber in self.subscribers:
+                self.subscribers.remove(subscriber)
         self._check_synced()
 
     def _check_synced(self) -> None:
         """Note it if every handler that ``has_synced`` waits for has handled the initial objects."""
         if self._awaited is not None and all(s.has_synced or s.closed for s in self._awaited):
-            self.synced.set()
+            self.synced = True
+            self.settled.set()
+            self._awaited = set()  # keep no handlers that are gone by now
+
+    def end(self) -> None:
+        """There is nothing more to tell, and nothing to wait for."""
+        for subscriber in (*self.subscribers, *self.joining):
+            subscriber.close()
+        self.settled.set()
 
     def close(self) -> None:
-        """Let go of what the filter follows."""
+        """Let go of what the filter follows, and of the indexed objects."""
+        self.closed = True
+        self.end()
         self._bound.close()
         self._bound = _SHOW_ALL
-        self.indexes.clear()
+        for index in self.indexes.values():
+            index.clear()

@@ -1,0 +1,76 @@
+"""What index functions may return, and when an index can be read."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from dynkube import Client, Unstructured
+from dynkube.testing import APIServer
+from tests.informers.kit import WIDGETS, crd, names, quiet, widget
+
+
+@pytest.fixture(autouse=True)
+def widgets_are_served(server: APIServer) -> None:
+    server.create(crd())
+
+
+async def test_a_path_files_values_as_json_writes_them(server: APIServer, client: Client) -> None:
+    server.create(widget("a", suspend=True, replicas=3, host="x"))
+    paths = {"suspend": "{.spec.suspend}", "replicas": "{.spec.replicas}", "host": "{.spec.host}"}
+    async with client.informer(WIDGETS, indexes=paths) as widgets:
+        await widgets.wait_synced()
+
+        for index, value in (("suspend", "true"), ("replicas", "3"), ("host", "x")):
+            assert names(widgets.by_index(index, value)) == ["a"], index
+
+
+async def test_a_text_instead_of_a_list_is_reported_and_not_filed_by_letters(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a", "b", "c"):
+        server.create(widget(name, host="xyz"))
+
+    def host(obj: Unstructured) -> list[str]:
+        return obj["spec"]["host"]  # type: ignore[no-any-return]  # the mistake this is about
+
+    async with client.informer(WIDGETS, indexes={"host": host}) as widgets:
+        await widgets.wait_synced()
+
+        assert (widgets.by_index("host", "x"), widgets.by_index("host", "xyz")) == ([], [])
+        assert "return a list of values" in widgets.statistics().last_error
+        errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
+        assert len(errors) == 1, "a function that fails on every object fills no log"
+
+
+async def test_g6_a_handler_finds_its_object_in_every_index_while_handlers_are_replayed(
+    server: APIServer, client: Client
+) -> None:
+    server.create(widget("a", host="x"))
+    found: list[list[str]] = []
+    widgets = client.informer(WIDGETS)
+    widgets.add_handler(on_add=lambda obj: found.append(names(widgets.by_index("host", obj["spec"]["host"]))))
+    widgets.add_index("host", "{.spec.host}")
+    async with widgets:
+        await widgets.wait_synced()
+        server.create(widget("b", host="x"))
+        await quiet()
+
+        assert found == [["a"], ["a", "b"]]
+
+
+async def test_g5_an_index_that_is_added_between_changes_is_complete_at_once(server: APIServer, client: Client) -> None:
+    server.create(widget("a", host="x"))
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_synced()
+        server.create(widget("b", host="x"))
+
+        widgets.add_index("host", "{.spec.host}")
+
+        assert names(widgets.by_index("host", "x")) == names(widgets.list())
+        await quiet()
+        assert names(widgets.by_index("host", "x")) == ["a", "b"]
+        server.delete("widgets", "a")
+        await quiet()
+        assert names(widgets.by_index("host", "x")) == ["b"]

@@ -1,0 +1,191 @@
+"""Who leaves, leaves nothing: no events, no tasks, no watches, no memory, and nobody who waits for ever."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Awaitable, Callable
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import ABSENT, LIVE, STOPPED, Added, Client, Informer, LabelFilter, NamespaceFilter, Unstructured
+from dynkube.errors import ClosedError
+from dynkube.testing import APIServer
+from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
+
+
+def watched(server: APIServer) -> list[str]:
+    return sorted(watch.resource.resource for watch in server.open_watches)
+
+
+async def test_g8_a_handler_added_just_before_leaving_hears_nothing_and_ends(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as stays:
+        await stays.wait_synced()
+        await quiet()
+        tasks = trio.lowlevel.current_statistics().tasks_living
+
+        async with client.informer(WIDGETS) as leaves:
+            recorder.attach(leaves)
+
+        assert await recorder.drain() == []
+        assert trio.lowlevel.current_statistics().tasks_living == tasks
+
+
+@pytest.mark.parametrize("there", [False, True])
+async def test_g8_whoever_is_cancelled_while_entering_leaves_nothing(
+    server: APIServer, client: Client, there: bool
+) -> None:
+    if there:
+        server.create(crd())
+    async with client.informer("namespaces.v1") as other, client.informer("gadgets.v1.example.com") as gadgets:
+        await other.wait_state(LIVE)
+        await gadgets.wait_synced()
+        await quiet()
+        tasks = trio.lowlevel.current_statistics().tasks_living
+
+        with trio.move_on_after(0):
+            async with client.informer(WIDGETS, filter=NamespaceFilter("a=b")):
+                pytest.fail("entering is a checkpoint")
+        await quiet()
+
+        assert watched(server) == ["customresourcedefinitions", "namespaces"]
+        assert trio.lowlevel.current_statistics().tasks_living == tasks
+
+
+async def test_g8_cancelled_after_the_crd_came_no_watch_remains(server: APIServer, client: Client) -> None:
+    with trio.move_on_after(10):
+        async with client.informer(WIDGETS) as widgets:
+            await widgets.wait_state(ABSENT)
+            server.create(crd())
+            await widgets.wait_state(LIVE)
+            assert watched(server) == ["customresourcedefinitions", "widgets"]
+            await trio.sleep_forever()
+    await quiet()
+
+    assert watched(server) == []
+
+
+async def test_h10_a_filter_that_was_replaced_at_once_follows_no_namespaces(server: APIServer, client: Client) -> None:
+    asked = 0
+
+    def count(obj: Unstructured) -> bool:
+        nonlocal asked
+        asked += 1
+        return True
+
+    server.create(crd())
+    server.create(widget("a"))
+    async with client.informer("namespaces.v1") as namespaces, client.informer(WIDGETS) as widgets:
+        Recorder().attach(widgets)
+        await namespaces.wait_synced()
+        await widgets.wait_synced()
+        widgets.set_filter(NamespaceFilter("a=b"))
+        widgets.set_filter(count)
+        await quiet()
+        before = asked
+
+        server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}})
+        await quiet()
+
+        assert asked == before
+        assert namespaces.statistics().users == 1
+
+
+async def test_g25_the_last_user_ends_it_and_a_new_one_starts_it_again(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    for number in range(3):
+        async with client.informer(WIDGETS) as first, client.informer(WIDGETS) as second:
+            await first.wait_state(LIVE)
+            await second.wait_state(LIVE)
+            server.create(widget(f"w{number}"))
+            await quiet()
+            assert len(second) == number + 1
+        await quiet()
+        assert watched(server) == []
+
+
+@pytest.mark.parametrize("steps", range(0, 24, 2))
+async def test_31_a_new_user_may_come_at_any_moment_of_the_last_ones_leaving(
+    server: APIServer, client: Client, steps: int
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    old = await client.informer(WIDGETS).__aenter__()
+    await old.wait_synced()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(old.aclose)
+        for _ in range(steps):
+            await trio.lowlevel.checkpoint()
+        async with client.informer(WIDGETS) as new:
+            await new.wait_state(LIVE)
+
+            assert names(new.list()) == ["a"]
+            assert len(watched(server)) == 2
+
+
+@pytest.mark.parametrize("steps", range(0, 24, 2))
+async def test_31_a_crd_may_come_at_any_moment_of_leaving(server: APIServer, client: Client, steps: int) -> None:
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_synced()
+        await quiet()
+        server.create(crd())
+        for _ in range(steps):
+            await trio.lowlevel.checkpoint()
+    await quiet()
+
+    assert watched(server) == []
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        lambda informer: informer.wait_synced(),
+        lambda informer: informer.wait_state(LIVE),
+        lambda informer: informer.add_handler(on_add=print).wait_synced(),
+        lambda informer: informer.wait_for(Unstructured(widget("a") | {"metadata": {"resourceVersion": "9"}})),
+    ],
+    ids=["wait_synced", "wait_state", "handler", "wait_for"],
+)
+@pytest.mark.parametrize("closes", ["informer", "client"])
+async def test_whoever_waits_for_what_will_not_come_is_told(
+    server: APIServer, wait: Callable[[Informer], Awaitable[object]], closes: str
+) -> None:
+    server.create(crd())
+    server.fail(resource="widgets", status=403)
+
+    async def expect_closed() -> None:
+        with pytest.raises(ClosedError):
+            await wait(widgets)
+
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery, dynkube.connect(transport=server.transport()) as client:
+            widgets = await client.informer(WIDGETS).__aenter__()
+            nursery.start_soon(expect_closed)
+            await trio.sleep(1)
+            if closes == "informer":
+                await widgets.aclose()
+    assert widgets.state.phase is STOPPED
+
+
+async def test_36_what_was_cached_is_freed_though_informer_and_handler_are_kept(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    server.create(widget("kept-by-nobody", host="a.example"))
+    widgets = client.informer(WIDGETS, filter=LabelFilter("!hidden"), indexes={"host": "{.spec.host}"})
+    registration = Recorder().attach(widgets)
+    async with widgets, widgets.events() as events:
+        await widgets.wait_synced()
+        assert isinstance(await anext(events), Added)
+        assert names(widgets.by_index("host", "a.example")) == ["kept-by-nobody"]
+    gc.collect()
+
+    left = [obj for obj in gc.get_objects() if isinstance(obj, Unstructured)]
+
+    assert [obj for obj in left if obj.name == "kept-by-nobody"] == []
+    assert (widgets.list(), widgets.by_index("host", "a.example"), registration.backlog) == ([], [], 0)
