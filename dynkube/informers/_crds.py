@@ -36,13 +36,13 @@ class CRDWatcher:
         on_renewed: Callable[[], None],
     ) -> None:
         self.crds: dict[str, Unstructured] = {}
-        self.known = False
+        self.known: bool = False
         """Whether ``crds`` is (or was, before trouble) the truth."""
-        self.blind = False
+        self.blind: bool = False
         """Whether CRDs cannot be watched here: not allowed, or the server has none."""
-        self.trouble = ""
+        self.trouble: str = ""
         """The reason why nothing is known yet, once an attempt failed."""
-        self.trouble_message = "the CRDs have not been listed yet"
+        self.trouble_message: str = "the CRDs have not been listed yet"
         source = ListWatch(
             rest,
             CRDS,

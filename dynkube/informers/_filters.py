@@ -170,7 +170,7 @@ class LabelFilter(Filter):
     __slots__ = ("selector",)
 
     def __init__(self, selector: str | Mapping[str, str] | LabelSelector) -> None:
-        self.selector = LabelSelector.parse(selector)
+        self.selector: LabelSelector = LabelSelector.parse(selector)
 
     def bind(self, context: FilterContext) -> BoundFilter:
         """Needs nothing but the object."""
@@ -204,8 +204,8 @@ class JSONPathFilter(Filter):
     __slots__ = ("equals", "path")
 
     def __init__(self, path: str | JSONPath, *, equals: str | None = None) -> None:
-        self.path = path if isinstance(path, JSONPath) else JSONPath.compile(path)
-        self.equals = equals
+        self.path: JSONPath = path if isinstance(path, JSONPath) else JSONPath.compile(path)
+        self.equals: str | None = equals
 
     def bind(self, context: FilterContext) -> BoundFilter:
         """Needs nothing but the object."""
@@ -237,7 +237,7 @@ class PredicateFilter(Filter):
     __slots__ = ("_changed", "predicate")
 
     def __init__(self, predicate: Predicate) -> None:
-        self.predicate = predicate
+        self.predicate: Predicate = predicate
         self._changed: list[Callable[[], None]] = []
 
     def notify_changed(self) -> None:
@@ -270,7 +270,9 @@ class NamespaceFilter(Filter):
     __slots__ = ("selectors",)
 
     def __init__(self, *selectors: str | Mapping[str, str] | LabelSelector) -> None:
-        self.selectors = tuple(LabelSelector.parse(selector) for selector in selectors) or (LabelSelector.parse(None),)
+        self.selectors: tuple[LabelSelector, ...] = tuple(LabelSelector.parse(selector) for selector in selectors) or (
+            LabelSelector.parse(None),
+        )
 
     def bind(self, context: FilterContext) -> BoundFilter:
         """Follows the namespaces of the informer's cluster."""

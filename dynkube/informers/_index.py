@@ -51,8 +51,8 @@ class Index:
     __slots__ = ("_entries", "_filed", "_func", "_on_error", "_staged", "built", "name")
 
     def __init__(self, name: str, func: IndexFunc, on_error: Callable[[Exception, Unstructured], None]) -> None:
-        self.name = name
-        self.built = False
+        self.name: str = name
+        self.built: bool = False
         """Whether every object of the cache has been filed; until then readers scan (see ``scan``)."""
         self._func = func
         self._on_error = on_error

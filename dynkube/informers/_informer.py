@@ -14,10 +14,11 @@ import trio
 
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers._cache import is_older
-from dynkube.informers._factory import FollowedNamespaces, InformerFactory
+from dynkube.informers._factory import InformerFactory
 from dynkube.informers._filters import Filter, Predicate, as_filter
 from dynkube.informers._handlers import EventStream, Handler, OnAdd, OnDelete, OnError, OnUpdate, Registration
 from dynkube.informers._index import Index, IndexFunc, index_func
+from dynkube.informers._namespaces import Surroundings
 from dynkube.informers._shared import SharedInformer, SharingKey
 from dynkube.informers._states import Phase, State
 from dynkube.informers._statistics import InformerStatistics
@@ -69,6 +70,7 @@ class Informer:
         self._closed = False
         self._state = State(Phase.STOPPED, "NotEntered")
         self._view = View(self._report)
+        self._surroundings = Surroundings(factory, self.notify_changed)
         self._view.filter = None if filter is None else as_filter(filter)
         for name, source in (indexes or {}).items():
             self._view.indexes[name] = self._new_index(name, source)
@@ -95,7 +97,7 @@ class Informer:
             if isinstance(subscriber, Registration):
                 factory.nursery.start_soon(subscriber.run, factory.slices())
         try:
-            self._view.set_filter(self._view.filter, self)
+            self._view.set_filter(self._view.filter, self._surroundings)
             await shared.ask(partial(shared.attach, self._view))
         except BaseException:  # cancelled, or a filter that cannot work: who enters no further leaves nothing behind
             self._let_go()
@@ -301,22 +303,14 @@ class Informer:
         if self._shared is None:
             self._view.filter = new
         else:
-            self._view.set_filter(new, self)
-            self.changed()
+            self._view.set_filter(new, self._surroundings)
+            self.notify_changed()
 
     def notify_changed(self) -> None:
         """Say that the filter may answer differently now, as it looks at something outside the objects."""
-        self.changed()
-
-    def changed(self) -> None:
-        """As :meth:`notify_changed`; the name under which filters know it."""
         if self._shared is not None and not self._view.refiltering:
             self._view.refiltering = True
             self._shared.post(partial(self._shared.refilter, self._view))
-
-    def follow_namespaces(self) -> FollowedNamespaces:
-        """The namespaces of this informer's cluster, live; for filters."""
-        return self._factory_of().follow_namespaces(self.changed)
 
     def add_index(self, name: str, source: str | IndexFunc) -> None:
         """Add an index, or replace the one of that name. Does not block; it is complete at once.

@@ -62,11 +62,11 @@ class SharedInformer:
         features: ServerFeatures,
     ) -> None:
         self.key = key
-        self.state = State(Phase.UNKNOWN, "Starting")
-        self.progress = trio.Event()
+        self.state: State = State(Phase.UNKNOWN, "Starting")
+        self.progress: trio.Event = trio.Event()
         """Set, and replaced by a new one, whenever the state or the version of the cache changes."""
-        self.reflected = ReflectorStatistics()
-        self.last_error = ""
+        self.reflected: ReflectorStatistics = ReflectorStatistics()
+        self.last_error: str = ""
         self._reported: set[tuple[str, type[Exception]]] = set()  # failures of users' functions
         self._rest = rest
         self._tracker = tracker

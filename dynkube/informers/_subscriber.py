@@ -21,7 +21,7 @@ class Subscriber:
     """Whether the informer's ``has_synced`` waits for this one."""
 
     def __init__(self, on_settled: Callable[[Subscriber], None]) -> None:
-        self.marked = False
+        self.marked: bool = False
         """Whether the end of the initial objects has been put into the mailbox."""
         self._mailbox = Mailbox()
         self._on_settled = on_settled

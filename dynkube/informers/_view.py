@@ -28,10 +28,10 @@ class View:
         self.subscribers: list[Subscriber] = []
         self.joining: set[Subscriber] = set()
         """Subscribers that the owner was asked to take in, and has not yet."""
-        self.closed = False
-        self.synced = False
+        self.closed: bool = False
+        self.synced: bool = False
         """Whether the truth was known once, and handled by every handler there was."""
-        self.settled = trio.Event()
+        self.settled: trio.Event = trio.Event()
         """Set once it has synced, or was closed and never will."""
         self.refiltering = False
         """Whether the owner was asked to show the difference, and has not begun to."""

@@ -1,0 +1,81 @@
+"""What an informer offers to the filter it takes: to be told of changes, and the cluster's namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dynkube.informers._factory import InformerFactory
+from dynkube.informers._shared import SharingKey
+from dynkube.informers._store import Snapshot
+from dynkube.informers._subscriber import Subscriber
+from dynkube.informers._view import View
+from dynkube.meta import GVR, Key, Unstructured
+
+_NAMESPACES = GVR("", "v1", "namespaces")
+
+
+class Surroundings:
+    """The :class:`FilterContext` of one informer; ``changed`` has its view filtered anew."""
+
+    def __init__(self, factory: Callable[[], InformerFactory], changed: Callable[[], None]) -> None:
+        self._factory = factory
+        self._changed = changed
+
+    def changed(self) -> None:
+        """The filter may give other answers than before."""
+        self._changed()
+
+    def follow_namespaces(self) -> FollowedNamespaces:
+        """Follow the namespaces of the informer's cluster."""
+        return FollowedNamespaces(self._factory(), self._changed)
+
+
+class _ChangeListener(Subscriber):
+    """Hears that something changed, and does not care what."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        super().__init__(lambda subscriber: None)
+        self._changed = changed
+
+    def offer(self, key: Key, visible: Unstructured | None) -> None:
+        self._changed()
+
+    def mark_synced(self) -> None:
+        if not self.marked:
+            self.marked = True
+            self._changed()
+
+
+class FollowedNamespaces:
+    """The namespaces of one cluster, for one filter at work; shared with every other informer on them."""
+
+    def __init__(self, factory: InformerFactory, changed: Callable[[], None]) -> None:
+        self._factory = factory
+        self._shared = factory.acquire(SharingKey(_NAMESPACES))
+        self._view = View(self._shared.report)
+        self._view.subscribers.append(_ChangeListener(changed))
+        self._shared.post(self._attach)
+
+    async def _attach(self) -> None:
+        await self._shared.attach(self._view)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The namespaces as they are now."""
+        return self._shared.snapshot
+
+    @property
+    def synced(self) -> bool:
+        """Whether the snapshot is the truth yet."""
+        return self._shared.truth_known
+
+    @property
+    def pending(self) -> str:
+        """What is being waited for, in words."""
+        return f"the namespaces, which are {self._shared.state}"
+
+    def close(self) -> None:
+        """Stop following."""
+        self._view.close()
+        self._shared.detach(self._view)
+        self._factory.release(self._shared)
