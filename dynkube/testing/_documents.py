@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -147,6 +148,6 @@ def _details(status: Status) -> JSONObject:
             {key: text for key, text in (("reason", c.reason), ("message", c.message), ("field", c.field)) if text}
             for c in status.causes
         ],
-        "retryAfterSeconds": int(status.retry_after or 0),
+        "retryAfterSeconds": math.ceil(status.retry_after or 0),
     }
     return {key: value for key, value in details.items() if value}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import MethodNotAllowed, NotFound
-from tests.testing.engine.cluster import CRDS, Cluster, conditions, definition, read_all, seen, widget
+from tests.testing.engine.cluster import CRDS, Cluster, conditions, definition, read_ended, seen, widget
 
 NAME = "widgets.example.com"
 
@@ -22,7 +22,7 @@ async def test_objects_go_first_then_watches_end_then_the_definition_is_gone(clu
 
     assert conditions(answer)["Terminating"] == ("True", "InstanceDeletionPending")
     assert answer["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
-    gone = await read_all(objects)
+    gone = await read_ended(objects)
     assert seen(gone) == [("DELETED", "a"), ("DELETED", "b")]
     last = (await cluster.rest_of(definitions))[-1]
     assert last["type"] == "DELETED"

@@ -14,7 +14,7 @@ from tests.testing.engine.cluster import (
     conditions,
     config,
     definition,
-    read_all,
+    read_ended,
     seen,
     version,
     widget,
@@ -62,6 +62,7 @@ async def test_a_definition_that_goes_before_it_is_established_is_not_brought_ba
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cluster.engine.run)
         cluster.create(CRDS, definition())
+        await trio.sleep(3)
         cluster.delete(CRDS, NAME)
         cluster.create(CRDS, definition(scope="Cluster"))
         await trio.sleep(4.9)
@@ -116,7 +117,7 @@ async def test_an_edit_changes_what_is_served_and_ends_the_watches(cluster: Clus
     versions[1] = version("v2", storage=False, served=False)
     cluster.patch(CRDS, NAME, {"spec": {"versions": versions}})
 
-    assert seen(await read_all(ended)) == [("ADDED", "w")]
+    assert seen(await read_ended(ended)) == [("ADDED", "w")]
     assert not cluster.serves("widgets.v2.example.com")
     assert cluster.names("widgets") == ["w"]
     cluster.create("configmaps", config())

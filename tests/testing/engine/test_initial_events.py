@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import Invalid
-from tests.testing.engine.cluster import Cluster, config, read_all, seen
+from tests.testing.engine.cluster import Cluster, config, read_ended, seen
 
 ASKED = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
 
@@ -48,7 +48,7 @@ async def test_declined_initial_events_do_not_come(cluster: Cluster) -> None:
 
 
 async def test_a_version_still_to_come_is_an_error_event(cluster: Cluster) -> None:
-    (event,) = await read_all(cluster.watch("configmaps", **ASKED, resourceVersion="99"))
+    (event,) = await read_ended(cluster.watch("configmaps", **ASKED, resourceVersion="99"))
 
     assert (event["type"], event["object"]["code"]) == ("ERROR", 504)
     assert event["object"]["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"

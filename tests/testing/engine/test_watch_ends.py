@@ -9,7 +9,7 @@ import trio
 
 from dynkube.errors import InvalidInput, NoMatch
 from dynkube.testing._api import StreamCut
-from tests.testing.engine.cluster import Cluster, config, read_all, read_some, seen
+from tests.testing.engine.cluster import Cluster, config, read_all, read_ended, read_some, seen
 
 ASKED = {"allowWatchBookmarks": "true"}
 
@@ -69,7 +69,7 @@ async def test_a_clean_end_comes_after_the_events_so_far(cluster: Cluster) -> No
     assert cluster.engine.end_watches("configmaps") == 1
     cluster.create("configmaps", config("b"))
 
-    assert seen(await read_all(stream)) == [("ADDED", "a")]
+    assert seen(await read_ended(stream)) == [("ADDED", "a")]
 
 
 async def test_a_cut_comes_at_once(cluster: Cluster) -> None:
@@ -108,7 +108,7 @@ async def test_only_the_watches_of_the_resource_named_are_ended(cluster: Cluster
 async def test_closing_ends_a_reader_that_waits(cluster: Cluster) -> None:
     stream = cluster.watch("configmaps")
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(read_all, stream)
+        nursery.start_soon(read_ended, stream)
         await trio.testing.wait_all_tasks_blocked()
         stream.close()
         stream.close()
@@ -121,7 +121,7 @@ async def test_a_reader_that_falls_behind_forgotten_history_is_ended() -> None:
     for number in range(30):
         cluster.create("configmaps", config(f"c{number}"))
 
-    assert await read_all(slow) == []
+    assert await read_ended(slow) == []
     cluster.create("secrets", {"metadata": {"name": "s"}})
     assert seen(await cluster.rest_of(idle)) == [("ADDED", "s")], "it has lost nothing"
 

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from dynkube.errors import BadRequest, Gone, Invalid
-from tests.testing.engine.cluster import Cluster, config, read_all, read_some, seen
+from tests.testing.engine.cluster import Cluster, config, read_ended, read_some, seen
 
 
 @pytest.mark.parametrize("params", [{}, {"resourceVersion": "0"}])
@@ -103,7 +103,7 @@ async def test_a_version_that_is_gone_is_an_error_event_in_a_good_answer(cluster
     cluster.create("configmaps", config())
     cluster.engine.compact()
 
-    (event,) = await read_all(cluster.watch("configmaps", resourceVersion="1"))
+    (event,) = await read_ended(cluster.watch("configmaps", resourceVersion="1"))
 
     assert event["type"] == "ERROR"
     assert (event["object"]["kind"], event["object"]["code"], event["object"]["reason"]) == ("Status", 410, "Expired")
