@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -73,7 +73,7 @@ class Client:
             # Kubeconfig files are small, but importing what reads them takes a second.
             config = await trio.to_thread.run_sync(self._configure) if self._blocking else self._configure()
             rest = await stack.enter_async_context(RESTClient(config, transport=self._transport, http2=self._http2))
-            nursery = await stack.enter_async_context(_owned_nursery())
+            nursery = await stack.enter_async_context(_OwnedNursery())
             discovery = DiscoveryClient(rest)
             mapper = DeferredRESTMapper(discovery)
             api = APIClient(rest, mapper, namespace=config.namespace, field_manager=self._field_manager)
@@ -200,24 +200,45 @@ class _Running:
         self.informers = informers
 
 
-@asynccontextmanager
-async def _owned_nursery() -> AsyncIterator[trio.Nursery]:
-    """A nursery that ends with the block. An exception that comes alone comes as it was raised.
+class _OwnedNursery:
+    """A nursery that ends with the block, and shows in no exception that leaves it.
 
-    Whether the block or a background task raised it: wrapping a user's own KeyError in a group, because
-    informers happen to run in a nursery, would be our structure leaking into their code.
+    What the block raised comes out as it was raised, a group of the user's own included; what a background
+    task raised comes alone if it is alone. Wrapping a user's KeyError in a group, because informers happen to
+    run in a nursery, would be our structure leaking into their code.
     """
-    try:
-        async with trio.open_nursery() as nursery:
-            try:
-                yield nursery
-            finally:
-                nursery.cancel_scope.cancel()
-    except BaseExceptionGroup as group:
-        alone = _alone(group)
-        if alone is None:
-            raise
-        raise alone from alone.__cause__
+
+    def __init__(self) -> None:
+        self._manager = trio.open_nursery()
+        self._nursery: trio.Nursery | None = None
+
+    async def __aenter__(self) -> trio.Nursery:
+        self._nursery = await self._manager.__aenter__()
+        return self._nursery
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        assert self._nursery is not None
+        self._nursery.cancel_scope.cancel()
+        try:
+            return bool(await self._manager.__aexit__(exc_type, exc, traceback))
+        except BaseExceptionGroup as group:
+            own = set(map(id, _leaves(exc)))
+            if all(id(leaf) in own for leaf in _leaves(group)):
+                return False  # nothing but what the block raised, which goes on as it is
+            alone = _alone(group)
+            if alone is None:
+                raise
+            raise alone from alone.__cause__
+
+
+def _leaves(exc: BaseException | None) -> Iterator[BaseException]:
+    if isinstance(exc, BaseExceptionGroup):
+        for inner in exc.exceptions:
+            yield from _leaves(inner)
+    elif exc is not None:
+        yield exc
 
 
 def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
