@@ -1,0 +1,177 @@
+"""A kubeconfig that is missing, malformed or without a usable user: which file, which field, what to do."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Callable
+from contextlib import aclosing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+import trustme
+
+import dynkube
+from dynkube.errors import ConfigError, CredentialError, DiscoveryFailed
+from dynkube.testing import APIServer
+
+pytestmark = pytest.mark.real_time  # files are read in a thread, plugins are processes
+
+Write = Callable[[str | dict[str, Any]], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def write(content: str | dict[str, Any]) -> Path:
+        path = tmp_path / "kubeconfig"
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return path
+
+    return write
+
+
+def kubeconfig(user: Any = None, **cluster: Any) -> dict[str, Any]:
+    """A file with one context whose user and cluster have the fields given; nothing listens at its server."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "dev",
+        "contexts": [{"name": "dev", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1", **cluster}}],
+        "users": [{"name": "u", "user": user or {}}],
+    }
+
+
+def plugin(source: str, **fields: object) -> dict[str, Any]:
+    """A user whose exec plugin is this Python program."""
+    command = {"apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never", "command": sys.executable}
+    return {"exec": {**command, "args": ["-I", "-S", "-c", source], **fields}}
+
+
+async def enter(path: Path, **options: Any) -> None:
+    async with dynkube.connect(kubeconfig=path, **options):
+        pass
+
+
+async def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nowhere does not exist: check the path given as kubeconfig="):
+        await enter(tmp_path / "nowhere")
+
+
+async def test_no_configuration_at_all_says_where_it_was_looked_for(write: Write) -> None:
+    with pytest.raises(
+        ConfigError, match=r"\$KUBECONFIG is not set, ~/.kube/config .*no pod .*: pass kubeconfig= or url="
+    ):
+        async with dynkube.connect():
+            pass
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("{a: [b", r"kubeconfig is no YAML: .*\(line 1, column"),
+        ("", "kubeconfig is empty: it names no cluster"),
+        ("hello", "must be a mapping with clusters, contexts, users and current-context"),
+        (kubeconfig(server=""), r"clusters\[name=c\]\.cluster\.server is missing: write the address"),
+        (kubeconfig(server="not a url"), "server .*not a url.* is no URL"),
+        (kubeconfig(**{"certificate-authority": "/nowhere.pem"}), "authority /nowhere.pem cannot be read"),
+        (kubeconfig(**{"certificate-authority-data": "***"}), "certificate-authority-data is not base64"),
+        (kubeconfig({"tokenFile": "/nowhere"}), r"users\[name=u\]\.user\.tokenFile: /nowhere cannot be read"),
+        (kubeconfig({"auth-provider": {"name": "gcp"}}), r"auth-provider\.name 'gcp' .*: install gke-gcloud-auth"),
+    ],
+)
+async def test_a_malformed_file_is_named_with_the_field(write: Write, content: str, complaint: str) -> None:
+    path = write(content)
+
+    with pytest.raises(ConfigError, match=complaint) as caught:
+        await enter(path)
+
+    assert str(path) in str(caught.value) or "authority" in complaint
+
+
+async def test_an_unknown_context_is_named_with_those_there_are(write: Write) -> None:
+    path = write(kubeconfig())
+
+    with pytest.raises(ConfigError, match=r"has no context 'prod' \(there are 'dev'\)"):
+        await enter(path, context="prod")
+
+
+async def test_an_expired_client_certificate_is_refused_before_any_request(write: Write) -> None:
+    leaf = trustme.CA().issue_cert(
+        "dev@example.org", not_before=datetime(2020, 1, 1, tzinfo=UTC), not_after=datetime(2021, 1, 1, tzinfo=UTC)
+    )
+    pem, key = leaf.cert_chain_pems[0].bytes(), leaf.private_key_pem.bytes()
+    user = {f"client-{n}-data": base64.b64encode(v).decode() for n, v in {"certificate": pem, "key": key}.items()}
+
+    with pytest.raises(
+        CredentialError, match=r"users\[name=u\]\.user\.client-certificate-data: .*expired .*2021-01-01"
+    ):
+        await enter(write(kubeconfig(user)))
+
+
+@pytest.mark.parametrize(
+    ("user", "complaint"),
+    [
+        (plugin("raise SystemExit('please log in')"), r"failed with exit code 1\nits last words:\n  please log in"),
+        (plugin("print('hi')"), "printed 3 bytes that are not JSON: it must print an ExecCredential"),
+        (
+            plugin("", command="no-such-plugin", installHint="get it at example.org"),
+            "'no-such-plugin' is not there or not executable: install it or correct the path\nget it at example.org",
+        ),
+    ],
+)
+async def test_a_plugin_that_fails_is_told_by_call_and_informer(
+    write: Write, user: dict[str, Any], complaint: str
+) -> None:
+    async with dynkube.connect(kubeconfig=write(kubeconfig(user))) as client:
+        with pytest.raises(DiscoveryFailed, match=complaint) as caught:
+            await client.resource("pods").list()
+        async with client.informer("pods.v1") as pods:
+            with trio.fail_after(30):
+                state = await wait_for_reason(pods, "DiscoveryFailed")
+
+    assert isinstance(caught.value.__cause__, CredentialError)
+    assert "users[name=u].user.exec: plugin" in str(caught.value)
+    assert state.phase is dynkube.UNKNOWN
+    assert "users[name=u].user.exec: plugin" in state.message
+
+
+async def test_a_plugin_that_hangs_is_named_when_the_deadline_passes(write: Write) -> None:
+    user = plugin("import time; time.sleep(600)")
+
+    async with dynkube.connect(kubeconfig=write(kubeconfig(user))) as client:
+        with pytest.raises(
+            dynkube.DynkubeError, match=r"within 1 s, while waiting for .*plugin .*users\[name=u\]"
+        ) as caught:
+            await client.api.raw("GET", "/version", timeout=1.0)
+
+    assert "do that by hand first" in str(caught.value)
+
+
+async def test_a_user_that_fails_in_one_client_disturbs_no_other(write: Write, server: APIServer) -> None:
+    broken = kubeconfig(plugin("raise SystemExit('please log in')"))
+    async with (
+        dynkube.connect(kubeconfig=write(broken)) as bad,
+        dynkube.connect(transport=server.transport()) as good,
+        bad.informer("pods.v1") as nothing,
+        good.informer("pods.v1") as pods,
+    ):
+        with trio.fail_after(30):
+            await wait_for_reason(nothing, "DiscoveryFailed")
+            await pods.wait_state(dynkube.LIVE)
+
+
+async def wait_for_reason(informer: dynkube.Informer, reason: str) -> dynkube.State:
+    async with aclosing(informer.states()) as states:
+        async for state in states:
+            if state.reason == reason:
+                return state
+    raise AssertionError(f"never {reason}")

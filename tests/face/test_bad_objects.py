@@ -1,0 +1,59 @@
+"""Objects that lack what every object has are refused before anything is sent, with the field and the fix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dynkube
+from dynkube.errors import Invalid, InvalidInput, InvalidObject
+from dynkube.testing import APIServer
+from tests.face.kit import config_map
+
+CASES: list[tuple[object, str]] = [
+    (config_map(apiVersion=None), "object 'settings' has no apiVersion: add apiVersion: 'v1'"),
+    (config_map(kind=None), "object 'settings' has no kind: add kind: 'ConfigMap'"),
+    (config_map(metadata={}), r"ConfigMap has (no|neither) metadata\.name"),
+    (config_map(metadata=None), r"ConfigMap has (no|neither) metadata\.name"),
+    (config_map(metadata={"name": 3}), r"got `int` - at `\$\.metadata\.name`"),
+    (config_map(metadata={"name": "c", "labels": {"a": 1}}), r"got `int` - at `\$\.metadata\.labels"),
+    (config_map(apiVersion="v2"), "is v2 ConfigMap, but configmaps.v1 takes v1 ConfigMap: correct apiVersion and kind"),
+    (
+        config_map(kind="Pod"),
+        r"is v1 Pod, but configmaps.v1 takes v1 ConfigMap: .*client\.resource\(GVK\('', 'v1', 'Pod'",
+    ),
+    (b'{"apiVersion": "v1",', "not a Kubernetes object: Input data was truncated"),
+    ("hello", "not a Kubernetes object: JSON is malformed"),
+    ([config_map()], r"an object is JSON \(bytes or str\) or a mapping, not list"),
+    (None, r"an object is JSON \(bytes or str\) or a mapping, not NoneType"),
+    (config_map(data={"x": object()}), "the object cannot be written as JSON"),
+]
+
+
+@pytest.mark.parametrize("verb", ["create", "update", "apply"])
+@pytest.mark.parametrize(("obj", "complaint"), CASES)
+async def test_an_object_that_cannot_be_right_is_not_sent(
+    server: APIServer, client: dynkube.Client, verb: str, obj: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(InvalidObject, match=complaint):
+        await getattr(client.resource("configmaps"), verb)(obj)
+
+    assert not [request for request in server.requests if "configmaps" in request.path]
+
+
+async def test_an_api_version_with_two_slashes_says_how_to_write_one(client: dynkube.Client) -> None:
+    with pytest.raises(InvalidInput, match="apiVersion 'a/b/c' is neither 'VERSION' nor 'GROUP/VERSION'"):
+        await client.resource("configmaps").create(config_map(apiVersion="a/b/c"))
+
+
+async def test_what_only_the_server_can_tell_comes_with_the_field(client: dynkube.Client) -> None:
+    with pytest.raises(Invalid, match=r"metadata\.name: Invalid value") as caught:
+        await client.resource("configmaps").create(config_map("Not_A_Name"))
+
+    assert caught.value.causes[0].field == "metadata.name"
+
+
+async def test_a_patch_of_the_wrong_form_is_refused(client: dynkube.Client) -> None:
+    with pytest.raises(InvalidInput, match="patch"):
+        await client.resource("configmaps").patch("settings", [{"op": "remove", "path": "/data"}])

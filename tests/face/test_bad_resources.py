@@ -1,0 +1,93 @@
+"""What cannot name a resource is refused where it is passed; what the server does not serve is said so."""
+
+from __future__ import annotations
+
+import pytest
+
+import dynkube
+from dynkube import GVK, GVR
+from dynkube.errors import InvalidInput, NoMatch
+from dynkube.testing import APIServer
+
+MALFORMED = [
+    ("", "resource is empty: write 'pods'"),
+    ("po ds", "'po ds' is not a resource name"),
+    ("pods/status", "with slashes write GROUP/VERSION/RESOURCE"),
+    ("apps/v1", "reads like an apiVersion: add the resource, like 'apps/v1/deployments'"),
+    ("pods..", "is not an API group"),
+    (None, "resource is None: pass text like 'deployments.v1.apps', a GVR or a GVK"),
+    (("", "v1", "pods"), "pass text like 'deployments.v1.apps', a GVR or a GVK"),
+    (GVR("apps/v1", "v1", "deployments"), "group is 'apps/v1', which is no name"),
+    (GVR("v1", "", "pods"), "version is empty; of the core API only the group is"),
+    (GVK("apps", "v1", ""), "kind is empty"),
+]
+
+
+@pytest.mark.parametrize(("resource", "complaint"), MALFORMED)
+async def test_a_malformed_resource_is_refused_before_anything_is_asked(
+    server: APIServer, client: dynkube.Client, resource: str, complaint: str
+) -> None:
+    with pytest.raises(InvalidInput, match=complaint):
+        client.resource(resource)
+    with pytest.raises(InvalidInput, match=complaint):
+        client.informer(resource)
+
+    assert not server.requests
+
+
+@pytest.mark.parametrize(
+    ("resource", "complaint"),
+    [
+        ("podz", r"does not serve 'podz'; did you mean 'pods'\?"),
+        ("pods.v2", r"does not serve 'pods\.v2'; it serves pods\.v1"),
+        ("deployments.v1.app", r"it serves deployments\.v1\.apps"),
+        ("gadgets", "does not serve 'gadgets': correct the name, or install the CRD that defines it"),
+        ("gadgets.example.com", "no API group 'example.com': correct the name, or install the CRD"),
+        (GVK("apps", "v1", "deployment"), r"does not serve 'apps/v1 deployment'; it serves deployments\.v1\.apps"),
+    ],
+)
+async def test_an_unknown_resource_is_no_match_with_what_may_be_meant(
+    client: dynkube.Client, resource: str, complaint: str
+) -> None:
+    with pytest.raises(NoMatch, match=complaint):
+        await client.resource(resource).list()
+
+
+@pytest.mark.parametrize("name", ["gadgets", "gadgets.example.com", "Gadget"])
+async def test_an_informer_by_a_short_name_that_is_unknown_does_not_start(client: dynkube.Client, name: str) -> None:
+    with pytest.raises(NoMatch, match=f"does not serve '{name}'"):
+        async with client.informer(name):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("resource", "reason", "complaint"),
+    [
+        ("gadgets.v1.example.com", "CRDNotFound", "no CRD gadgets.example.com is installed"),
+        ("pods.v2", "NotServed", "the server does not serve pods.v2"),
+        ("gadgets.v1.apps", "NotServed", "the server does not serve gadgets.v1.apps"),
+    ],
+)
+async def test_an_informer_by_a_full_name_that_is_unknown_is_absent_and_disturbs_no_other(
+    client: dynkube.Client, resource: str, reason: str, complaint: str
+) -> None:
+    async with client.informer(resource) as unknown, client.informer("pods.v1") as pods:
+        state = await unknown.wait_state(dynkube.ABSENT)
+
+        assert (state.reason, unknown.list()) == (reason, [])
+        assert complaint in state.message
+        await pods.wait_state(dynkube.LIVE)
+
+
+@pytest.mark.parametrize("name", [None, 5, b"web"])
+async def test_a_name_that_is_none_never_addresses_the_collection(
+    server: APIServer, client: dynkube.Client, name: str
+) -> None:
+    server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "namespace": "default"}})
+    config_maps = client.resource("configmaps")
+
+    for verb in (config_maps.delete, config_maps.get):
+        with pytest.raises(InvalidInput, match=r"name is .*: pass metadata\.name of the object"):
+            await verb(name)
+
+    assert server.get("configmaps", "web", "default")

@@ -1,0 +1,121 @@
+"""Malformed selectors, JSONPaths, filters and indexes are refused where they are passed, with the place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import JSONPathFilter, LabelFilter, NamespaceFilter
+from dynkube.errors import BadRequest, InvalidInput, InvalidJSONPath, InvalidSelector
+from dynkube.testing import APIServer
+
+LABEL_SELECTORS: list[tuple[object, str]] = [
+    ("a in b", r"'a in b': expected '\(' and the values, like '\(a,b\)', found 'b'"),
+    ("a=b=c", "expected ',' or the end, found '='"),
+    ("a>b", "operator '>' compares 64-bit integers, and 'b' is none"),
+    ("a/b/c=d", r"label key 'a/b/c' has more than one '/'; a label key is NAME or DNS\.PREFIX/NAME"),
+    ({"a": 1}, "the value of label 'a' is 1, not text: quote it"),
+    ({"matchExpressions": [{"key": "a", "operator": "Foo"}]}, r"matchExpressions\[0\]: operator is 'Foo', not one of"),
+    (["a=b"], "label selector is a list: write text like 'app=web'"),
+]
+FIELD_SELECTORS: list[tuple[object, str]] = [
+    ("metadata.name", "has no operator: write FIELD=VALUE or FIELD!=VALUE"),
+    ("=x", "no field before '=': write FIELD=VALUE"),
+    ({"metadata.name": 1}, "the value of field 'metadata.name' is 1, not text: quote it"),
+    (3, r"field selector is a int: write text like 'metadata\.name=web'"),
+]
+JSON_PATHS: list[tuple[object, str]] = [
+    ("{.spec", "expected '}' at the end of the expression, found the end"),
+    ("{.a[}", "expected an index, a slice"),
+    ("", r"it is empty: write a path like '{\.metadata\.name}'"),
+    ("{.a}{.b}", "several expressions make a template"),
+    (3, "JSONPath is a int: write text like"),
+]
+
+
+@pytest.mark.parametrize(("selector", "complaint"), LABEL_SELECTORS)
+async def test_a_malformed_label_selector_is_refused_wherever_it_is_passed(
+    server: APIServer, client: dynkube.Client, selector: str, complaint: str
+) -> None:
+    uses: list[Callable[[], object]] = [
+        lambda: client.informer("pods.v1", label_selector=selector),
+        lambda: client.informer("pods.v1").list(label_selector=selector),
+        lambda: client.resource("pods").watch(label_selector=selector),
+        lambda: LabelFilter(selector),
+        lambda: NamespaceFilter(selector),
+    ]
+    for use in uses:
+        with pytest.raises(InvalidSelector, match=complaint):
+            use()
+    with pytest.raises(InvalidSelector, match=complaint):
+        await client.resource("pods").list(label_selector=selector)
+    assert not server.requests
+
+
+@pytest.mark.parametrize(("selector", "complaint"), FIELD_SELECTORS)
+async def test_a_malformed_field_selector_is_refused_wherever_it_is_passed(
+    server: APIServer, client: dynkube.Client, selector: str, complaint: str
+) -> None:
+    with pytest.raises(InvalidSelector, match=complaint):
+        client.informer("pods.v1", field_selector=selector)
+    with pytest.raises(InvalidSelector, match=complaint):
+        await client.resource("pods").list(field_selector=selector)
+    assert not server.requests
+
+
+async def test_a_field_that_the_server_cannot_select_by_is_named_in_error_and_state(client: dynkube.Client) -> None:
+    with pytest.raises(BadRequest, match=r"field label not supported: spec\.foo"):
+        await client.resource("pods").list(field_selector="spec.foo=x")
+
+    async with (
+        client.informer("pods.v1", field_selector="spec.foo=x") as bad,
+        client.informer("configmaps.v1") as good,
+    ):
+        with trio.fail_after(60):
+            state = await bad.wait_state(dynkube.DEGRADED)
+            await good.wait_state(dynkube.LIVE)
+
+        assert state.reason == "BadRequest"
+        assert "field label not supported: spec.foo" in state.message
+        assert good.state.phase is dynkube.LIVE
+
+
+@pytest.mark.parametrize(("path", "complaint"), JSON_PATHS)
+async def test_a_malformed_jsonpath_is_refused_wherever_it_is_passed(
+    client: dynkube.Client, path: str, complaint: str
+) -> None:
+    uses: list[Callable[[], object]] = [
+        lambda: JSONPathFilter(path),
+        lambda: client.informer("pods.v1", indexes={"x": path}),
+        lambda: client.informer("pods.v1").add_index("x", path),
+        lambda: dynkube.JSONPath.compile(path),
+    ]
+    for use in uses:
+        with pytest.raises(InvalidJSONPath, match=complaint):
+            use()
+
+
+@pytest.mark.parametrize("filter_", ["app=web", {"app": "web"}, 3, [lambda obj: True]])
+async def test_what_is_no_filter_is_refused_and_the_old_filter_stays(
+    client: dynkube.Client, filter_: LabelFilter
+) -> None:
+    complaint = r"filter is a \w+: pass a Filter \(like LabelFilter\('app=web'\)\), a function of the object, or None"
+    old = LabelFilter("a=b")
+
+    async with client.informer("pods.v1", filter=old) as pods:
+        with pytest.raises(InvalidInput, match=complaint):
+            pods.set_filter(filter_)
+        assert pods.filter == old
+    with pytest.raises(InvalidInput, match=complaint):
+        client.informer("pods.v1", filter=filter_)
+    with pytest.raises(InvalidInput, match=complaint):
+        old & filter_
+
+
+async def test_an_index_that_is_not_there_is_named_with_those_that_are(client: dynkube.Client) -> None:
+    async with client.informer("pods.v1", indexes={"node": "{.spec.nodeName}"}) as pods:
+        with pytest.raises(InvalidInput, match=r"no index 'nodes' \(there are: node\); pass indexes="):
+            pods.by_index("nodes", "worker-1")

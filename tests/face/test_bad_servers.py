@@ -1,0 +1,198 @@
+"""Servers that cannot be reached, are none, or break off: an error for a call, a reasoned state for an informer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+import trio
+
+import dynkube
+from dynkube.errors import ConnectFailed, DiscoveryFailed, ProtocolError, TransportError
+from dynkube.testing import APIServer
+from tests.face.kit import LyingWire, Trouble, added, for_pods, html, stream
+
+
+def refused() -> Exception:
+    return httpx2.ConnectError("Connection refused")
+
+
+@asynccontextmanager
+async def connected(trouble: Trouble) -> AsyncIterator[dynkube.Client]:
+    async with APIServer() as server, dynkube.connect(transport=LyingWire(server.transport(), trouble)) as client:
+        yield client
+
+
+EVERYTHING: list[tuple[Trouble, type[Exception], str]] = [
+    (
+        lambda _: refused(),
+        ConnectFailed,
+        r"cannot connect to embedded\.invalid:80: Connection refused \(server from url=",
+    ),
+    (lambda _: html(), ProtocolError, "HTML page where JSON was asked for: .*proxy or a login page; check server and"),
+    (lambda _: html(404), ProtocolError, "HTTP 404 with an HTML page instead of a Status, so from a proxy"),
+    (
+        lambda _: httpx2.Response(302, headers={"location": "https://login.example/?state=s3cret"}),
+        ProtocolError,
+        r"redirected \(HTTP 302\) to 'https://login\.example/', which is not followed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("trouble", "cause", "complaint"), EVERYTHING)
+async def test_a_server_that_is_none_fails_the_first_call_with_the_reason(
+    trouble: Trouble, cause: type[Exception], complaint: str
+) -> None:
+    async with connected(trouble) as client:
+        with pytest.raises(DiscoveryFailed, match=complaint) as caught:
+            await client.resource("pods").list()
+        with pytest.raises(cause, match=complaint):
+            await client.server_version()
+
+    assert isinstance(caught.value.__cause__, cause)
+
+
+@pytest.mark.parametrize(("trouble", "cause", "complaint"), EVERYTHING)
+async def test_a_server_that_is_none_leaves_informers_unknown_not_absent(
+    trouble: Trouble, cause: type[Exception], complaint: str
+) -> None:
+    async with connected(trouble) as client, client.informer("pods.v1") as pods, client.informer("as.v1.b.c") as custom:
+        await trio.sleep(300)
+
+        for informer in (pods, custom):
+            assert informer.state.phase is dynkube.UNKNOWN
+            assert informer.state.reason in {"DiscoveryFailed", cause.__name__}
+            assert re.search(complaint, informer.state.message)
+            assert not informer.has_synced
+
+
+COLLECTION: list[tuple[Trouble, type[TransportError], str]] = [
+    (for_pods(refused), ConnectFailed, "cannot connect to"),
+    (for_pods(html), ProtocolError, "HTML page where JSON was asked for"),
+    (for_pods(lambda: stream(b'{"kind": "Po', httpx2.ReadError("reset"))), ProtocolError, "was cut after 12 bytes"),
+    (for_pods(lambda: stream(b'{"kind": "PodList", "items": [')), ProtocolError, r"cut short: .*\[GET /api/v1/pods\]"),
+    (for_pods(lambda: stream(b"hello\n")), ProtocolError, r"list is not a Kubernetes list.*\[GET /api/v1/pods\]"),
+    (for_pods(lambda: stream(b'{"kind": "Cat"}')), ProtocolError, r"expected a list.* Cat \[GET /api/v1/pods\]"),
+]
+
+
+@pytest.mark.parametrize(("trouble", "error", "complaint"), COLLECTION)
+async def test_a_collection_that_cannot_be_read_is_one_error_with_the_request(
+    trouble: Trouble, error: type[TransportError], complaint: str
+) -> None:
+    async with connected(trouble) as client:
+        with pytest.raises(error, match=complaint) as caught:
+            await client.resource("pods").list()
+
+    assert "GET /api/v1/pods" in str(caught.value)
+
+
+@pytest.mark.parametrize(("trouble", "error", "complaint"), COLLECTION)
+async def test_an_informer_of_it_is_degraded_with_a_reason_and_the_others_live(
+    trouble: Trouble, error: type[TransportError], complaint: str
+) -> None:
+    async with (
+        connected(trouble) as client,
+        client.informer("pods.v1") as pods,
+        client.informer("configmaps.v1") as config_maps,
+    ):
+        state = await pods.wait_state(dynkube.DEGRADED)
+        await config_maps.wait_state(dynkube.LIVE)
+        created = await client.resource("configmaps").create(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+        )
+        await config_maps.wait_for(created)
+
+        assert state.reason in {error.__name__, "UnreadableEvent"}  # lists come over watches, too
+        assert config_maps.state.phase is dynkube.LIVE
+        assert "/api/v1/pods" in state.message
+        assert [obj.name for obj in config_maps.list()] == ["c"]
+
+
+class BrokenOnce:
+    """The first watch on pods that follows a list says this and breaks; the next ones are real."""
+
+    def __init__(self, broken: Callable[[], httpx2.Response]) -> None:
+        self._broken = broken
+        self.used = 0
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response | None:
+        params = request.url.params
+        if request.url.path != "/api/v1/pods" or "watch" not in params or self.used:
+            return None
+        if params.get("sendInitialEvents") == "true":  # have the client list
+            return httpx2.Response(422, json={"kind": "Status", "code": 422, "reason": "Invalid", "message": "no"})
+        self.used += 1
+        return self._broken()
+
+
+BREAKS = [
+    lambda: stream(added("ghost", 3)[:40]),
+    lambda: stream(added("ghost", 3)[:40], httpx2.ReadError("reset")),
+    lambda: stream(b"{garbage}\n"),
+    lambda: stream(b"\xff\xfe\n"),
+    lambda: stream(b'{"type": "EXPLODED", "object": {}}\n'),
+    lambda: html(),
+    lambda: stream(),
+]
+
+
+@pytest.mark.parametrize("broken", BREAKS)
+async def test_a_watch_that_breaks_is_healed_and_nothing_is_lost(broken: Callable[[], httpx2.Response]) -> None:
+    trouble = BrokenOnce(broken)
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"name": "c"}]}}
+
+    async with connected(trouble) as client, client.informer("pods.v1") as pods:
+        await pods.wait_synced()
+        created = await client.resource("pods").create(pod)
+        with trio.fail_after(60):
+            await pods.wait_for(created)
+            await pods.wait_state(dynkube.LIVE)
+
+        assert (trouble.used, [obj.name for obj in pods.list()]) == (1, ["web"])
+
+
+@pytest.mark.parametrize("broken", BREAKS)
+async def test_a_direct_watch_that_breaks_goes_on_and_nothing_is_lost(broken: Callable[[], httpx2.Response]) -> None:
+    trouble = BrokenOnce(broken)
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"name": "c"}]}}
+
+    async with connected(trouble) as client, client.resource("pods").watch(bookmarks=False) as events:
+        await client.resource("pods").create(pod)
+        with trio.fail_after(60):
+            event = await anext(events)
+
+    assert isinstance(event, dynkube.Added)
+    assert (trouble.used, event.object.name) == (1, "web")
+
+
+async def test_a_watch_that_stays_unreadable_gives_up_with_the_line() -> None:
+    trouble = for_pods(lambda: stream(b"{garbage}\n"), watch=True)
+
+    async with connected(trouble) as client:
+        with pytest.raises(ProtocolError, match=r"not a watch event: .*'\{garbage\}'.* \[GET /api/v1/pods\?watch\]"):
+            async with client.resource("pods").watch() as events:
+                await anext(events)
+
+
+async def test_a_handler_elsewhere_hears_all_while_a_stream_stays_unreadable() -> None:
+    trouble = for_pods(lambda: stream(b"{garbage}\n"), watch=True)
+    heard: list[str] = []
+
+    async with (
+        connected(trouble) as client,
+        client.informer("pods.v1") as pods,
+        client.informer("configmaps.v1") as config_maps,
+    ):
+        config_maps.add_handler(on_add=lambda obj: heard.append(obj.name))
+        state = await pods.wait_state(dynkube.DEGRADED)
+        for name in "abc":
+            obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+            await client.resource("configmaps").create(obj)
+            await trio.sleep(30)
+
+    assert (state.reason, heard) == ("UnreadableEvent", ["a", "b", "c"])
+    assert "{garbage}" in state.message

@@ -1,0 +1,103 @@
+"""The README and the pages under docs do what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dynkube
+from dynkube.testing import APIServer
+from tests.face.documents import python_blocks, run
+
+MANIFEST: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "c", "image": "web:1"}]},
+        },
+    },
+}
+
+
+def pod(name: str) -> dict[str, Any]:
+    labels = {"app": "web", "tier": "fe"}
+    spec = {"nodeName": "worker-1", "containers": [{"name": "c", "image": "web:1"}]}
+    metadata = {"name": name, "namespace": "shop", "labels": labels}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+@pytest.fixture
+def shop(server: APIServer) -> APIServer:
+    """A cluster in which everything is there that the README asks for."""
+    server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"team": "a"}}})
+    server.create({**MANIFEST, "spec": {**MANIFEST["spec"], "replicas": 1}})
+    stored = server.get("deployments", "web", "shop")
+    server.update({**stored, "status": {"conditions": [{"type": "Available", "status": "True"}]}}, subresource="status")
+    server.create(pod("web-1"))
+    return server
+
+
+@pytest.mark.real_time
+async def test_the_first_program_of_the_readme_runs_with_a_kubeconfig(
+    server: APIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with server.serve() as endpoint:
+        endpoint.write_kubeconfig(tmp_path / "config")
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+
+        await run(python_blocks("README.md")[0], {})
+
+    assert capsys.readouterr().out.startswith(
+        "[] ABSENT (CRDNotFound: no CRD httproutes.gateway.networking.k8s.io is installed"
+    )
+
+
+async def test_the_reads_and_writes_of_the_readme_run(shop: APIServer, client: dynkube.Client) -> None:
+    scope = await run(python_blocks("README.md")[1], {"client": client, "dynkube": dynkube, "manifest": MANIFEST})
+
+    assert shop.get("deployments", "web", "shop")["spec"]["replicas"] == 3
+    assert isinstance(scope["pod"], dynkube.Unstructured)
+    assert isinstance(scope["event"], dynkube.Added)
+
+
+async def test_the_informer_of_the_readme_runs(
+    shop: APIServer, client: dynkube.Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    created = await client.resource("pods").create(pod("web-2"))
+
+    scope = await run(python_blocks("README.md")[2], {"client": client, "dynkube": dynkube, "created": created})
+
+    assert isinstance(scope["event"], dynkube.Added)
+    assert capsys.readouterr().out.startswith("LIVE (Watching) InformerStatistics(")
+
+
+async def test_the_embedded_server_of_the_readme_runs() -> None:
+    scope = await run(python_blocks("README.md")[3], {"dynkube": dynkube})
+
+    assert isinstance(scope["client"], dynkube.Client)
+
+
+async def test_the_controller_test_of_the_testing_page_runs() -> None:
+    async def run_my_controller(client: dynkube.Client) -> None:
+        given = await client.resource("configmaps").get("input")
+        await client.resource("configmaps").create(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "output"}, "data": given["data"]}
+        )
+
+    scope = await run(python_blocks("docs/testing.md")[0], {"run_my_controller": run_my_controller})
+
+    await scope["test_my_controller"]()  # type: ignore[operator]  # what the page defines
+
+
+def test_every_block_of_python_in_the_documents_is_run() -> None:
+    counts = {document: len(python_blocks(document)) for document in ("README.md", "docs/testing.md")}
+
+    assert counts == {"README.md": 4, "docs/testing.md": 1}
+    assert not python_blocks("docs/informers.md")
+    assert not python_blocks("docs/architecture.md")
