@@ -112,7 +112,7 @@ async def test_what_is_no_filter_is_refused_and_the_old_filter_stays(
     with pytest.raises(InvalidInput, match=complaint):
         client.informer("pods.v1", filter=filter_)
     with pytest.raises(InvalidInput, match=complaint):
-        old & filter_
+        _ = old & filter_
 
 
 async def test_an_index_that_is_not_there_is_named_with_those_that_are(client: dynkube.Client) -> None:

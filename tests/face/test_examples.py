@@ -1,0 +1,87 @@
+"""The programs under examples/ do what they say."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+import dynkube
+from dynkube.testing import APIServer
+from examples import lazy_informer, test_my_controller, watch_and_patch
+
+
+def pod(name: str, app: str) -> dict[str, object]:
+    metadata = {"name": name, "namespace": "default", "labels": {"app": app}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "c"}]}}
+
+
+def labels(server: APIServer, name: str) -> dict[str, str]:
+    return dict(dynkube.Unstructured(server.get("pods", name, "default")).labels)
+
+
+async def test_watch_and_patch_labels_the_pods_of_an_app(server: APIServer, client: dynkube.Client) -> None:
+    server.create(pod("web-1", "web"))
+    server.create(pod("db-1", "db"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watch_and_patch.label_pods, client, "web", "default")
+        await trio.testing.wait_all_tasks_blocked()
+        labelled = labels(server, "web-1")
+        stored = dynkube.Unstructured(server.get("pods", "web-1", "default"))
+        server.update(stored.transform(["metadata", "labels", "app"], "old").to_dict())
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+
+    assert labelled == {"app": "web", watch_and_patch.LABEL: "true"}
+    assert labels(server, "web-1") == {"app": "old"}
+    assert labels(server, "db-1") == {"app": "db"}
+
+
+async def test_the_controller_example_passes() -> None:
+    await test_my_controller.test_the_summary_follows_the_widgets()
+
+
+class Screen(io.StringIO):
+    """Standard output on which one can wait for a text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed = trio.Event()
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        self._changed.set()
+        return written
+
+    async def shows(self, text: str) -> None:
+        while text not in self.getvalue():
+            self._changed = trio.Event()
+            await self._changed.wait()
+
+
+@pytest.mark.real_time
+async def test_the_lazy_informer_tells_its_states_and_objects(
+    server: APIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stdout", screen)
+
+    async with server.serve() as endpoint, trio.open_nursery() as nursery:
+        endpoint.write_kubeconfig(tmp_path / "config")
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+        nursery.start_soon(lazy_informer.main, "widgets.v1.example.com")
+        with trio.fail_after(30):
+            await screen.shows("ABSENT (CRDNotFound: no CRD widgets.example.com is installed)")
+            server.create(test_my_controller.widget_definition())
+            server.create(test_my_controller.widget("w"))
+            await screen.shows("+ <Widget example.com/v1 default/w")
+            server.delete("customresourcedefinitions", "widgets.example.com")
+            await screen.shows("- <Widget example.com/v1 default/w")
+        nursery.cancel_scope.cancel()
+
+    assert "LIVE (Watching)" in screen.getvalue()
