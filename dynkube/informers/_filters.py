@@ -12,6 +12,7 @@ takes another one.
 from __future__ import annotations
 
 import abc
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -110,7 +111,7 @@ def as_filter(value: object) -> Filter:
     """
     if isinstance(value, Filter):
         return value
-    if callable(value):
+    if callable(value) and not isinstance(value, type):
         return PredicateFilter(value)
     raise InvalidInput(
         f"filter is a {type(value).__name__}: pass a Filter (like LabelFilter('app=web')), "
@@ -205,6 +206,8 @@ class JSONPathFilter(Filter):
 
     def __init__(self, path: str | JSONPath, *, equals: str | None = None) -> None:
         self.path: JSONPath = path if isinstance(path, JSONPath) else JSONPath.compile(path)
+        if equals is not None and not isinstance(equals, str):
+            raise InvalidInput(f"equals is {equals!r}: write it as text, as kubectl prints the value ('true', '3')")
         self.equals: str | None = equals
 
     def bind(self, context: FilterContext) -> BoundFilter:
@@ -237,6 +240,9 @@ class PredicateFilter(Filter):
     __slots__ = ("_changed", "predicate")
 
     def __init__(self, predicate: Predicate) -> None:
+        given: object = predicate  # callers are not always type-checked
+        if not callable(given) or inspect.iscoroutinefunction(given):
+            raise InvalidInput(f"predicate {predicate!r} must be a plain function of the object: reads call it too")
         self.predicate: Predicate = predicate
         self._changed: list[Callable[[], None]] = []
 

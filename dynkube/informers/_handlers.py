@@ -38,6 +38,8 @@ class Handler:
             function = getattr(self, name)
             if function is not None and not callable(function):
                 raise InvalidInput(f"{name} is a {type(function).__name__}, not a function")
+        if not (self.on_add or self.on_update or self.on_delete):
+            raise InvalidInput("a handler needs at least one of on_add, on_update and on_delete")
         if not callable(self.on_error) and self.on_error not in ("log", "cancel"):
             raise InvalidInput(f"on_error is {self.on_error!r}: pass 'log', 'cancel' or a function of (error, event)")
 

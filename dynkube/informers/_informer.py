@@ -72,6 +72,10 @@ class Informer:
         self._view = View(self._report)
         self._surroundings = Surroundings(factory, self.notify_changed)
         self._view.filter = None if filter is None else as_filter(filter)
+        if transform is not None and not callable(transform):
+            raise InvalidInput(f"transform is a {type(transform).__name__}: pass a function of the object, or None")
+        if not isinstance(indexes or {}, Mapping):
+            raise InvalidInput(f"indexes is a {type(indexes).__name__}: pass {{name: function or JSONPath}}")
         for name, source in (indexes or {}).items():
             self._view.indexes[name] = self._new_index(name, source)
 
@@ -111,7 +115,9 @@ class Informer:
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self.aclose()
+        # Shielded: if the block is cancelled, what it raises meanwhile must not be replaced by Cancelled.
+        with trio.CancelScope(shield=True):
+            await self.aclose()
 
     async def aclose(self) -> None:
         """Stop: handlers get nothing more, and with the last user the watch ends and the memory goes.
@@ -352,8 +358,12 @@ class Informer:
         """Wait until the phase is one of ``phases``, and return the state; at once if it is now.
 
         Raises:
+            InvalidInput: no phase was given, or something that is none.
             ClosedError: the informer was closed while waiting for another phase.
         """
+        if not phases or any(phase not in tuple(Phase) for phase in phases):
+            known = ", ".join(Phase)
+            raise InvalidInput(f"wait_state takes one or more of {known} (dynkube.LIVE, ...), not {phases!r}")
         while (state := self.state).phase not in phases:
             await self._progress(f"become {' or '.join(phases)}")
         await trio.lowlevel.checkpoint()
@@ -394,7 +404,8 @@ class Informer:
             InvalidInput: ``obj`` has no resourceVersion.
             ClosedError: the informer was closed while waiting.
         """
-        if not obj.resource_version:
+        given: object = obj  # callers are not always type-checked
+        if not isinstance(given, Unstructured) or not given.resource_version:
             raise InvalidInput(f"{obj!r} has no metadata.resourceVersion: pass what create, update or patch returned")
         while not self._caught_up(obj):
             await self._progress("catch up")

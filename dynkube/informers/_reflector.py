@@ -72,6 +72,7 @@ class Reflector:
         self._backoff = Backoff(random=settings.random)
         # A resource that was just created is often not served for a moment: look again sooner.
         self._missing_backoff = Backoff(initial=0.2, random=settings.random)
+        self._step = Step.LIST  # what is being done, or done next
         self._version = ""  # the last version seen; "" before the first list
         self._consistent = False  # the next list asks for the most recent state
         self._streak = 0
@@ -81,22 +82,22 @@ class Reflector:
     async def run(self) -> None:
         """Run until cancelled; returns never, and raises nothing of the cluster's making."""
         async with trio.open_nursery() as nursery:
-            step = Step.STREAM if self._may_stream() else Step.LIST
+            self._step = Step.STREAM if self._may_stream() else Step.LIST
             while True:
                 try:
-                    step = await self._take(step, nursery)
+                    await self._take(nursery)
                 except (APIError, TransportError, ConfigError) as exc:
-                    step = await self._recover(step, exc)
+                    await self._recover(exc)
 
-    async def _take(self, step: Step, nursery: trio.Nursery) -> Step:
-        if step is Step.LIST:
+    async def _take(self, nursery: trio.Nursery) -> None:
+        if self._step is Step.LIST:
             await self._list()
         else:
-            await self._watch(nursery, streaming=step is Step.STREAM)
-        return Step.WATCH
+            await self._watch(nursery, streaming=self._step is Step.STREAM)
+        self._step = Step.WATCH
 
-    async def _recover(self, step: Step, exc: APIError | TransportError | ConfigError) -> Step:
-        recovery = recover(step, exc, self._streak)
+    async def _recover(self, exc: APIError | TransportError | ConfigError) -> None:
+        recovery = recover(self._step, exc, self._streak)
         self.statistics.failures += 1
         self.statistics.last_error = f"{type(exc).__name__}: {exc}"
         if recovery.stop_streaming:
@@ -112,9 +113,9 @@ class Reflector:
             if isinstance(exc, APIError) and exc.retry_after is not None:
                 delay = max(delay, exc.retry_after)
         await trio.sleep(delay)
-        if recovery.step is Step.STREAM and not self._may_stream():
-            return Step.LIST
-        return recovery.step
+        self._step = recovery.step
+        if self._step is Step.STREAM and not self._may_stream():
+            self._step = Step.LIST
 
     def _may_stream(self) -> bool:
         wanted = self._settings.streaming_lists
@@ -224,6 +225,7 @@ class Reflector:
             elif event.initial_events_end:
                 objects, stream.initial = stream.initial, None
                 stream.end_seen(self._silence)
+                self._step = Step.WATCH  # from here on nothing that goes wrong costs another list
                 self._features.streaming_lists = True
                 self._bookmark_seen()
                 await self._replaced(objects, event.resource_version)

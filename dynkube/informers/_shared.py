@@ -224,7 +224,9 @@ class SharedInformer:
 
     async def _follow_generation(self, generation: Generation) -> None:
         if self.key.namespace is not None and not generation.namespaced:
-            await self._vanish("WrongScope", f"{self.key.gvr} is cluster-scoped, it has no namespace to look into")
+            await self._vanish(
+                "WrongScope", f"{self.key.gvr} is cluster-scoped, it has no namespaces: leave namespace= out"
+            )
         elif generation.continues(self._generation):
             self._generation = generation
         else:

@@ -1,0 +1,63 @@
+"""What an informer refuses at once, since it would show as nothing much later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+import trio
+
+from dynkube import LIVE, Client, Informer, JSONPathFilter, LabelFilter, PredicateFilter
+from dynkube.errors import InvalidInput
+from tests.informers.kit import WIDGETS
+
+
+async def never(obj: object) -> bool:
+    return False
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda c: c.informer(WIDGETS, transform=3), "transform is a int"),
+        (lambda c: c.informer(WIDGETS, indexes=["a"]), "indexes is a list"),
+        (lambda c: c.informer(WIDGETS, filter=LabelFilter), "filter is a ABCMeta"),
+        (lambda c: c.informer(WIDGETS, filter=never), "must be a plain function"),
+        (lambda c: PredicateFilter(cast("Any", 3)), "must be a plain function"),
+        (lambda c: JSONPathFilter("{.spec.n}", equals=cast("Any", 3)), "write it as text"),
+        (lambda c: c.informer(WIDGETS).add_handler(), "at least one of on_add"),
+        (lambda c: c.informer(WIDGETS).add_handler(on_add=3), "on_add is a int"),
+    ],
+)
+async def test_an_argument_that_cannot_work_is_named(
+    client: Client, make: Callable[[Any], object], complaint: str
+) -> None:
+    with pytest.raises(InvalidInput, match=complaint):
+        make(client)
+
+
+@pytest.mark.parametrize("phases", [(), ("live",), (LIVE, "FOO")])
+async def test_waiting_for_no_phase_is_refused(client: Client, phases: tuple[Any, ...]) -> None:
+    async with client.informer(WIDGETS) as widgets:
+        with pytest.raises(InvalidInput, match="one or more of UNKNOWN, ABSENT"):
+            await widgets.wait_state(*phases)
+
+
+async def test_waiting_for_a_dict_is_refused(client: Client) -> None:
+    async with client.informer(WIDGETS) as widgets:
+        with pytest.raises(InvalidInput, match="pass what create, update or patch returned"):
+            await widgets.wait_for({"metadata": {}})  # type: ignore[arg-type]  # the mistake to be told of
+
+
+async def leave_with_an_error(informer: Informer) -> None:
+    async with informer:
+        try:
+            await trio.sleep_forever()
+        finally:
+            raise KeyError("mine")
+
+
+async def test_what_a_cancelled_block_raises_is_not_lost(client: Client) -> None:
+    with pytest.raises(KeyError, match="mine"), trio.move_on_after(1):
+        await leave_with_an_error(client.informer(WIDGETS))
