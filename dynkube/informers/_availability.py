@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 import msgspec
 
@@ -161,13 +162,6 @@ def may_be_custom(gvr: GVR) -> bool:
     return "." in gvr.group
 
 
-def judge_absent_crd(gvr: GVR) -> Availability:
-    """The verdict where neither a CRD nor discovery has it."""
-    if not may_be_custom(gvr):
-        return absent("NotServed", f"the server does not serve {gvr}")
-    return absent("CRDNotFound", f"no CRD {gvr.crd_name} is installed")
-
-
 @dataclass(frozen=True, slots=True)
 class Served:
     """What discovery said of one group-version: the resources in it and whether each is namespaced.
@@ -181,5 +175,13 @@ class Served:
         """The verdict on ``gvr``, of which there is no CRD."""
         namespaced = (self.resources or {}).get(gvr.resource)
         if namespaced is None:
-            return judge_absent_crd(gvr)
+            return self._absent(gvr)
         return Availability(Presence.PRESENT, "Served", generation=Generation("", namespaced))
+
+    def _absent(self, gvr: GVR) -> Availability:
+        hint = ""
+        if near := get_close_matches(gvr.resource, self.resources or (), n=1):
+            hint = f"; its version serves {GVR(gvr.group, gvr.version, near[0])} (resources are named by their plural)"
+        if may_be_custom(gvr):
+            return absent("CRDNotFound", f"no CRD {gvr.crd_name} is installed{hint}")
+        return absent("NotServed", f"the server does not serve {gvr}{hint}")

@@ -161,10 +161,12 @@ class Reflector:
             stream.initial = {}
             stream.expect_end(settings.streaming_silence, settings.streaming_timeout)
         try:
-            with trio.CancelScope(deadline=stream.deadline(began)) as patience:
+            # Opening has a deadline of its own, in the REST client, and may include waits that the server asked for.
+            with trio.CancelScope() as patience:
                 async with self._source.watch(
                     resource_version=self._version, timeout_seconds=int(seconds), send_initial_events=streaming
                 ) as batches:
+                    patience.deadline = stream.deadline(trio.current_time())
                     if not streaming:
                         self._opened(nursery, stream)
                     async for events in batches:

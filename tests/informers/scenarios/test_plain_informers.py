@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 import dynkube
-from dynkube import DEGRADED, LIVE, Client
+from dynkube import ABSENT, DEGRADED, LIVE, Client
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
 
@@ -124,3 +124,13 @@ async def test_k22_nothing_is_left_when_a_client_was_left(server: APIServer) -> 
     await quiet()
 
     assert trio.lowlevel.current_statistics().tasks_living == before
+
+
+async def test_a_singular_where_a_plural_belongs_is_absent_with_a_hint(server: APIServer, client: Client) -> None:
+    async with client.informer("pod.v1") as pods:
+        state = await pods.wait_state(ABSENT)
+
+        assert (state.reason, "serves pods.v1 (resources are named by their plural)" in state.message) == (
+            "NotServed",
+            True,
+        )
