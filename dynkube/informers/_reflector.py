@@ -155,18 +155,18 @@ class Reflector:
         settings = self._settings
         self.statistics.watches += 1
         seconds = settings.random.uniform(*settings.watch_timeout)
-        began, version = trio.current_time(), self._version
-        stream = _Stream(began, seconds + settings.watch_margin, self._silence)
+        version = self._version
+        stream = _Stream(seconds + settings.watch_margin, self._silence)
         if streaming:
-            stream.initial = {}
-            stream.expect_end(settings.streaming_silence, settings.streaming_timeout)
+            stream.expect_initial(settings.streaming_silence, settings.streaming_timeout)
         try:
             # Opening has a deadline of its own, in the REST client, and may include waits that the server asked for.
             with trio.CancelScope() as patience:
                 async with self._source.watch(
                     resource_version=self._version, timeout_seconds=int(seconds), send_initial_events=streaming
                 ) as batches:
-                    patience.deadline = stream.deadline(trio.current_time())
+                    stream.opened = trio.current_time()
+                    patience.deadline = stream.deadline(stream.opened)
                     if not streaming:
                         self._opened(nursery, stream)
                     async for events in batches:
@@ -179,7 +179,7 @@ class Reflector:
             self._went_silent(stream)
         if stream.initial is not None:
             raise StreamSilent("the watch ended before the end of the initial objects was marked")
-        if trio.current_time() - began < 1.0 and self._version == version:
+        if trio.current_time() - stream.opened < 1.0 and self._version == version:
             raise StreamCutShort("the server ended the watch at once, without any news")
 
     def _opened(self, nursery: trio.Nursery, stream: _Stream) -> None:
@@ -250,26 +250,28 @@ class Reflector:
 class _Stream:
     """The deadlines of one watch, and what is known of it."""
 
-    __slots__ = ("_end", "_lifetime", "initial", "open", "silence")
+    __slots__ = ("_lifetime", "_timeout", "initial", "open", "opened", "silence")
 
-    def __init__(self, began: float, lifetime: float, silence: float) -> None:
-        self._lifetime = began + lifetime
-        self._end = self._lifetime
+    def __init__(self, lifetime: float, silence: float) -> None:
+        self._lifetime = self._timeout = lifetime
         self.silence = silence
         self.open = True
+        self.opened = math.inf
+        """When the server began to answer; deadlines count from there."""
         self.initial: dict[Key, Unstructured] | None = None
         """The initial objects so far, while a streaming list has not ended."""
 
-    def expect_end(self, silence: float, timeout: float) -> None:
+    def expect_initial(self, silence: float, timeout: float) -> None:
         """The stream begins with a list, which is given less patience."""
+        self.initial = {}
         self.silence = silence
-        self._end = min(self._lifetime, trio.current_time() + timeout)
+        self._timeout = min(self._lifetime, timeout)
 
     def end_seen(self, silence: float) -> None:
         """The list ended; from here it is a watch."""
         self.silence = silence
-        self._end = self._lifetime
+        self._timeout = self._lifetime
 
     def deadline(self, now: float) -> float:
         """When to give up, if nothing more is heard."""
-        return min(now + self.silence, self._end)
+        return min(now + self.silence, self.opened + self._timeout)

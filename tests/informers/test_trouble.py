@@ -1,0 +1,204 @@
+"""P13: what goes wrong on the wire loses nothing, whatever form it takes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import DEGRADED, LIVE, Client
+from dynkube.rest import Backoff
+from dynkube.testing import APIServer
+from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
+
+GONE = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Expired", "message": "old"}
+TOO_LARGE = {
+    "kind": "Status",
+    "status": "Failure",
+    "code": 504,
+    "reason": "Timeout",
+    "message": "Too large resource version: 99, current: 9",
+    "details": {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]},
+}
+
+
+@pytest.fixture(autouse=True)
+def widgets_are_served(server: APIServer) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+
+
+def times(server: APIServer, verb: str = "watch") -> list[float]:
+    return [r.time for r in server.requests if r.verb == verb and r.resource and r.resource.resource == "widgets"]
+
+
+@pytest.mark.parametrize("how", ["clean", "cut"])
+async def test_22_a_watch_that_ends_goes_on_where_it_was(server: APIServer, client: Client, how: Any) -> None:
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_state(LIVE)
+        await trio.sleep(10)
+        assert await recorder.drain() == ["add/a"]
+
+        server.end_watches("widgets", how=how)
+        server.create(widget("b"))
+        server.delete("widgets", "a")
+        await trio.sleep(2)
+
+        assert await recorder.drain() == ["add/b", "delete/a"]
+        assert times(server, "list") == []
+        assert "sendInitialEvents" not in server.requests[-1].params
+
+
+@pytest.mark.parametrize("form", ["event", "status", "at once"])
+async def test_16_an_expired_version_gives_the_difference(form: str) -> None:
+    style: Any = "status" if form == "status" else "event"
+    recorder = Recorder()
+    async with APIServer(expired_watch=style) as server, dynkube.connect(transport=server.transport()) as client:
+        server.create(crd())
+        server.create(widget("same"))
+        server.create(widget("goes"))
+        async with client.informer(WIDGETS) as widgets:
+            recorder.attach(widgets)
+            await widgets.wait_state(LIVE)
+            await trio.sleep(10)
+            await recorder.drain()
+
+            if form == "at once":
+                server.fail(resource="widgets", verb="watch", status=200, body=b"", times=2)
+            server.end_watches("widgets")
+            server.delete("widgets", "goes")
+            server.create(widget("comes"))
+            server.compact()
+            await trio.sleep(10)
+
+            assert sorted(await recorder.drain()) == ["add/comes", "delete/goes"]
+            assert widgets.state.phase is LIVE
+
+
+async def test_16_an_expired_page_leads_to_one_whole_list() -> None:
+    async with APIServer(watch_list=False) as server, dynkube.connect(transport=server.transport()) as client:
+        server.create(crd())
+        for number in range(4):
+            server.create(widget(f"w{number}"))
+        page: Any = {"kind": "WidgetList", "apiVersion": "example.com/v1", "items": []}
+        page["metadata"] = {"resourceVersion": "5", "continue": "a-token"}
+        server.fail(resource="widgets", verb="list", status=200, body=page, times=1)
+        server.fail(resource="widgets", verb="list", status=410, body=GONE, times=1)
+        async with client.informer(WIDGETS) as widgets:
+            await widgets.wait_synced()
+
+            lists = [r.params for r in server.requests if r.verb == "list" and "widgets" in r.path.split("/")]
+            assert [sorted(params) for params in lists] == [["limit", "resourceVersion"], ["continue", "limit"], []]
+            assert len(widgets) == 4
+
+
+async def test_17_a_version_the_server_has_not_reached_asks_for_what_there_is(
+    server: APIServer, client: Client
+) -> None:
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        await trio.sleep(10)
+        server.fail(resource="widgets", verb="watch", status=504, body=TOO_LARGE, times=1)
+        server.end_watches("widgets")
+        await trio.sleep(10)
+
+        (listed,) = [r.params for r in server.requests if r.verb == "list" and "widgets" in r.path.split("/")]
+        assert "resourceVersion" not in listed
+        assert (widgets.state.phase, names(widgets.list())) == (LIVE, ["a"])
+
+
+LINES = {
+    "an ERROR that is no Status": b'{"type":"ERROR","object":{"kind":"Widget","metadata":{"name":"x"}}}\n',
+    "an unknown type": b'{"type":"RENAMED","object":{"kind":"Widget","metadata":{"name":"x"}}}\n',
+    "no JSON": b"<html>\n",
+    "an object without metadata": b'{"type":"ADDED","object":{"kind":"Widget"}}\n',
+    "half a line": b'{"type":"ADDED","object":{"kind":"Wid',
+}
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES.keys())
+async def test_19_a_stream_that_makes_no_sense_is_given_up_for_a_list(
+    server: APIServer, client: Client, line: bytes
+) -> None:
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_state(LIVE)
+        await trio.sleep(10)
+        server.fail(resource="widgets", verb="watch", status=200, body=line, times=3)
+        server.end_watches("widgets")
+        server.create(widget("b"))
+        await trio.sleep(60)
+
+        assert (await recorder.drain(), widgets.state.phase) == (["add/a", "add/b"], LIVE)
+
+
+async def test_35_a_list_of_what_is_known_tells_nobody_anything(server: APIServer, client: Client) -> None:
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_state(LIVE)
+        await trio.sleep(10)
+        await recorder.drain()
+        before = widgets.list()
+
+        server.fail(resource="widgets", verb="watch", status=410, body=GONE, times=1)
+        server.end_watches("widgets")
+        await trio.sleep(10)
+
+        assert (await recorder.drain(), times(server, "list")) == ([], [10])
+        assert all(one is other for one, other in zip(before, widgets.list(), strict=True))
+
+
+async def test_13_one_resource_that_fails_is_degraded_and_the_others_are_not(server: APIServer, client: Client) -> None:
+    server.create(crd("gadgets"))
+    async with client.informer(WIDGETS) as widgets, client.informer("gadgets.v1.example.com") as gadgets:
+        await widgets.wait_state(LIVE)
+        await gadgets.wait_state(LIVE)
+        fault = server.fail(resource="widgets", status=500)
+        server.end_watches("widgets")
+        assert (await widgets.wait_state(DEGRADED)).reason == "InternalError"
+        assert (names(widgets.list()), gadgets.state.phase) == (["a"], LIVE)
+        replace(server, widget("a", n=1))
+
+        fault.remove()
+        await widgets.wait_state(LIVE)
+        assert [obj["spec"] for obj in widgets] == [{"n": 1}]
+
+
+async def test_delays_between_failures_are_those_of_client_go(server: APIServer) -> None:
+    settings = dynkube.InformerSettings(random=Random(3), streaming_lists=False)
+    async with dynkube.connect(transport=server.transport(), settings=settings) as client:
+        server.fail(resource="widgets", verb="list", status=500, times=8)
+        async with client.informer("widgets.v1.example.com") as widgets:
+            await widgets.wait_synced()
+
+    random = Random(3)
+    random.uniform(300, 600)  # the watch of CRDs draws its timeout first
+    backoff, expected = Backoff(random=random), [0.0]
+    while len(expected) < 9:
+        expected.append(expected[-1] + backoff.next(expected[-1]))
+    assert times(server, "list") == pytest.approx(expected)
+    steps = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30]
+    delays = [after - before for before, after in pairwise(expected)]
+    assert all(step <= delay < 2 * step for step, delay in zip(steps, delays, strict=True))
+
+
+@pytest.mark.parametrize("retry_after", [45, "Sat, 01 Jan 2000 00:00:00 GMT"])
+async def test_23_a_server_that_sheds_load_is_given_the_time_it_asks_for(
+    server: APIServer, client: Client, retry_after: Any
+) -> None:
+    server.fail(resource="widgets", status=429, retry_after=retry_after, times=1)
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        await quiet()
+
+        assert names(widgets.list()) == ["a"]
+        waited = trio.current_time()
+        assert 45 <= waited < 50 if retry_after == 45 else waited < 5
