@@ -1,0 +1,176 @@
+"""G21-G23: resources that are forbidden, CRDs that may not be watched, APIs that no CRD defines."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from dynkube import ABSENT, DEGRADED, GVR, LIVE, UNKNOWN, Client
+from dynkube.testing import APIServer, Kind
+from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
+
+
+async def test_g21_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
+    server: APIServer, client: Client
+) -> None:
+    for plural in ("widgets", "gadgets"):
+        server.create(crd(plural))
+    server.create(widget("a"))
+    fault = server.fail(resource="widgets", status=403)
+    async with client.informer(WIDGETS) as widgets, client.informer("gadgets.v1.example.com") as gadgets:
+        await gadgets.wait_state(LIVE)
+        assert trio.current_time() == 0
+        assert (await widgets.wait_state(DEGRADED)).reason == "Forbidden"
+        assert (widgets.has_synced, widgets.list()) == (False, [])
+
+        await trio.sleep(600)
+        server.forget_requests()
+        await trio.sleep(600)
+        tried = [request for request in server.requests if request.status == 403]
+        assert 600 / 60 <= len(tried) <= 600 / 30, "every 30 to 60 s"
+
+        fault.remove()
+        await widgets.wait_synced()
+        assert ((await widgets.wait_state(LIVE)).reason, names(widgets.list())) == ("Watching", ["a"])
+
+
+async def test_14_a_right_that_is_taken_away_while_watching_shows_and_keeps_what_was_known(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_state(LIVE)
+
+        fault = server.fail(resource="widgets", status=403)
+        server.end_watches("widgets")
+        assert (await widgets.wait_state(DEGRADED)).reason == "Forbidden"
+        assert names(widgets.list()) == ["a"]
+        server.delete("widgets", "a")
+        server.create(widget("b"))
+
+        fault.remove()
+        await widgets.wait_state(LIVE)
+        assert await recorder.drain() == ["add/a", "delete/a", "add/b"]
+
+
+async def test_g22_where_crds_may_not_be_watched_discovery_is_asked_and_the_watch_comes_back(
+    server: APIServer, client: Client
+) -> None:
+    fault = server.fail(resource=CRDS, status=403)
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        assert (await widgets.wait_state(ABSENT)).reason == "CRDNotFound"
+
+        server.create(crd())
+        server.create(widget("a"))
+        with trio.fail_after(31):
+            await widgets.wait_state(LIVE)
+        server.delete(CRDS, "widgets.example.com")
+        with trio.fail_after(31):
+            await widgets.wait_state(ABSENT)
+        assert await recorder.drain() == ["add/a", "delete/a"]
+
+        fault.remove()
+        await trio.sleep(61)
+        server.create(crd())
+        server.create(widget("b"))
+        with trio.fail_after(1):
+            await widgets.wait_state(LIVE)
+        assert await recorder.drain() == ["add/b"]
+
+
+async def test_g22_other_trouble_with_crds_that_were_forbidden_believes_no_old_ones(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        forbidden = server.fail(resource=CRDS, status=403)
+        server.end_watches(CRDS)
+        await quiet()
+        server.delete(CRDS, "widgets.example.com")
+        await widgets.wait_state(ABSENT)
+
+        forbidden.remove()
+        server.fail(resource=CRDS, status=500)
+        await trio.sleep(300)
+
+        assert widgets.state.phase is ABSENT
+
+
+async def test_15_unknown_is_not_absent(server: APIServer, client: Client) -> None:
+    fault = server.fail(path_prefix="/apis", status=503)
+    async with client.informer(WIDGETS) as widgets:
+        await trio.sleep(100)
+        assert (widgets.state.phase, widgets.has_synced) == (UNKNOWN, False)
+        assert widgets.state.reason == "ServiceUnavailable"
+
+        fault.remove()
+        await widgets.wait_synced()
+        assert widgets.state.phase is ABSENT
+
+
+@pytest.fixture
+def metrics() -> Kind:
+    return Kind(gvr=GVR("metrics.example.com", "v1beta1", "nodes"), kind="NodeMetrics", namespaced=False)
+
+
+async def test_g23_an_aggregated_api_comes_fails_and_returns(server: APIServer, client: Client, metrics: Kind) -> None:
+    group_version = "metrics.example.com/v1beta1"
+    recorder = Recorder()
+    async with client.informer(f"nodes.v1beta1.{metrics.gvr.group}") as nodes:
+        recorder.attach(nodes)
+        await nodes.wait_state(ABSENT)
+
+        server.register(metrics)
+        server.create({"apiVersion": group_version, "kind": "NodeMetrics", "metadata": {"name": "n1"}})
+        with trio.fail_after(601):  # the next renewal of the CRD watch
+            await nodes.wait_state(LIVE)
+
+        server.set_available(group_version, available=False)
+        server.end_watches(metrics.gvr)
+        assert (await nodes.wait_state(DEGRADED)).reason == "ServiceUnavailable"
+        assert names(nodes.list()) == ["n1"]
+
+        server.set_available(group_version, available=True)
+        await nodes.wait_state(LIVE)
+        assert await recorder.drain() == ["add/n1"]
+
+
+async def test_g23_an_aggregated_api_that_is_removed_is_absent_until_it_returns(
+    server: APIServer, client: Client, metrics: Kind
+) -> None:
+    server.register(metrics)
+    server.create({"apiVersion": str(metrics.gvr.group_version), "kind": "NodeMetrics", "metadata": {"name": "n1"}})
+    recorder = Recorder()
+    async with client.informer(metrics.gvr) as nodes:
+        recorder.attach(nodes)
+        await nodes.wait_state(LIVE)
+
+        server.unregister(metrics.gvr)
+        with trio.fail_after(10):
+            await nodes.wait_state(ABSENT)
+        assert (await recorder.drain(), nodes.list()) == (["add/n1", "delete/n1"], [])
+
+        server.register(metrics)
+        with trio.fail_after(31):
+            await nodes.wait_state(LIVE)
+        assert await recorder.drain() == ["add/n1"]
+
+
+async def test_an_absence_is_asked_about_again_by_whoever_comes_later(
+    server: APIServer, client: Client, metrics: Kind
+) -> None:
+    async with client.informer(WIDGETS) as keeps_the_client_busy:
+        await keeps_the_client_busy.wait_synced()
+        async with client.informer(metrics.gvr) as nodes:
+            await nodes.wait_state(ABSENT)
+        server.register(metrics)
+
+        async with client.informer(metrics.gvr) as nodes:
+            with trio.fail_after(1):
+                await nodes.wait_state(LIVE)

@@ -1,0 +1,161 @@
+"""G10-G12, G20: filters that change while objects change, handlers come, or the filter cannot answer yet."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import Client, LabelFilter, NamespaceFilter, Unstructured
+from dynkube.testing import APIServer
+from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
+
+HIDDEN = LabelFilter("hidden")
+
+
+@pytest.fixture(autouse=True)
+def widgets_are_served(server: APIServer) -> None:
+    server.create(crd())
+
+
+async def steps(count: int) -> None:
+    for _ in range(count):
+        await trio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize("apart", range(-12, 13, 3))
+async def test_g10_a_delete_that_meets_a_deselect_is_told_once(server: APIServer, client: Client, apart: int) -> None:
+    server.create(widget("a"))
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_synced()
+        await recorder.drain()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(delayed_delete, server, max(apart, 0))
+            await steps(max(-apart, 0))
+            widgets.set_filter(HIDDEN)
+
+        assert await recorder.drain() == ["delete/a"]
+
+
+async def delayed_delete(server: APIServer, count: int) -> None:
+    await steps(count)
+    server.delete("widgets", "a")
+
+
+@pytest.mark.parametrize("apart", range(-12, 13, 3))
+async def test_g11_a_delete_that_meets_a_select_leaves_no_ghost(server: APIServer, client: Client, apart: int) -> None:
+    server.create(widget("a"))
+    recorder = Recorder()
+    async with client.informer(WIDGETS, filter=HIDDEN) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_synced()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(delayed_delete, server, max(apart, 0))
+            await steps(max(-apart, 0))
+            widgets.set_filter(None)
+
+        assert await recorder.drain() in ([], ["add/a", "delete/a"])
+        assert widgets.list() == []
+
+
+@pytest.mark.parametrize("after", range(0, 30, 3))
+async def test_g12_a_select_during_updates_is_one_add_and_versions_go_up(
+    server: APIServer, client: Client, after: int
+) -> None:
+    server.create(widget("a"))
+    told: list[tuple[str, int]] = []
+    async with client.informer(WIDGETS, filter=HIDDEN) as widgets, trio.open_nursery() as nursery:
+        widgets.add_handler(
+            on_add=lambda obj: told.append(("add", int(obj.resource_version))),
+            on_update=lambda old, new: told.append(("update", int(new.resource_version))),
+        )
+        await widgets.wait_synced()
+
+        async def update_often() -> None:
+            for number in range(10):
+                replace(server, widget("a", n=number))
+                await steps(3)
+
+        nursery.start_soon(update_often)
+        await steps(after)
+        widgets.set_filter(None)
+        await quiet()
+
+        assert [what for what, _ in told] == ["add"] + ["update"] * (len(told) - 1)
+        versions = [version for _, version in told]
+        assert versions == sorted(set(versions))
+        assert versions[-1] == server.revision
+
+
+@pytest.mark.parametrize("chosen", [None, LabelFilter("team=x")])
+async def test_g20_a_handler_added_during_a_filter_change_gets_what_is_visible_once(
+    server: APIServer, chosen: LabelFilter | None
+) -> None:
+    for number in range(300):
+        server.create(widget(f"w{number}", labels={"team": "xy"[number % 2]}))
+    # A clock that always says "time is up" makes the informer pause after each batch of objects.
+    settings = dynkube.InformerSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
+    seen: Counter[str] = Counter()
+    client = dynkube.connect(transport=server.transport(), settings=settings)
+    widgets = client.informer(WIDGETS, filter=LabelFilter("team=y"))
+    async with client, widgets:
+        Recorder().attach(widgets)
+        await widgets.wait_synced()
+
+        widgets.set_filter(chosen)
+        await steps(2)
+        widgets.add_handler(on_add=lambda obj: seen.update([obj.name]), on_delete=lambda obj: seen.clear())
+        await quiet()
+
+        assert seen == dict.fromkeys(names(widgets.list()), 1)
+        assert len(seen) == (150 if chosen else 300)
+
+
+async def test_what_goes_while_a_filter_cannot_answer_is_told_when_it_can(server: APIServer, client: Client) -> None:
+    fault = server.fail(resource="namespaces", status=403)
+    for name in ("a", "b"):
+        server.create(widget(name))
+    early, late = Recorder(), Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        early.attach(widgets)
+        await widgets.wait_synced()
+        await early.drain()
+
+        widgets.set_filter(~NamespaceFilter("nothing=matches"))
+        await quiet()
+        server.delete("widgets", "a")
+        assert (await early.drain(), widgets.list()) == ([], [])
+        assert (widgets.state.phase, widgets.state.reason) == (dynkube.SYNCING, "FilterPending")
+
+        fault.remove()
+        handle = late.attach(widgets)
+        await handle.wait_synced()
+        assert (await early.drain(), await late.drain(), names(widgets.list())) == (["delete/a"], ["add/b"], ["b"])
+
+
+async def test_a_handler_is_not_synced_before_a_filter_that_waits_has_answered(
+    server: APIServer, client: Client
+) -> None:
+    fault = server.fail(resource="namespaces", status=403)
+    server.create(widget("a"))
+    seen: list[str] = []
+
+    def synced_and_seen(obj: Unstructured) -> None:
+        seen.append(f"{obj.name} {widgets.has_synced}")
+
+    async with client.informer(WIDGETS, filter=NamespaceFilter()) as widgets, client.informer(WIDGETS) as other:
+        widgets.add_handler(on_add=synced_and_seen)
+        await other.wait_synced()
+        Recorder().attach(other)
+        await quiet()
+        assert not widgets.has_synced
+
+        fault.remove()
+        await widgets.wait_synced()
+        assert seen == ["a False"]

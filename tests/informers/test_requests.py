@@ -1,0 +1,83 @@
+"""P12 and failure mode 1: how much informers ask of a server, and how often."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import trio
+
+from dynkube import ABSENT, LIVE, Client
+from dynkube.meta import Unstructured
+from dynkube.testing import APIServer
+from tests.informers.kit import CRDS, WIDGETS, crd, quiet, widget
+
+
+async def test_1_a_hundred_absent_crds_cost_one_watch_and_a_look_when_it_is_renewed(
+    server: APIServer, client: Client
+) -> None:
+    async with trio.open_nursery() as nursery:
+        informers = [client.informer(f"things.v1.g{number}.example.com") for number in range(100)]
+        for informer in informers:
+            nursery.start_soon(informer.__aenter__)
+        await quiet()
+        assert {informer.state.phase for informer in informers} == {ABSENT}
+        assert Counter(r.path for r in server.requests)["/apis"] == 1
+        assert len(server.requests) <= 3, "the CRDs, /api and /apis"
+        assert [watch.resource.resource for watch in server.open_watches] == [CRDS]
+
+        server.forget_requests()
+        await trio.sleep(3600)
+        asked = Counter(request.path.rpartition("/")[2] for request in server.requests)
+        assert asked.keys() <= {CRDS, "api", "apis"}
+        assert 6 <= asked[CRDS] <= 12
+        assert asked["api"] == asked["apis"] <= asked[CRDS]
+        for informer in informers:
+            nursery.start_soon(informer.aclose)
+
+
+async def test_p12_equal_informers_share_one_watch_and_others_do_not(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    equal = [client.informer(WIDGETS, label_selector=text) for text in ("a=1,b=2", "b=2,a=1", {"b": "2", "a": "1"})]
+    equal.append(client.informer(WIDGETS, namespace="", label_selector="a=1,b=2"))
+    others = [client.informer(WIDGETS), client.informer(WIDGETS, namespace="default")]
+    for informer in equal + others:
+        await informer.__aenter__()
+        await informer.wait_state(LIVE)
+
+    watched = Counter((w.namespace, w.params.get("labelSelector")) for w in server.open_watches)
+    assert watched[("", "a=1,b=2")] == 1
+    assert sum(watched.values()) == 4, "one for CRDs, three for widgets"
+    assert [informer.statistics().users for informer in equal] == [4] * 4
+    for informer in equal + others:
+        await informer.aclose()
+
+
+async def test_p12_fifty_informers_have_one_watch(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    informers = [client.informer(WIDGETS, filter=lambda obj: True) for _ in range(50)]
+    for informer in informers:
+        await informer.__aenter__()
+    for informer in informers:
+        await informer.wait_state(LIVE)
+    server.create(widget("a"))
+    await quiet()
+
+    assert [len(informer) for informer in informers] == [1] * 50
+    assert len([watch for watch in server.open_watches if watch.resource.resource == "widgets"]) == 1
+    for informer in informers:
+        await informer.aclose()
+
+
+def only_metadata(obj: Unstructured) -> Unstructured:
+    return obj.evolve(spec={})
+
+
+async def test_g24_users_with_different_transforms_see_what_each_asked_for(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    server.create(widget("a", n=1))
+    async with client.informer(WIDGETS) as whole, client.informer(WIDGETS, transform=only_metadata) as slim:
+        await whole.wait_synced()
+        await slim.wait_synced()
+
+        assert ([obj["spec"] for obj in whole], [obj["spec"] for obj in slim]) == ([{"n": 1}], [{}])
+        assert (whole.statistics().users, slim.statistics().users) == (1, 1)
