@@ -83,7 +83,8 @@ def recover(step: Step, exc: DynkubeError, streak: int) -> Recovery:
     if isinstance(exc, StreamCutShort | UnreadableEvent):
         return Recovery(step) if first else Recovery(Step.LIST, consistent=True)
     if isinstance(exc, TransportError):
-        return Recovery(step)
+        # What cuts or holds back every stream (a proxy, mostly) may still let lists through.
+        return Recovery(Step.LIST if step is Step.STREAM and streak >= 2 else step)
     return Recovery(step if streak < 2 else Step.LIST)
 
 

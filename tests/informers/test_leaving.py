@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 import trio
@@ -189,3 +190,14 @@ async def test_36_what_was_cached_is_freed_though_informer_and_handler_are_kept(
 
     assert [obj for obj in left if obj.name == "kept-by-nobody"] == []
     assert (widgets.list(), widgets.by_index("host", "a.example"), registration.backlog) == ([], [], 0)
+
+
+@pytest.mark.parametrize("fault", [{"status": 500}, {"status": 404}, {"status": 429, "retry_after": 60}])
+async def test_37_leaving_waits_for_no_delay(server: APIServer, client: Client, fault: dict[str, Any]) -> None:
+    server.create(crd())
+    server.fail(resource="widgets", **fault)
+    async with client.informer(WIDGETS):
+        await trio.sleep(3)
+    await quiet()
+
+    assert (trio.current_time(), watched(server)) == (3, [])
