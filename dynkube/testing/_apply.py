@@ -22,10 +22,11 @@ from dynkube.testing._fieldset import (
     index_of,
     readable,
     remove_at,
+    to_fields_v1,
     value_at,
 )
 from dynkube.testing._kinds import Kind
-from dynkube.testing._ownership import Entry, Writer, read_entries, write_entries
+from dynkube.testing._ownership import Entry, Writer, new_entry, read_entries, write_entries
 from dynkube.testing._shapes import Shape, shape_of
 
 
@@ -59,7 +60,7 @@ class Application:
         merged = _without(merged, _given_up(mine, wanted, others), shape)
         merged["metadata"] = dict(merged["metadata"])
         lost = frozenset(path for path, _ in contested)
-        kept = [_minus(entry, lost) for entry in others]
+        kept = [entry.without(lost) for entry in others]
         write_entries(merged, [*kept, self._entry(wanted, entries)])
         return merged
 
@@ -74,7 +75,7 @@ class Application:
             and (there := value_at(live, path, shape)) is not MISSING
             and there != value_at(applied, path, shape)
         ]
-        return [(path, entry) for path in changing for entry in others if path in entry.fields]
+        return [(path, entry) for path in changing for entry in others if entry.owns(path)]
 
     def _entry(self, fields: FieldSet, entries: Iterable[Entry] = ()) -> Entry:
         writer = self.writer
@@ -82,7 +83,7 @@ class Application:
             # An apply that changes nothing leaves the time alone, so that it does not count as a write.
             if entry.identity == writer.identity and entry.fields == fields:
                 return entry
-        return Entry(writer.manager, writer.operation, writer.subresource, self.kind.api_version, writer.time, fields)
+        return new_entry(self.kind, writer, to_fields_v1(fields))
 
 
 def contested_causes(contested: Sequence[tuple[Path, Entry]]) -> list[StatusCause]:
@@ -145,8 +146,3 @@ def _prune_empty(obj: JSONObject, path: Path, shape: Shape) -> JSONObject:
         obj = remove_at(obj, path, shape)
         path = path[:-1]
     return obj
-
-
-def _minus(entry: Entry, lost: FieldSet) -> Entry:
-    kept = entry.fields - lost
-    return Entry(entry.manager, entry.operation, entry.subresource, entry.api_version, entry.time, kept)

@@ -42,9 +42,7 @@ _NOT_OWNED: FieldSet = frozenset(
 
 def fields_of(obj: JSONObject, shape: Shape) -> FieldSet:
     """The fields that ``obj`` says something about: leaves, empty containers and items of keyed lists."""
-    return frozenset(
-        path for path in _walk(obj, shape, ()) if path and path[:1] not in _NOT_OWNED and path[:2] not in _NOT_OWNED
-    )
+    return _owned(path for path in _walk(obj, shape, ()) if path)
 
 
 def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
@@ -62,6 +60,65 @@ def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
                 yield from _walk(item, shape.item(), (*path, element))
     else:
         yield path
+
+
+def changes(old: JSONObject, new: JSONObject, shape: Shape) -> tuple[FieldSet, FieldSet]:
+    """The fields that ``new`` says otherwise than ``old`` (or for the first time), and those it says no more.
+
+    Descends only where the two differ, so it costs what was changed, not what there is.
+    """
+    written: set[Path] = set()
+    gone: set[Path] = set()
+    _compare(old, new, shape, (), written, gone)
+    return _owned(written), _owned(gone - written)
+
+
+def _compare(old: object, new: object, shape: Shape, path: Path, written: set[Path], gone: set[Path]) -> None:
+    if old == new:
+        return
+    before, after = _parts(old, shape), _parts(new, shape)
+    if not before or not after:
+        gone.update(_walk(old, shape, path))
+        written.update(_walk(new, shape, path))
+        return
+    for element in before.keys() | after.keys():
+        inner, inside = (shape.field(element[2:]) if element.startswith("f:") else shape.item()), (*path, element)
+        if element not in after:
+            gone.update(_inside(before[element], inner, inside))
+        elif element not in before:
+            written.update(_inside(after[element], inner, inside))
+        else:
+            _compare(before[element], after[element], inner, inside, written, gone)
+
+
+def _parts(value: object, shape: Shape) -> dict[str, object]:
+    """What a value consists of by path element; nothing where it is one value."""
+    if isinstance(value, dict) and not shape.atomic:
+        return {f"f:{name}": child for name, child in value.items()}
+    if isinstance(value, list) and shape.list_type != "atomic":
+        return dict(zip(elements(value, shape), value, strict=True))
+    return {}
+
+
+def _inside(value: object, shape: Shape, path: Path) -> Iterator[Path]:
+    """A value that came or went as a whole: with the item of a list the item itself counts."""
+    if not path[-1].startswith("f:"):
+        yield path
+        if not isinstance(value, dict):
+            return
+    yield from _walk(value, shape, path)
+
+
+def _owned(paths: Iterable[Path]) -> FieldSet:
+    return frozenset(path for path in paths if path[:1] not in _NOT_OWNED and path[:2] not in _NOT_OWNED)
+
+
+def says(encoded: JSONObject, path: Path) -> bool:
+    """Whether the FieldsV1 ``encoded`` has ``path``, without reading all of it."""
+    node: object = encoded
+    for element in path:
+        node = node.get(element) if isinstance(node, dict) else None
+    return isinstance(node, dict) and (not node or "." in node)
 
 
 def all_fields_v1(obj: JSONObject, shape: Shape) -> JSONObject:

@@ -7,21 +7,13 @@ read as if it were of any other.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from dynkube.testing._api import JSONObject
-from dynkube.testing._fieldset import (
-    MISSING,
-    FieldSet,
-    all_fields_v1,
-    fields_of,
-    from_fields_v1,
-    to_fields_v1,
-    value_at,
-)
+from dynkube.testing._fieldset import FieldSet, Path, all_fields_v1, changes, from_fields_v1, says, to_fields_v1
 from dynkube.testing._kinds import Kind
-from dynkube.testing._shapes import Shape, shape_of
+from dynkube.testing._shapes import shape_of
 
 Operation: TypeAlias = Literal["Apply", "Update"]
 
@@ -43,19 +35,34 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of ``managedFields``, read."""
+    """One entry of ``managedFields``; ``encoded`` is its FieldsV1, read only when somebody needs to."""
 
     manager: str
     operation: str
     subresource: str
     api_version: str
     time: str
-    fields: FieldSet
+    encoded: JSONObject
 
     @property
     def identity(self) -> tuple[str, str, str]:
         """What tells the entries of one object apart."""
         return (self.manager, self.operation, self.subresource)
+
+    @property
+    def fields(self) -> FieldSet:
+        """What it owns."""
+        return from_fields_v1(self.encoded)
+
+    def owns(self, path: Path) -> bool:
+        """Whether ``path`` is among :attr:`fields`."""
+        return says(self.encoded, path)
+
+    def without(self, paths: FieldSet) -> Entry:
+        """The entry without ``paths``: itself, where it owns none of them."""
+        if not any(self.owns(path) for path in paths):
+            return self
+        return replace(self, encoded=to_fields_v1(self.fields - paths))
 
     def to_json(self) -> JSONObject:
         """As ``managedFields`` has it."""
@@ -65,9 +72,14 @@ class Entry:
             "apiVersion": self.api_version,
             "time": self.time,
             "fieldsType": "FieldsV1",
-            "fieldsV1": to_fields_v1(self.fields),
+            "fieldsV1": self.encoded,
         }
         return {**entry, "subresource": self.subresource} if self.subresource else entry
+
+
+def new_entry(kind: Kind, writer: Writer, encoded: JSONObject) -> Entry:
+    """The entry that says that ``writer`` owns what is ``encoded``, of an object of ``kind``."""
+    return Entry(writer.manager, writer.operation, writer.subresource, kind.api_version, writer.time, encoded)
 
 
 def read_entries(obj: JSONObject) -> tuple[Entry, ...]:
@@ -79,7 +91,7 @@ def read_entries(obj: JSONObject) -> tuple[Entry, ...]:
             str(raw.get("subresource", "")),
             str(raw.get("apiVersion", "")),
             str(raw.get("time", "")),
-            from_fields_v1(raw["fieldsV1"]),
+            raw["fieldsV1"],
         )
         for raw in obj["metadata"].get("managedFields") or ()
         if isinstance(raw, dict) and isinstance(raw.get("fieldsV1"), dict)
@@ -90,7 +102,7 @@ def write_entries(obj: JSONObject, entries: Iterable[Entry]) -> None:
     """Set the entries of an object, leaving out those that own nothing (any more)."""
     # The real server's order: who applied comes first, and then who came first.
     ordered = sorted(entries, key=lambda entry: (entry.operation, entry.time, entry.manager, entry.subresource))
-    listed = [entry.to_json() for entry in ordered if entry.fields]
+    listed = [entry.to_json() for entry in ordered if entry.encoded]
     if listed:
         obj["metadata"]["managedFields"] = listed
     else:
@@ -99,61 +111,33 @@ def write_entries(obj: JSONObject, entries: Iterable[Entry]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Keeps ``managedFields``; with ``enabled=False`` nothing is recorded by creates and updates."""
+    """Keeps ``managedFields``; with ``enabled=False`` creates and updates are not recorded, only kept."""
 
     enabled: bool = True
 
     def record(self, kind: Kind, obj: JSONObject, old: JSONObject | None, writer: Writer) -> None:
         """Note in ``obj`` that ``writer`` wrote what differs from ``old``. Sending an empty list gives up all of it."""
-        sent = obj["metadata"].get("managedFields")
-        if not self.enabled or (old is not None and sent == []):
-            if not sent:
-                obj["metadata"].pop("managedFields", None)
-            return
+        metadata = obj["metadata"]
         if old is None:
-            entry = _entry(kind, writer, frozenset()).to_json()
-            obj["metadata"]["managedFields"] = [{**entry, "fieldsV1": all_fields_v1(obj, shape_of(kind))}]
+            metadata.pop("managedFields", None)
+            if self.enabled:
+                write_entries(obj, [new_entry(kind, writer, all_fields_v1(obj, shape_of(kind)))])
             return
-        if sent is None and "managedFields" in old["metadata"]:
-            obj["metadata"]["managedFields"] = old["metadata"]["managedFields"]
-        if _substance(obj) != _substance(old):
-            self._record_change(kind, obj, old, writer)
-
-    def _record_change(self, kind: Kind, obj: JSONObject, old: JSONObject, writer: Writer) -> None:
-        shape = shape_of(kind)
-        present = fields_of(obj, shape)
-        changed = frozenset(path for path in present if _differs(path, obj, old, shape))
-        entries = []
-        mine: FieldSet = frozenset()
-        for entry in read_entries(obj):
-            if entry.identity == writer.identity:
-                mine = entry.fields
-            else:
-                # What is gone has no owner; what was changed has a new one.
-                kept = (entry.fields & present) - changed
-                entries.append(entry if kept == entry.fields else _with_fields(entry, kept))
-        entries.append(_entry(kind, writer, (mine & present) | changed))
-        write_entries(obj, entries)
+        if "managedFields" not in metadata and "managedFields" in old["metadata"]:
+            metadata["managedFields"] = old["metadata"]["managedFields"]
+        elif metadata.get("managedFields") == []:
+            del metadata["managedFields"]
+            return
+        if self.enabled:
+            _record_change(kind, obj, old, writer)
 
 
-def _differs(path: tuple[str, ...], obj: JSONObject, old: JSONObject, shape: Shape) -> bool:
-    before = value_at(old, path, shape)
-    if before is MISSING:
-        return True
-    after = value_at(obj, path, shape)
-    if path[-1][:2] in {"k:", "v:"}:
-        return False  # the item is there before and after; its fields are compared on their own
-    return before != after
-
-
-def _entry(kind: Kind, writer: Writer, fields: FieldSet) -> Entry:
-    return Entry(writer.manager, writer.operation, writer.subresource, kind.api_version, writer.time, fields)
-
-
-def _with_fields(entry: Entry, fields: FieldSet) -> Entry:
-    return Entry(entry.manager, entry.operation, entry.subresource, entry.api_version, entry.time, fields)
-
-
-def _substance(obj: JSONObject) -> JSONObject:
-    ignored = {"managedFields", "resourceVersion", "generation"}
-    return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key not in ignored}}
+def _record_change(kind: Kind, obj: JSONObject, old: JSONObject, writer: Writer) -> None:
+    written, gone = changes(old, obj, shape_of(kind))
+    if not written and not gone:
+        return
+    entries = read_entries(obj)
+    mine = next((entry.fields for entry in entries if entry.identity == writer.identity), frozenset())
+    # What is gone has no owner; what was written has a new one.
+    others = [entry.without(written | gone) for entry in entries if entry.identity != writer.identity]
+    write_entries(obj, [*others, new_entry(kind, writer, to_fields_v1((mine - gone) | written))])

@@ -76,7 +76,7 @@ class SchemaShape:
     def field(self, name: str) -> Shape:
         """From ``properties``, or ``additionalProperties``."""
         properties = self.schema.get("properties")
-        found = properties.get(name) if isinstance(properties, Mapping) else None
+        found = properties.get(name) if isinstance(properties, dict) else None
         return _schema_shape(found if found is not None else self.schema.get("additionalProperties"))
 
     def item(self) -> Shape:
@@ -91,7 +91,7 @@ class SchemaShape:
 
 
 def _schema_shape(schema: object) -> SchemaShape:
-    return SchemaShape(schema if isinstance(schema, Mapping) else {})
+    return SchemaShape(schema if isinstance(schema, dict) else {})
 
 
 _MAP_KEYS: Mapping[tuple[str, str], tuple[str, ...]] = {

@@ -13,9 +13,11 @@ from dynkube.testing._api import JSONObject
 from dynkube.testing._fieldset import (
     MISSING,
     all_fields_v1,
+    changes,
     fields_of,
     from_fields_v1,
     remove_at,
+    says,
     to_fields_v1,
     value_at,
 )
@@ -106,3 +108,33 @@ def test_every_field_of_an_object_is_found_and_can_be_removed(obj: JSONObject) -
     for path in fields_of(obj, shape):
         assert value_at(obj, path, shape) is not MISSING
         assert value_at(remove_at(obj, path, shape), path, shape) is MISSING
+
+
+@given(_OBJECTS, _OBJECTS)
+def test_what_changes_is_what_comparing_every_field_finds(old: JSONObject, new: JSONObject) -> None:
+    shape = BuiltinShape()
+    before, after = fields_of(old, shape), fields_of(new, shape)
+
+    written, gone = changes(old, new, shape)
+
+    values = {path for path in before & after if path[-1].startswith("f:")}
+    changed = {path for path in values if value_at(old, path, shape) != value_at(new, path, shape)}
+    assert written == (after - before) | changed
+    assert gone == before - after
+
+
+@given(_OBJECTS)
+def test_a_written_set_can_be_asked_without_reading_it(obj: JSONObject) -> None:
+    fields = fields_of(obj, BuiltinShape())
+    prefixes = {path[:length] for path in fields for length in range(1, len(path))}
+
+    assert all(says(to_fields_v1(fields), path) == (path in fields) for path in fields | prefixes)
+
+
+def test_an_engine_that_does_not_record_keeps_what_was_applied() -> None:
+    cluster = Cluster(managed_fields=False)
+    applied = cluster.apply("configmaps", config(), "me")
+    changed = {**applied, "data": {"k": "w"}, "metadata": {**applied["metadata"]}}
+    del changed["metadata"]["managedFields"]
+
+    assert cluster.update("configmaps", changed)["metadata"]["managedFields"] == applied["metadata"]["managedFields"]
