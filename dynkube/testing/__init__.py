@@ -4,10 +4,10 @@
 it on TCP. It shares no code with the client but plain data, so neither hides the other's mistakes.
 """
 
-from dynkube.testing._audit import OpenWatch, RequestRecord, WatchCount
 from dynkube.testing._faults import Fault
-from dynkube.testing._kinds import Kind
+from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._server import APIServer
-from dynkube.testing._tcp import Endpoint
+from dynkube.testing._wire.audit import OpenWatch, RequestRecord, WatchCount
+from dynkube.testing._wire.tcp import Endpoint
 
 __all__ = ["APIServer", "Endpoint", "Fault", "Kind", "OpenWatch", "RequestRecord", "WatchCount"]

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from dynkube.errors import AlreadyExists, InvalidInput, NoMatch
 from dynkube.meta import GVR, ResourceArg, version_priority
-from dynkube.testing import _yaml
-from dynkube.testing._api import APPLY_PATCH, Call, JSONObject, Verb
+from dynkube.testing._calls.api import APPLY_PATCH, Call, JSONObject, Verb
 from dynkube.testing._engine import Engine
-from dynkube.testing._kinds import Kind
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._wire import yaml
 
 Manifest: TypeAlias = Mapping[str, object] | str
 Objects: TypeAlias = list[JSONObject]
@@ -161,7 +161,7 @@ class DirectAccess:
 def _mapping(obj: Manifest) -> JSONObject:
     if isinstance(obj, str):
         try:
-            obj = _yaml.load_document(obj)  # type: ignore[assignment]  # checked on the next line
+            obj = yaml.load_document(obj)  # type: ignore[assignment]  # checked on the next line
         except ValueError as error:
             raise InvalidInput(f"the object is not YAML: {error}") from None
     if not isinstance(obj, Mapping):
@@ -207,7 +207,7 @@ def _manifest_files(path: Path) -> Iterable[Path]:
 
 def _documents(file: Path) -> list[JSONObject]:
     try:
-        documents = list(_yaml.load_documents(file.read_bytes()))
+        documents = list(yaml.load_documents(file.read_bytes()))
     except ValueError as error:
         raise InvalidInput(f"{file}: {error}") from None
     for document in documents:

@@ -10,26 +10,29 @@ from typing import Literal, TypeAlias
 
 from dynkube.errors import InvalidInput, NoMatch
 from dynkube.meta import GVR, ResourceArg
-from dynkube.testing import _status
-from dynkube.testing._api import Call, Document, Result, WatchStream
-from dynkube.testing._crd_controller import DefinitionController, Surroundings
-from dynkube.testing._deleting import Deletes
-from dynkube.testing._documents import PlainDocument, StoredDocument
+from dynkube.testing._calls import refuse
+from dynkube.testing._calls.api import Call, Document, Result, WatchStream
+from dynkube.testing._calls.options import ListOptions
+from dynkube.testing._controllers.namespaces import NamespaceController
+from dynkube.testing._definitions.controller import DefinitionController, Surroundings
+from dynkube.testing._definitions.crds import DEFINITIONS
+from dynkube.testing._definitions.rules import DefinitionRules
 from dynkube.testing._faults import Faults
-from dynkube.testing._kinds import Kind, Registry
-from dynkube.testing._listing import check_reached, list_objects
-from dynkube.testing._metadata import Identity
-from dynkube.testing._namespaces import INITIAL, NAMESPACES, NamespaceController, Namespaces
-from dynkube.testing._options import ListOptions
-from dynkube.testing._ownership import Ownership
-from dynkube.testing._patches import Patches
-from dynkube.testing._scaling import scale_of
-from dynkube.testing._storage import Storage
-from dynkube.testing._timers import Timers
-from dynkube.testing._validation import Validators
-from dynkube.testing._watch_requests import WatchRequests
-from dynkube.testing._watching import EndMode, Watches
-from dynkube.testing._writing import Writes
+from dynkube.testing._kinds.kinds import Kind, Registry
+from dynkube.testing._patching.ownership import Ownership
+from dynkube.testing._store.documents import PlainDocument, StoredDocument
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.timers import Timers
+from dynkube.testing._store.watching import EndMode, Watches
+from dynkube.testing._verbs.deleting import Deletes
+from dynkube.testing._verbs.listing import check_reached, list_objects
+from dynkube.testing._verbs.namespaces import INITIAL, NAMESPACES, NamespaceRules, Namespaces
+from dynkube.testing._verbs.objectmeta import Identity
+from dynkube.testing._verbs.patches import Patches
+from dynkube.testing._verbs.rules import Rules
+from dynkube.testing._verbs.scaling import scale_of
+from dynkube.testing._verbs.watch_requests import WatchRequests
+from dynkube.testing._verbs.writing import Writes
 
 ExpiredWatch: TypeAlias = Literal["event", "status"]
 
@@ -97,10 +100,11 @@ class Engine:
         self._timers = Timers()
         identity = Identity(options.now, options.random)
         namespaces = Namespaces(self._storage, self.registry)
+        rules = Rules({NAMESPACES: NamespaceRules(), DEFINITIONS: DefinitionRules()})
         ownership = Ownership(enabled=options.managed_fields)
-        self._writes = Writes(self._storage, identity, namespaces, ownership, Validators())
+        self._writes = Writes(self._storage, identity, namespaces, ownership, rules)
         self._patches = Patches(self._writes)
-        self._deletes = Deletes(self._storage, identity)
+        self._deletes = Deletes(self._storage, identity, rules)
         self._watch_requests = WatchRequests(
             storage=self._storage,
             watches=self._watches,
@@ -221,7 +225,7 @@ class Engine:
                 return Result(document=self._deletes.delete(call))
             case "deletecollection":
                 return Result(document=self._deletes.delete_collection(call))
-        raise _status.method_not_allowed(f"the engine does not carry out {call.verb} as a single answer")
+        raise refuse.method_not_allowed(f"the engine does not carry out {call.verb} as a single answer")
 
     def _get(self, call: Call) -> Document:
         check_reached(self._storage, ListOptions.for_list(call).resource_version)

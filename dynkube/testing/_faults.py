@@ -9,7 +9,7 @@ import msgspec
 
 from dynkube.errors import APIError, InvalidInput, Status
 from dynkube.meta import GVR, ResourceArg
-from dynkube.testing._documents import status_object
+from dynkube.testing._store.documents import status_object
 
 # Reason and message as the server has them for answers that are not about an object.
 _TEXTS: Mapping[int, tuple[str, str]] = {

@@ -15,21 +15,21 @@ import trio
 
 from dynkube.errors import ClosedError
 from dynkube.meta import GVR, GroupVersion
-from dynkube.testing._app import App
-from dynkube.testing._audit import Audit, OpenWatch, RequestRecord, WatchCount
-from dynkube.testing._builtin import builtin_kinds
 from dynkube.testing._direct import DirectAccess
-from dynkube.testing._discovery import Discovery
 from dynkube.testing._engine import Engine, EngineOptions, ExpiredWatch
 from dynkube.testing._faults import Fault
-from dynkube.testing._http import ASGIApp
-from dynkube.testing._kinds import Kind
-from dynkube.testing._nonresource import NonResources
-from dynkube.testing._openapi import OpenAPI
-from dynkube.testing._resources import Resources
-from dynkube.testing._tcp import Endpoint, serve_tcp
-from dynkube.testing._transport import InProcessTransport
-from dynkube.testing._watching import EndMode
+from dynkube.testing._kinds.builtin import builtin_kinds
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._store.watching import EndMode
+from dynkube.testing._wire.app import App
+from dynkube.testing._wire.audit import Audit, OpenWatch, RequestRecord, WatchCount
+from dynkube.testing._wire.discovery import Discovery
+from dynkube.testing._wire.http import ASGIApp
+from dynkube.testing._wire.nonresource import NonResources
+from dynkube.testing._wire.openapi import OpenAPI
+from dynkube.testing._wire.resources import Resources
+from dynkube.testing._wire.tcp import Endpoint, serve_tcp
+from dynkube.testing._wire.transport import InProcessTransport
 
 _NOT_RUNNING = "the embedded API server is not running: use it inside 'async with APIServer() as server:'"
 

@@ -10,8 +10,8 @@ import yaml
 
 from dynkube.meta import GVR
 from dynkube.testing import APIServer
-from dynkube.testing._kinds import Kind
-from dynkube.testing._negotiate import DISCOVERY_V2
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._wire.negotiate import DISCOVERY_V2
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 

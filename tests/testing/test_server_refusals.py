@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from dynkube.testing import APIServer
-from dynkube.testing._api import MERGE_PATCH
-from dynkube.testing._body import MAX_BODY
+from dynkube.testing._calls.api import MERGE_PATCH
+from dynkube.testing._wire.bodies import MAX_BODY
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 import trio
 
 from dynkube.meta import GVR, ResourceArg
-from dynkube.testing._api import APPLY_PATCH, MERGE_PATCH, Call, JSONObject, Verb, WatchStream
-from dynkube.testing._builtin import builtin_kinds
+from dynkube.testing._calls.api import APPLY_PATCH, MERGE_PATCH, Call, JSONObject, Verb, WatchStream
 from dynkube.testing._engine import Engine, EngineOptions
-from dynkube.testing._kinds import Kind
+from dynkube.testing._kinds.builtin import builtin_kinds
+from dynkube.testing._kinds.kinds import Kind
 
 Seen: TypeAlias = tuple[str, str]
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

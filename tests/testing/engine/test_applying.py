@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import ApplyConflict, BadRequest, Invalid
-from dynkube.testing._api import APPLY_PATCH, JSONObject
+from dynkube.testing._calls.api import APPLY_PATCH, JSONObject
 from tests.testing.engine.cluster import CRDS, Cluster, config, definition, version, widget
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynkube.errors import AlreadyExists, APIError, BadRequest, Invalid, NotFound
-from dynkube.testing._api import JSONObject
+from dynkube.testing._calls.api import JSONObject
 from tests.testing.engine.cluster import CRDS, Cluster, config, definition, widget
 
 

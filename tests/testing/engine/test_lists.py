@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import APIError, BadRequest, Gone, Invalid, ServerTimeout
-from dynkube.testing._status import ContinueExpired
+from dynkube.testing._calls.refuse import ContinueExpired
 from tests.testing.engine.cluster import CRDS, Cluster, config, definition, version, widget
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.errors import ApplyConflict
-from dynkube.testing._api import JSONObject
-from dynkube.testing._fieldset import (
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._patching.fieldset import (
     MISSING,
     all_fields_v1,
     changes,
@@ -21,7 +21,7 @@ from dynkube.testing._fieldset import (
     to_fields_v1,
     value_at,
 )
-from dynkube.testing._shapes import BuiltinShape
+from dynkube.testing._patching.shapes import BuiltinShape
 from tests.testing.engine.cluster import Cluster, config
 
 

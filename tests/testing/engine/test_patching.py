@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynkube.errors import APIError, BadRequest, Conflict, Invalid, NotFound, UnsupportedMediaType
-from dynkube.testing._api import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, JSONObject
+from dynkube.testing._calls.api import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, JSONObject
 from tests.testing.engine.cluster import CRDS, Cluster, config, definition, widget
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import BadRequest, Conflict, InternalError, Invalid
-from dynkube.testing._api import JSONObject
+from dynkube.testing._calls.api import JSONObject
 from tests.testing.engine.cluster import CRDS, Cluster, definition, version, widget
 
 PATHS = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size", "labelSelectorPath": ".status.sel"}

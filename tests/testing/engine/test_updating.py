@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import BadRequest, Conflict, Invalid, NotFound
-from dynkube.testing._api import JSONObject
+from dynkube.testing._calls.api import JSONObject
 from tests.testing.engine.cluster import CRDS, Cluster, config, definition, version, widget
 
 

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput, NoMatch
-from dynkube.testing._api import StreamCut
+from dynkube.testing._calls.api import StreamCut
 from tests.testing.engine.cluster import Cluster, config, read_all, read_ended, read_some, seen
 
 ASKED = {"allowWatchBookmarks": "true"}

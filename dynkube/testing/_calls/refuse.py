@@ -1,0 +1,217 @@
+"""The engine's refusals, worded as kube-apiserver words them, and the causes that go into a 422."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from dynkube.errors import APIError, Gone, Status, StatusCause
+from dynkube.testing._kinds.kinds import Kind
+
+_MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+_CONTINUE_EXPIRED = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+    "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
+    "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
+    "modified, or deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+
+class ContinueExpired(Gone):
+    """410 for a continue token; ``continue_token`` goes into the Status' ``metadata.continue``.
+
+    The new token continues after the same key in the present state, so that a client which cannot start over may
+    have the rest at the price of consistency.
+    """
+
+    def __init__(self, status: Status, *, continue_token: str = "", request: str = "") -> None:
+        super().__init__(status, request=request)
+        self.continue_token = continue_token
+
+
+# ── about one object ──────────────────────────────────────────────────────────────────────────
+
+
+def not_found(kind: Kind, name: str) -> APIError:
+    """404: no such object."""
+    return _about(kind, name, 404, "NotFound", f'{kind.group_resource} "{name}" not found')
+
+
+def already_exists(kind: Kind, name: str) -> APIError:
+    """409 on create."""
+    return _about(kind, name, 409, "AlreadyExists", f'{kind.group_resource} "{name}" already exists')
+
+
+def conflict(kind: Kind, name: str, why: str = _MODIFIED, *causes: StatusCause) -> APIError:
+    """409: the object is not what the caller believes."""
+    message = f'Operation cannot be fulfilled on {kind.group_resource} "{name}": {why}'
+    return _about(kind, name, 409, "Conflict", message, causes)
+
+
+def apply_conflict(causes: Sequence[StatusCause]) -> APIError:
+    """409 on apply: other managers own the fields of ``causes``."""
+    several = "s" if len(causes) > 1 else ""
+    listed = "\n".join(f"- {cause.field}: {cause.message}" for cause in causes)
+    what = f"{causes[0].message}: {causes[0].field}" if len(causes) == 1 else f"conflicts:\n{listed}"
+    message = f"Apply failed with {len(causes)} conflict{several}: {what}"
+    return APIError.from_status(Status(code=409, reason="Conflict", message=message, causes=tuple(causes)))
+
+
+def forbidden(kind: Kind, name: str, why: str, *causes: StatusCause) -> APIError:
+    """403: the object may not be written (the namespace goes away, the object is protected)."""
+    return _about(kind, name, 403, "Forbidden", f'{kind.group_resource} "{name}" is forbidden: {why}', causes)
+
+
+def invalid(kind: Kind, name: str, causes: Sequence[StatusCause]) -> APIError:
+    """422 for the object ``name``, with every cause listed."""
+    return _invalid(kind.gvr.group, kind.kind, name, causes)
+
+
+def invalid_options(options: str, causes: Sequence[StatusCause]) -> APIError:
+    """422 for query parameters or a body of ``options`` (``"ListOptions"``, ``"DeleteOptions"``, ...)."""
+    return _invalid("meta.k8s.io", options, "", causes)
+
+
+def invalid_scale(name: str, *causes: StatusCause) -> APIError:
+    """422 for a Scale."""
+    return _invalid("autoscaling", "Scale", name, causes)
+
+
+# ── about the request ─────────────────────────────────────────────────────────────────────────
+
+
+def bad_request(message: str) -> APIError:
+    """400."""
+    return _plain(400, "BadRequest", message)
+
+
+def method_not_allowed(message: str) -> APIError:
+    """405."""
+    return _plain(405, "MethodNotAllowed", message)
+
+
+def unsupported_patch(accepted: Sequence[str]) -> APIError:
+    """415: a kind of patch that the resource does not take."""
+    message = "the body of the request was in an unknown format - accepted media types include: "
+    return _plain(415, "UnsupportedMediaType", message + ", ".join(accepted))
+
+
+def unprocessable(why: str) -> APIError:
+    """422 for a patch that cannot be carried out on the object as it is."""
+    return APIError.from_status(
+        Status(
+            code=422,
+            reason="Invalid",
+            message="the server rejected our request due to an error in our request",
+            causes=(StatusCause(reason="UnexpectedServerResponse", message=why),),
+        )
+    )
+
+
+def internal(why: str) -> APIError:
+    """500 for an object that does not have what its definition promises."""
+    return _plain(500, "InternalError", f"Internal error occurred: {why}")
+
+
+def version_set_on_create() -> APIError:
+    """500, and without a reason: this is what the real server's storage layer lets through."""
+    return _plain(500, "", "resourceVersion should not be set on objects to be created")
+
+
+# ── about history ─────────────────────────────────────────────────────────────────────────────
+
+
+def revision_expired(requested: int, compacted: int) -> APIError:
+    """410 for a resourceVersion that history has forgotten."""
+    return _plain(410, "Expired", f"too old resource version: {requested} ({compacted})")
+
+
+def continue_expired(token: str) -> ContinueExpired:
+    """410 for a continue token whose snapshot is gone; ``token`` continues inconsistently."""
+    return ContinueExpired(Status(code=410, reason="Expired", message=_CONTINUE_EXPIRED), continue_token=token)
+
+
+def revision_too_large(requested: int, current: int) -> APIError:
+    """504 for a resourceVersion that has not happened yet."""
+    return APIError.from_status(
+        Status(
+            code=504,
+            reason="Timeout",
+            message=f"Timeout: Too large resource version: {requested}, current: {current}",
+            causes=(StatusCause(reason="ResourceVersionTooLarge", message="Too large resource version"),),
+            retry_after=1,
+        )
+    )
+
+
+# ── causes ────────────────────────────────────────────────────────────────────────────────────
+
+
+def required(field: str, detail: str = "") -> StatusCause:
+    """A field that must be given."""
+    return StatusCause(field, "FieldValueRequired", f"Required value: {detail}" if detail else "Required value")
+
+
+def bad_value(field: str, value: object, detail: str) -> StatusCause:
+    """A field with a value that is not allowed."""
+    return StatusCause(field, "FieldValueInvalid", f"Invalid value: {_shown(value)}: {detail}")
+
+
+def not_supported(field: str, value: object, supported: Sequence[str]) -> StatusCause:
+    """A field whose value is not one of ``supported``."""
+    listed = ", ".join(f'"{item}"' for item in supported)
+    text = f"Unsupported value: {_shown(value)}: supported values: {listed}"
+    return StatusCause(field, "FieldValueNotSupported", text)
+
+
+def not_allowed(field: str, detail: str) -> StatusCause:
+    """A field that may not be set, or not so."""
+    return StatusCause(field, "FieldValueForbidden", f"Forbidden: {detail}")
+
+
+def duplicate(field: str, value: object) -> StatusCause:
+    """A list entry that is there twice."""
+    return StatusCause(field, "FieldValueDuplicate", f"Duplicate value: {_shown(value)}")
+
+
+# ── helpers ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _about(kind: Kind, name: str, code: int, reason: str, message: str, causes: Sequence[StatusCause] = ()) -> APIError:
+    # In details the real server calls the resource "kind".
+    details = Status(
+        code=code,
+        reason=reason,
+        message=message,
+        kind=kind.gvr.resource,
+        group=kind.gvr.group,
+        name=name,
+        causes=tuple(causes),
+    )
+    return APIError.from_status(details)
+
+
+def _invalid(group: str, kind: str, name: str, causes: Sequence[StatusCause]) -> APIError:
+    texts = [f"{cause.field}: {cause.message}" for cause in causes]
+    listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    qualified = f"{kind}.{group}" if group else kind
+    return APIError.from_status(
+        Status(
+            code=422,
+            reason="Invalid",
+            message=f'{qualified} "{name}" is invalid: {listed}',
+            kind=kind,
+            group=group,
+            name=name,
+            causes=tuple(causes),
+        )
+    )
+
+
+def _plain(code: int, reason: str, message: str) -> APIError:
+    return APIError.from_status(Status(code=code, reason=reason, message=message))
+
+
+def _shown(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,1 @@
+"""What a cluster does by itself: emptying namespaces."""

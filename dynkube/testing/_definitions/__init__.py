@@ -1,0 +1,1 @@
+"""CustomResourceDefinitions: checked, accepted, established, served, taken down."""

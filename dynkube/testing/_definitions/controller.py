@@ -1,0 +1,223 @@
+"""What makes CustomResourceDefinitions work: names accepted, established, served, edited, and taken down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._definitions.crds import (
+    CLEANUP_FINALIZER,
+    DEFINITIONS,
+    accept_names,
+    condition,
+    kind_names,
+    kinds_of,
+    resource_names,
+    set_condition,
+)
+from dynkube.testing._kinds.kinds import Kind, Registry
+from dynkube.testing._store.storage import Change, Storage
+from dynkube.testing._store.timers import Timers
+from dynkube.testing._store.watching import Watches
+from dynkube.testing._verbs.deleting import Deletes
+from dynkube.testing._verbs.objectmeta import Identity
+
+
+@dataclass(slots=True, kw_only=True)
+class _Known:
+    """What was last seen of a definition: enough to compare, and to undo it."""
+
+    uid: str
+    generation: int
+    group: str
+    accepted: JSONObject
+    waiting: bool
+    kinds: tuple[Kind, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the controller works on."""
+
+    storage: Storage
+    registry: Registry
+    deletes: Deletes
+    watches: Watches
+    identity: Identity
+    timers: Timers
+    establish_delay: float
+
+
+class DefinitionController:
+    """Brings what is served in line with the definitions stored.
+
+    Level-triggered: it looks at what a definition is, not at what happened to it, so one pass after several
+    writes does what several passes would have done.
+
+    Args:
+        around: What it works on.
+        settle: Called after it did something on its own account (a delay is over).
+    """
+
+    def __init__(self, around: Surroundings, settle: Callable[[], None]) -> None:
+        self._around = around
+        self._settle_all = settle
+        self._known: dict[str, _Known] = {}
+        # The definition behind each storage group, to look at it again when an instance goes.
+        self._dirty: dict[str, None] = {}
+        around.storage.listen(self._changed)
+
+    def settle(self) -> bool:
+        """Act on what has changed; whether there was anything to do."""
+        dirty, self._dirty = self._dirty, {}
+        for name in dirty:
+            self._reconcile(name)
+        return bool(dirty)
+
+    def _changed(self, group: str, change: Change) -> None:
+        if group == DEFINITIONS:
+            version = change.after or change.before
+            assert version is not None
+            self._dirty[version.name] = None
+        elif change.after is None and group in self._known:
+            # A definition and the storage group of its kinds have the same name: PLURAL.GROUP.
+            known = self._known[group]
+            if known.kinds and known.kinds[0].terminating:
+                self._dirty[group] = None
+
+    def _kind(self) -> Kind:
+        return self._around.registry.of_storage(DEFINITIONS)[0]
+
+    def _reconcile(self, name: str) -> None:
+        version = self._around.storage.collection(DEFINITIONS).current.get(name)
+        known = self._known.get(name)
+        if known is not None and (version is None or version.uid != known.uid):
+            self._forget(name)
+        if version is None:
+            return
+        definition = version.decode(self._kind())
+        if "deletionTimestamp" in definition["metadata"]:
+            self._serve(name, definition)
+            self._take_down(name, definition)
+            return
+        before = version.decode(self._kind())["status"]
+        self._accept(name, definition)
+        if definition["status"] != before:
+            self._around.storage.put(self._kind(), definition)
+        self._serve(name, definition)
+
+    # ── coming ────────────────────────────────────────────────────────────────────────────
+
+    def _accept(self, name: str, definition: JSONObject) -> None:
+        group = definition["spec"]["group"]
+        others = [known.accepted for other, known in self._known.items() if other != name and known.group == group]
+        builtin = [kind for kind in self._around.registry.of_group(group) if kind.crd_uid is None]
+        resources = {text for accepted in others for text in resource_names(accepted)}
+        resources |= {text for kind in builtin for text in (kind.gvr.resource, kind.singular, *kind.short_names)}
+        kinds = {text for accepted in others for text in kind_names(accepted)}
+        kinds |= {text for kind in builtin for text in (kind.kind, kind.list_kind)}
+        was_pending = condition(definition, "Established")
+        accept_names(definition, resources, kinds, self._around.identity.timestamp())
+        if condition(definition, "Established") == "True" or condition(definition, "NamesAccepted") != "True":
+            return
+        if was_pending and self._around.establish_delay > 0:
+            return  # the timer is running
+        uid = definition["metadata"]["uid"]
+        if self._around.establish_delay > 0:
+            self._around.timers.after(self._around.establish_delay, lambda: self._establish(name, uid))
+        else:
+            self._mark_established(definition)
+
+    def _establish(self, name: str, uid: str) -> None:
+        """The delay is over; unless the definition has gone or changed its mind meanwhile."""
+        version = self._around.storage.collection(DEFINITIONS).current.get(name)
+        if version is None or version.uid != uid:
+            return
+        definition = version.decode(self._kind())
+        if condition(definition, "NamesAccepted") == "True" and condition(definition, "Terminating") != "True":
+            self._mark_established(definition)
+            self._around.storage.put(self._kind(), definition)
+            self._settle_all()
+
+    def _mark_established(self, definition: JSONObject) -> None:
+        time = self._around.identity.timestamp()
+        message = "the initial names have been accepted"
+        set_condition(definition, "Established", True, "InitialNamesAccepted", message, time)
+
+    def _serve(self, name: str, definition: JSONObject) -> None:
+        """Put the kinds of the definition into the registry; an edit of its spec ends the watches of them."""
+        served = "True" in {condition(definition, "NamesAccepted"), condition(definition, "Established")}
+        kinds = kinds_of(definition) if served else ()
+        known = self._known.get(name)
+        before = known.kinds if known is not None else ()
+        generation = definition["metadata"].get("generation", 0)
+        registry = self._around.registry
+        registry.remove(*({kind.gvr for kind in before} - {kind.gvr for kind in kinds}))
+        registry.add(*kinds)
+        self._known[name] = _Known(
+            uid=definition["metadata"]["uid"],
+            generation=generation,
+            group=definition["spec"]["group"],
+            accepted=definition["status"].get("acceptedNames") or {},
+            waiting=condition(definition, "NamesAccepted") == "False",
+            kinds=kinds,
+        )
+        terminating = "deletionTimestamp" in definition["metadata"]
+        if known is not None and known.generation != generation and not terminating:
+            self._around.watches.end("clean", storage_group=name)
+        if known is None or known.accepted != self._known[name].accepted:
+            self._look_again(self._known[name].group, name)
+
+    def _look_again(self, group: str, name: str) -> None:
+        """Names of ``name`` have changed hands: definitions of its group that wait for some may have them now."""
+        for other, known in self._known.items():
+            if other != name and known.group == group and known.waiting:
+                self._dirty[other] = None
+
+    # ── going ─────────────────────────────────────────────────────────────────────────────
+
+    def _take_down(self, name: str, definition: JSONObject) -> None:
+        finalizers = definition["metadata"].get("finalizers") or []
+        if CLEANUP_FINALIZER not in finalizers or self._delete_instances(name):
+            self._report_progress(definition)
+            return
+        definition["metadata"]["finalizers"] = [other for other in finalizers if other != CLEANUP_FINALIZER]
+        if definition["metadata"]["finalizers"]:
+            time = self._around.identity.timestamp()
+            set_condition(definition, "Terminating", False, "InstanceDeletionCompleted", "removed all instances", time)
+            self._around.storage.put(self._kind(), definition)
+        else:
+            self._around.storage.remove(DEFINITIONS, name)
+
+    def _delete_instances(self, name: str) -> bool:
+        """Delete what the definition defined; whether finalizers keep anything."""
+        kinds = self._known[name].kinds or kinds_of(_all_served(self._stored(name)))
+        collection = self._around.storage.collection(name)
+        for version in collection.at(self._around.storage.revision):
+            self._around.deletes.remove_or_mark(kinds[0], version)
+        return bool(collection.current)
+
+    def _stored(self, name: str) -> JSONObject:
+        return self._around.storage.collection(DEFINITIONS).current[name].decode(self._kind())
+
+    def _report_progress(self, definition: JSONObject) -> None:
+        before = definition["status"].get("conditions", [])
+        if any(entry.get("reason") == "InstanceDeletionInProgress" for entry in before):
+            return
+        if CLEANUP_FINALIZER in definition["metadata"].get("finalizers", ()):
+            message, time = "CustomResource deletion is in progress", self._around.identity.timestamp()
+            set_condition(definition, "Terminating", True, "InstanceDeletionInProgress", message, time)
+            self._around.storage.put(self._kind(), definition)
+
+    def _forget(self, name: str) -> None:
+        known = self._known.pop(name)
+        self._around.registry.remove(*(kind.gvr for kind in known.kinds))
+        self._around.watches.end("clean", storage_group=name)
+        self._look_again(known.group, name)
+
+
+def _all_served(definition: JSONObject) -> JSONObject:
+    """The definition as if it served its first version: instances are stored also where no version is served."""
+    first, *others = definition["spec"]["versions"]
+    return {**definition, "spec": {**definition["spec"], "versions": [{**first, "served": True}, *others]}}

@@ -1,0 +1,30 @@
+"""What the server does about definitions on their way in and out."""
+
+from __future__ import annotations
+
+from dynkube.errors import StatusCause
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._definitions.crds import before_delete, fill_defaults
+from dynkube.testing._definitions.validation import definition_causes
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._verbs.rules import KindRules
+
+
+class DefinitionRules(KindRules):
+    """CustomResourceDefinitions are checked, completed, and deleted after their instances."""
+
+    def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
+        """Names, conversion, stored versions, the empty status."""
+        fill_defaults(obj)
+
+    def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
+        """Names, group, scope, versions and schemas."""
+        return definition_causes(obj, old)
+
+    def in_two_steps(self, kind: Kind) -> bool:
+        """Always."""
+        return True
+
+    def before_delete(self, kind: Kind, obj: JSONObject) -> None:
+        """Ask for the clean-up of its instances."""
+        before_delete(obj)

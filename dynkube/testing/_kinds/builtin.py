@@ -1,0 +1,221 @@
+"""The built-in kinds, as data: what a current API server serves before anybody installs a CRD.
+
+One row a resource, in the order of the server's own discovery. Versions that a current minor has removed or never
+turned on by default are left out. Events of ``v1`` and ``events.k8s.io/v1`` are stored apart, unlike in a real
+server, since their fields differ (``involvedObject``, ``regarding``) and nothing here converts between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from dynkube.meta import GVR
+from dynkube.testing._kinds.kinds import ALL_VERBS, Kind, ScalePaths
+
+_CREATE_ONLY = ("create",)
+_STATUS = ("status",)
+_ALL = ("all",)
+
+
+class _Row(NamedTuple):
+    resource: str
+    kind: str
+    namespaced: bool = True
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
+    generation: bool = False
+    selectable: tuple[str, ...] = ()
+    scale: ScalePaths | None = None
+
+
+_WORKLOAD = ("scale", "status")
+_SELECTOR = ScalePaths(label_selector=".spec.selector")
+
+_POD_FIELDS = (
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "spec.hostNetwork",
+    "status.phase",
+    "status.podIP",
+    "status.nominatedNodeName",
+)
+_CORE_EVENT_FIELDS = (
+    "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "involvedObject.apiVersion",
+    "involvedObject.resourceVersion",
+    "involvedObject.fieldPath",
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
+)
+_EVENT_FIELDS = (
+    "regarding.kind",
+    "regarding.namespace",
+    "regarding.name",
+    "regarding.uid",
+    "reason",
+    "reportingController",
+    "type",
+)
+
+_BUILTIN: Mapping[str, tuple[_Row, ...]] = {
+    "v1": (
+        _Row("configmaps", "ConfigMap", short_names=("cm",)),
+        _Row("endpoints", "Endpoints", short_names=("ep",)),
+        _Row("events", "Event", short_names=("ev",), selectable=_CORE_EVENT_FIELDS),
+        _Row("limitranges", "LimitRange", short_names=("limits",)),
+        _Row("namespaces", "Namespace", False, ("ns",), subresources=_STATUS, selectable=("status.phase",)),
+        _Row("nodes", "Node", False, ("no",), subresources=_STATUS, selectable=("spec.unschedulable",)),
+        _Row("persistentvolumeclaims", "PersistentVolumeClaim", short_names=("pvc",), subresources=_STATUS),
+        _Row("persistentvolumes", "PersistentVolume", False, ("pv",), subresources=_STATUS),
+        _Row("pods", "Pod", True, ("po",), _ALL, _STATUS, generation=True, selectable=_POD_FIELDS),
+        _Row("podtemplates", "PodTemplate", generation=True),
+        _Row(
+            "replicationcontrollers",
+            "ReplicationController",
+            True,
+            ("rc",),
+            _ALL,
+            _WORKLOAD,
+            generation=True,
+            selectable=("status.replicas",),
+            scale=_SELECTOR,
+        ),
+        _Row("resourcequotas", "ResourceQuota", short_names=("quota",), subresources=_STATUS),
+        _Row("secrets", "Secret", selectable=("type",)),
+        _Row("serviceaccounts", "ServiceAccount", short_names=("sa",)),
+        _Row("services", "Service", True, ("svc",), _ALL, _STATUS, selectable=("spec.clusterIP", "spec.type")),
+    ),
+    "apiregistration.k8s.io/v1": (
+        _Row("apiservices", "APIService", False, categories=("api-extensions",), subresources=_STATUS),
+    ),
+    "apps/v1": (
+        _Row("controllerrevisions", "ControllerRevision"),
+        _Row("daemonsets", "DaemonSet", True, ("ds",), _ALL, _STATUS, generation=True),
+        _Row("deployments", "Deployment", True, ("deploy",), _ALL, _WORKLOAD, generation=True, scale=_SELECTOR),
+        _Row("replicasets", "ReplicaSet", True, ("rs",), _ALL, _WORKLOAD, generation=True, scale=_SELECTOR),
+        _Row("statefulsets", "StatefulSet", True, ("sts",), _ALL, _WORKLOAD, generation=True, scale=_SELECTOR),
+    ),
+    "events.k8s.io/v1": (_Row("events", "Event", short_names=("ev",), selectable=_EVENT_FIELDS),),
+    "authentication.k8s.io/v1": (
+        _Row("selfsubjectreviews", "SelfSubjectReview", False, verbs=_CREATE_ONLY),
+        _Row("tokenreviews", "TokenReview", False, verbs=_CREATE_ONLY),
+    ),
+    "authorization.k8s.io/v1": (
+        _Row("localsubjectaccessreviews", "LocalSubjectAccessReview", verbs=_CREATE_ONLY),
+        _Row("selfsubjectaccessreviews", "SelfSubjectAccessReview", False, verbs=_CREATE_ONLY),
+        _Row("selfsubjectrulesreviews", "SelfSubjectRulesReview", False, verbs=_CREATE_ONLY),
+        _Row("subjectaccessreviews", "SubjectAccessReview", False, verbs=_CREATE_ONLY),
+    ),
+    "autoscaling/v2": (_Row("horizontalpodautoscalers", "HorizontalPodAutoscaler", True, ("hpa",), _ALL, _STATUS),),
+    "autoscaling/v1": (_Row("horizontalpodautoscalers", "HorizontalPodAutoscaler", True, ("hpa",), _ALL, _STATUS),),
+    "batch/v1": (
+        _Row("cronjobs", "CronJob", True, ("cj",), _ALL, _STATUS, generation=True),
+        _Row("jobs", "Job", True, (), _ALL, _STATUS, generation=True, selectable=("status.successful",)),
+    ),
+    "certificates.k8s.io/v1": (
+        _Row(
+            "certificatesigningrequests",
+            "CertificateSigningRequest",
+            False,
+            ("csr",),
+            subresources=_STATUS,
+            selectable=("spec.signerName",),
+        ),
+    ),
+    "networking.k8s.io/v1": (
+        _Row("ingressclasses", "IngressClass", False, generation=True),
+        _Row("ingresses", "Ingress", short_names=("ing",), subresources=_STATUS, generation=True),
+        _Row("networkpolicies", "NetworkPolicy", short_names=("netpol",), generation=True),
+    ),
+    "policy/v1": (_Row("poddisruptionbudgets", "PodDisruptionBudget", True, ("pdb",), (), _STATUS, generation=True),),
+    "rbac.authorization.k8s.io/v1": (
+        _Row("clusterrolebindings", "ClusterRoleBinding", False),
+        _Row("clusterroles", "ClusterRole", False),
+        _Row("rolebindings", "RoleBinding"),
+        _Row("roles", "Role"),
+    ),
+    "storage.k8s.io/v1": (
+        _Row("csidrivers", "CSIDriver", False),
+        _Row("csinodes", "CSINode", False),
+        _Row("csistoragecapacities", "CSIStorageCapacity"),
+        _Row("storageclasses", "StorageClass", False, ("sc",)),
+        _Row("volumeattachments", "VolumeAttachment", False, subresources=_STATUS),
+    ),
+    "admissionregistration.k8s.io/v1": (
+        _Row(
+            "mutatingwebhookconfigurations",
+            "MutatingWebhookConfiguration",
+            False,
+            categories=("api-extensions",),
+            generation=True,
+        ),
+        _Row(
+            "validatingadmissionpolicies",
+            "ValidatingAdmissionPolicy",
+            False,
+            categories=("api-extensions",),
+            subresources=_STATUS,
+            generation=True,
+        ),
+        _Row(
+            "validatingadmissionpolicybindings",
+            "ValidatingAdmissionPolicyBinding",
+            False,
+            categories=("api-extensions",),
+            generation=True,
+        ),
+        _Row(
+            "validatingwebhookconfigurations",
+            "ValidatingWebhookConfiguration",
+            False,
+            categories=("api-extensions",),
+            generation=True,
+        ),
+    ),
+    "apiextensions.k8s.io/v1": (
+        _Row(
+            "customresourcedefinitions",
+            "CustomResourceDefinition",
+            False,
+            ("crd", "crds"),
+            ("api-extensions",),
+            _STATUS,
+            generation=True,
+        ),
+    ),
+    "scheduling.k8s.io/v1": (_Row("priorityclasses", "PriorityClass", False, ("pc",), generation=True),),
+    "coordination.k8s.io/v1": (_Row("leases", "Lease"),),
+    "node.k8s.io/v1": (_Row("runtimeclasses", "RuntimeClass", False),),
+    "discovery.k8s.io/v1": (_Row("endpointslices", "EndpointSlice", generation=True),),
+}
+
+
+def builtin_kinds() -> tuple[Kind, ...]:
+    """All built-in kinds, in discovery order."""
+    return tuple(_kind(api_version, row) for api_version, rows in _BUILTIN.items() for row in rows)
+
+
+def _kind(api_version: str, row: _Row) -> Kind:
+    group, _, version = api_version.rpartition("/")
+    return Kind(
+        gvr=GVR(group, version, row.resource),
+        kind=row.kind,
+        namespaced=row.namespaced,
+        short_names=row.short_names,
+        categories=row.categories,
+        verbs=row.verbs,
+        subresources=row.subresources,
+        selectable_fields=row.selectable,
+        generation=row.generation,
+        scale=row.scale,
+    )

@@ -1,0 +1,1 @@
+"""Patches and apply on plain objects: merge keys, field sets, owners."""

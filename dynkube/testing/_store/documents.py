@@ -1,0 +1,153 @@
+"""What the engine answers with: single objects, lists, events. Encoded from stored bytes, decoded only on demand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from dynkube.errors import APIError, Status
+from dynkube.testing._calls.api import EventType, JSONObject
+from dynkube.testing._calls.refuse import ContinueExpired
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._store.storage import Version
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A stored object in the version of ``kind``."""
+
+    kind: Kind
+    version: Version
+
+    @property
+    def json(self) -> bytes:
+        """Encoded."""
+        return self.version.encode(self.kind)
+
+    @property
+    def data(self) -> JSONObject:
+        """Decoded afresh."""
+        return self.version.decode(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainDocument:
+    """Anything else, given decoded."""
+
+    content: Mapping[str, object]
+
+    @property
+    def json(self) -> bytes:
+        """Encoded."""
+        return msgspec.json.encode(self.content)
+
+    @property
+    def data(self) -> JSONObject:
+        """Decoded afresh."""
+        decoded: JSONObject = msgspec.json.decode(self.json)
+        return decoded
+
+
+@dataclass(frozen=True, slots=True)
+class ListDocument:
+    """A list, or a chunk of one; ``revision`` is that of the whole list."""
+
+    kind: Kind
+    revision: int
+    versions: Sequence[Version]
+    continue_token: str = ""
+    remaining: int | None = None
+
+    @property
+    def json(self) -> bytes:
+        """Encoded, item bytes joined as they are stored."""
+        metadata: dict[str, object] = {"resourceVersion": str(self.revision)}
+        if self.continue_token:
+            metadata["continue"] = self.continue_token
+        if self.remaining is not None:
+            metadata["remainingItemCount"] = self.remaining
+        head = {"kind": self.kind.list_kind, "apiVersion": self.kind.api_version, "metadata": metadata}
+        items = b",".join([version.encode_item(self.kind) for version in self.versions])
+        return b'%b,"items":[%b]}' % (msgspec.json.encode(head)[:-1], items)
+
+    @property
+    def data(self) -> JSONObject:
+        """Decoded afresh."""
+        decoded: JSONObject = msgspec.json.decode(self.json)
+        return decoded
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of a watch."""
+
+    type: EventType
+    object: StoredDocument | PlainDocument
+
+    @property
+    def line(self) -> bytes:
+        """Encoded, with its newline."""
+        return b'{"type":"%b","object":%b}\n' % (self.type.encode(), self.object.json)
+
+
+def bookmark(kind: Kind, revision: int, *, initial_events_end: bool = False) -> Event:
+    """A bookmark at ``revision``; with ``initial_events_end`` the one that ends the initial events (KEP-3157)."""
+    metadata: dict[str, object] = {"resourceVersion": str(revision), "creationTimestamp": None}
+    if initial_events_end:
+        metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+    return Event("BOOKMARK", PlainDocument({"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}))
+
+
+def error_event(error: APIError) -> Event:
+    """An ERROR event carrying the refusal."""
+    return Event("ERROR", PlainDocument(status_object(error)))
+
+
+def status_object(error: APIError) -> JSONObject:
+    """``error`` as the ``kind: Status`` object that goes over the wire."""
+    status = error.status
+    body: JSONObject = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {"continue": error.continue_token}
+        if isinstance(error, ContinueExpired) and error.continue_token
+        else {},
+        "status": "Failure",
+        "message": status.message,
+        "reason": status.reason,
+        "details": _details(status),
+        "code": status.code,
+    }
+    return {key: value for key, value in body.items() if value or key == "metadata"}
+
+
+def deleted_status(kind: Kind, version: Version) -> PlainDocument:
+    """The Status that answers a delete which left nothing behind."""
+    details = {"name": version.name, "group": kind.gvr.group, "kind": kind.gvr.resource, "uid": version.uid}
+    return PlainDocument(
+        {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Success",
+            "details": {key: value for key, value in details.items() if value},
+        }
+    )
+
+
+def _details(status: Status) -> JSONObject:
+    details: JSONObject = {
+        "name": status.name,
+        "group": status.group,
+        "kind": status.kind,
+        "uid": status.uid,
+        "causes": [
+            {key: text for key, text in (("reason", c.reason), ("message", c.message), ("field", c.field)) if text}
+            for c in status.causes
+        ],
+        "retryAfterSeconds": math.ceil(status.retry_after or 0),
+    }
+    return {key: value for key, value in details.items() if value}

@@ -1,0 +1,228 @@
+"""Objects and their history: one count of resourceVersions for everything, as etcd has it.
+
+Every write appends one change to the log of its resource and takes the next revision, so the state at any
+revision since the last compaction can be rebuilt, and a watch that starts where a list ended misses nothing and
+sees nothing twice. Objects are kept as encoded bytes: lists and watches never decode what they send, and nobody
+outside can change what is stored.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._kinds.kinds import Kind
+
+ChangeType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Version:
+    """One object as it was from one revision on.
+
+    ``rest`` is the encoded object from behind its ``metadata.resourceVersion`` to its end: what is before it
+    depends on the API version asked for and on the revision, and is put in front when it is sent.
+    ``fields`` are the values that field selectors of the resource may ask for.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    revision: int
+    labels: Mapping[str, str]
+    fields: Mapping[str, str]
+    rest: bytes
+
+    @property
+    def key(self) -> str:
+        """Where it is stored; the order of keys is the order of lists."""
+        return storage_key(self.namespace, self.name)
+
+    def encode(self, kind: Kind) -> bytes:
+        """The object as JSON in the version of ``kind``."""
+        head = f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}","metadata":{{"resourceVersion":"'
+        return b'%b%d"%b' % (head.encode(), self.revision, self.rest)
+
+    def encode_item(self, kind: Kind) -> bytes:
+        """The object as it appears inside a list: built-in kinds leave out apiVersion and kind there."""
+        if kind.crd_uid is not None:
+            return self.encode(kind)
+        return b'{"metadata":{"resourceVersion":"%d"%b' % (self.revision, self.rest)
+
+    def decode(self, kind: Kind) -> JSONObject:
+        """The object as a new dict in the version of ``kind``."""
+        decoded: JSONObject = msgspec.json.decode(self.encode(kind))
+        return decoded
+
+    def moved_to(self, revision: int) -> Version:
+        """The same content under another revision: the last word of a watch on an object that goes."""
+        return replace(self, revision=revision)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Change:
+    """One entry of the log. ``after`` is ``None`` for a deletion, ``before`` for a creation."""
+
+    revision: int
+    before: Version | None
+    after: Version | None
+
+
+class Collection:
+    """The objects of one resource, now and in the recent past."""
+
+    def __init__(self) -> None:
+        self.current: dict[str, Version] = {}
+        self.log: list[Change] = []
+        #: The highest revision whose change was dropped from :attr:`log`: who has seen less has lost something.
+        self.forgotten = 0
+        self._keys: list[str] = []
+
+    def since(self, revision: int) -> int:
+        """Index in :attr:`log` of the first change after ``revision``."""
+        return bisect_right(self.log, revision, key=_revision)
+
+    def at(self, revision: int, prefix: str = "", after: str = "") -> list[Version]:
+        """The objects as they were at ``revision``, in key order, under ``prefix`` and behind the key ``after``."""
+        start = self.since(revision)
+        state, keys = self.current, self._keys
+        if start < len(self.log):
+            state = dict(state)
+            for change in reversed(self.log[start:]):
+                if change.before is None:
+                    assert change.after is not None
+                    del state[change.after.key]
+                else:
+                    state[change.before.key] = change.before
+            keys = sorted(state)
+        low = bisect_right(keys, after) if after > prefix else bisect_left(keys, prefix)
+        high = bisect_left(keys, prefix + "\U0010ffff") if prefix else len(keys)
+        return [state[key] for key in keys[low:high]]
+
+    def append(self, change: Change) -> None:
+        """Record ``change`` and make it the present."""
+        if change.after is None:
+            assert change.before is not None
+            key = change.before.key
+            del self.current[key]
+            del self._keys[bisect_left(self._keys, key)]
+        else:
+            key = change.after.key
+            if change.before is None:
+                insort(self._keys, key)
+            self.current[key] = change.after
+        self.log.append(change)
+
+    def forget(self, revision: int) -> None:
+        """Drop the changes up to and including ``revision``."""
+        end = self.since(revision)
+        if end:
+            self.forgotten = self.log[end - 1].revision
+            del self.log[:end]
+
+
+Listener: TypeAlias = Callable[[str, Change], None]
+
+
+class Storage:
+    """All collections, by storage group, and their common history.
+
+    Args:
+        history: How many of the latest changes are kept at least; older ones are compacted away by and by.
+    """
+
+    def __init__(self, *, history: int) -> None:
+        self._history = history
+        self._collections: dict[str, Collection] = {}
+        self._listeners: list[Listener] = []
+        self.revision = 0
+        self.compacted = 0
+
+    def collection(self, group: str) -> Collection:
+        """The objects of one resource; empty where nothing was ever written."""
+        return self._collections.setdefault(group, Collection())
+
+    def collections(self) -> Mapping[str, Collection]:
+        """Every collection that was ever asked for."""
+        return self._collections
+
+    def listen(self, listener: Listener) -> None:
+        """Call ``listener(group, change)`` after each change, at once. It must not write."""
+        self._listeners.append(listener)
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Version | None:
+        """The present state of one object."""
+        return self.collection(kind.storage_group).current.get(storage_key(namespace, name))
+
+    def put(self, kind: Kind, obj: JSONObject) -> Version:
+        """Write ``obj``, new or in place of what has its key, under the next revision. ``obj`` is not kept."""
+        collection = self.collection(kind.storage_group)
+        version = encode_version(kind, obj, self.revision + 1)
+        self._commit(
+            kind.storage_group, collection, Change(version.revision, collection.current.get(version.key), version)
+        )
+        return version
+
+    def remove(self, group: str, key: str) -> Version:
+        """Delete an object; the answer is its last content under the revision of the deletion."""
+        collection = self.collection(group)
+        before = collection.current[key]
+        self._commit(group, collection, Change(self.revision + 1, before, None))
+        return before.moved_to(self.revision)
+
+    def compact(self, revision: int | None = None) -> None:
+        """Forget the history up to ``revision`` (default: all of it). The present stays."""
+        revision = self.revision if revision is None else min(revision, self.revision)
+        self.compacted = max(self.compacted, revision)
+        for collection in self._collections.values():
+            collection.forget(self.compacted)
+
+    def _commit(self, group: str, collection: Collection, change: Change) -> None:
+        self.revision = change.revision
+        collection.append(change)
+        for listener in self._listeners:
+            listener(group, change)
+        # A quarter more than promised, so that forgetting is rare and costs little per write.
+        if self.revision - self.compacted > self._history * 5 // 4:
+            self.compact(self.revision - self._history)
+
+
+def storage_key(namespace: str, name: str) -> str:
+    """The key of an object within its resource."""
+    return f"{namespace}/{name}" if namespace else name
+
+
+def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
+    """``obj`` as it is stored; apiVersion, kind and resourceVersion in it do not matter."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+    others = {key: value for key, value in obj.items() if key not in {"apiVersion", "kind", "metadata"}}
+    encoded = msgspec.json.encode(metadata)
+    rest = b",%b,%b" % (encoded[1:], msgspec.json.encode(others)[1:]) if others else b",%b}" % encoded[1:]
+    return Version(
+        namespace=metadata.get("namespace", ""),
+        name=metadata["name"],
+        uid=metadata.get("uid", ""),
+        revision=revision,
+        labels=metadata.get("labels") or {},
+        fields={path: field_text(obj, path) for path in kind.selectable_fields},
+        rest=rest,
+    )
+
+
+def field_text(obj: JSONObject, path: str) -> str:
+    """The value at a dotted path as field selectors see it: text, ``""`` where there is none."""
+    value: object = obj
+    for segment in path.split("."):
+        value = value.get(segment) if isinstance(value, dict) else None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def _revision(change: Change) -> int:
+    return change.revision

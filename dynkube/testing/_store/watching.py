@@ -1,0 +1,228 @@
+"""Watches: each is a position in history and a selection, so a slow reader costs the server nothing.
+
+No events are buffered. A stream reads the log of its resource from its own position when its reader asks for
+more, and where the log was compacted past that position the stream ends, as a real server ends slow watchers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self, TypeAlias
+
+import trio
+
+from dynkube.errors import APIError
+from dynkube.testing._calls.api import StreamCut
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._store.documents import Event, StoredDocument, bookmark, error_event
+from dynkube.testing._store.selectors import Selection
+from dynkube.testing._store.storage import Change, Collection, Storage, Version
+
+EndMode: TypeAlias = Literal["clean", "cut", "silent"]
+
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchSettings:
+    """How one stream runs. Times are seconds; ``math.inf`` means never.
+
+    Attributes:
+        timeout: After how long the server ends it.
+        bookmark_interval: How often to send a bookmark.
+        initial_end: Whether to say where the initial events end.
+    """
+
+    timeout: float
+    bookmark_interval: float = math.inf
+    initial_end: bool = False
+
+
+class Stream:
+    """One open watch; see :class:`~dynkube.testing._calls.api.WatchStream` for how to read it.
+
+    Args:
+        kind: What is watched, in which version.
+        wanted: Which of its objects.
+        storage: Where the history is.
+        revision: Changes after this one are sent.
+        initial: Objects to send first, as ADDED.
+        settings: Timeout and bookmarks.
+        watches: Where the stream is registered while it is open.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        wanted: Selection,
+        storage: Storage,
+        *,
+        revision: int,
+        initial: Sequence[Version],
+        settings: WatchSettings,
+        watches: Watches,
+    ) -> None:
+        self.kind = kind
+        self._wanted = wanted
+        self._storage = storage
+        self._collection: Collection = storage.collection(kind.storage_group)
+        self._position = revision
+        self._initial = deque(initial)
+        self._initial_end = settings.initial_end
+        self._watches = watches
+        self._last: float = math.inf
+        self._end: EndMode | Literal["closed"] | None = None
+        self._error: APIError | None = None
+        self._wakeup = trio.Event()
+        self._start = trio.current_time()
+        self._deadline = self._start + settings.timeout
+        self._bookmark_interval = settings.bookmark_interval
+        self._next_bookmark = self._bookmark_time(self._start)
+
+    # ── what the server does with it ──────────────────────────────────────────────────────
+
+    def close(self) -> None:
+        """Forget the watch; its iteration, if it still waits, ends. Idempotent."""
+        self._end = "closed"
+        self._watches.discard(self)
+        self._wakeup.set()
+
+    def fail(self, error: APIError) -> None:
+        """Send ``error`` as an ERROR event, then end."""
+        self._error = error
+        self._initial_end = False
+        self._wakeup.set()
+
+    def end(self, how: EndMode) -> None:
+        """End it: ``clean`` after the events so far, ``cut`` at once, ``silent`` by never sending anything again."""
+        if self._end not in {"closed", "cut"}:
+            self._end = how
+            self._last = min(self._last, self._storage.revision)
+            self._wakeup.set()
+
+    def wake(self) -> None:
+        """There are new changes to look at."""
+        self._wakeup.set()
+
+    # ── what its reader sees ──────────────────────────────────────────────────────────────
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> tuple[Event, ...]:
+        await trio.lowlevel.checkpoint()
+        while True:
+            if self._end == "closed":
+                raise StopAsyncIteration
+            if self._end == "cut":
+                raise StreamCut(f"the watch of {self.kind.group_resource} was cut by a scripted fault")
+            if self._end != "silent":
+                if events := self._collect():
+                    return tuple(events)
+                if self._over():
+                    raise StopAsyncIteration
+            await self._wait()
+
+    def _over(self) -> bool:
+        # Falling behind the compacted log ends a stream too: what is lost cannot be sent any more.
+        lost = self._position < self._collection.forgotten
+        return self._end == "clean" or lost or trio.current_time() >= self._deadline
+
+    async def _wait(self) -> None:
+        until = math.inf if self._end == "silent" else min(self._deadline, self._next_bookmark)
+        with trio.move_on_at(until):
+            await self._wakeup.wait()
+        if self._wakeup.is_set():
+            self._wakeup = trio.Event()
+
+    def _collect(self) -> list[Event]:
+        if self._error is not None:
+            error, self._error, self._end = self._error, None, "clean"
+            self._last = -1
+            return [error_event(error)]
+        events: list[Event] = []
+        while self._initial and len(events) < _BATCH:
+            events.append(Event("ADDED", StoredDocument(self.kind, self._initial.popleft())))
+        if self._initial:
+            return events
+        if self._initial_end:
+            self._initial_end = False
+            events.append(bookmark(self.kind, self._position, initial_events_end=True))
+        if not self._position < self._collection.forgotten:
+            self._read_log(events)
+        if not events:
+            self._add_bookmark(events)
+        return events
+
+    def _read_log(self, events: list[Event]) -> None:
+        log = self._collection.log
+        for index in range(self._collection.since(self._position), len(log)):
+            change = log[index]
+            if change.revision > self._last or len(events) >= _BATCH:
+                return
+            self._position = change.revision
+            if event := self._event(change):
+                events.append(event)
+        # Nothing of this resource happened since, so the stream stands where history stands.
+        if self._end is None:
+            self._position = max(self._position, self._storage.revision)
+
+    def _event(self, change: Change) -> Event | None:
+        """The change as this selection sees it: moving in is ADDED, moving out is DELETED with the last sight."""
+        was = change.before is not None and self._wanted.matches(change.before)
+        if change.after is not None and self._wanted.matches(change.after):
+            return Event("MODIFIED" if was else "ADDED", StoredDocument(self.kind, change.after))
+        if not was:
+            return None
+        assert change.before is not None
+        return Event("DELETED", StoredDocument(self.kind, change.before.moved_to(change.revision)))
+
+    def _add_bookmark(self, events: list[Event]) -> None:
+        now = trio.current_time()
+        if now >= self._next_bookmark and self._end is None:
+            self._next_bookmark = self._bookmark_time(now)
+            events.append(bookmark(self.kind, self._position))
+
+    def _bookmark_time(self, now: float) -> float:
+        """The interval, and once more two seconds before the end, as the real server's cacher does."""
+        if self._bookmark_interval == math.inf:
+            return math.inf
+        before_end = self._deadline - 2
+        regular = now + self._bookmark_interval
+        return before_end if now < before_end < regular else regular
+
+
+class Watches:
+    """The open streams, by storage group."""
+
+    def __init__(self, storage: Storage) -> None:
+        # Dicts for their order: streams are woken in the order they were opened.
+        self._streams: dict[str, dict[Stream, None]] = {}
+        storage.listen(self._changed)
+
+    def add(self, stream: Stream) -> None:
+        """Keep ``stream`` informed until it closes."""
+        self._streams.setdefault(stream.kind.storage_group, {})[stream] = None
+
+    def discard(self, stream: Stream) -> None:
+        """Forget ``stream``."""
+        self._streams.get(stream.kind.storage_group, {}).pop(stream, None)
+
+    def end(self, how: EndMode = "clean", *, storage_group: str | None = None) -> int:
+        """End the open streams, of one resource or all; how many there were."""
+        streams = [
+            stream for group, streams in self._streams.items() if storage_group in {None, group} for stream in streams
+        ]
+        for stream in streams:
+            stream.end(how)
+        return len(streams)
+
+    def __len__(self) -> int:
+        return sum(len(streams) for streams in self._streams.values())
+
+    def _changed(self, group: str, _change: Change) -> None:
+        for stream in self._streams.get(group, ()):
+            stream.wake()

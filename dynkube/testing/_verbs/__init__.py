@@ -1,0 +1,1 @@
+"""What the verbs do: create, update, patch, delete, list, watch."""

@@ -1,0 +1,237 @@
+"""What the server itself says in an object's metadata, and what it lets others say there."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from dynkube.errors import StatusCause
+from dynkube.testing._calls import refuse
+from dynkube.testing._calls.api import Call, JSONObject
+from dynkube.testing._kinds import naming
+from dynkube.testing._kinds.kinds import Kind
+
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH = 5
+_MAX_GENERATED_BASE = 63 - _SUFFIX_LENGTH
+_MAX_ANNOTATIONS = 256 * 1024
+# Written by the server; what a request says there does not count.
+SYSTEM_FIELDS = (
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
+_STANDARD_FINALIZERS = {"foregroundDeletion", "kubernetes", "orphan"}
+_TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
+_TEXT_MAPS = ("labels", "annotations")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Where times, UIDs and generated names come from; injected, so that tests can have them fixed."""
+
+    now: Callable[[], datetime]
+    random: random.Random
+
+    def timestamp(self) -> str:
+        """Now, as ``creationTimestamp`` has it."""
+        return self.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def uid(self) -> str:
+        """A new UID."""
+        return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
+
+    def generated(self, base: str) -> str:
+        """A name from ``generateName``."""
+        suffix = "".join(self.random.choice(_SUFFIX_LETTERS) for _ in range(_SUFFIX_LENGTH))
+        return base[:_MAX_GENERATED_BASE] + suffix
+
+
+def own_copy(call: Call) -> JSONObject:
+    """The body of a create, update or apply as an object whose top level and metadata may be changed.
+
+    Raises:
+        BadRequest: It is no object of the call's kind: wrong or missing apiVersion or kind, metadata of the wrong
+            type, a namespace that is not the path's.
+    """
+    body = call.body
+    if not isinstance(body, dict):
+        raise refuse.bad_request("the body of the request must be a JSON object")
+    obj: JSONObject = dict(body)
+    _check_type(obj, call.kind)
+    metadata = obj.get("metadata")
+    if metadata is None:
+        metadata = {}
+    if not isinstance(metadata, dict):
+        raise _unreadable(call.kind, f"metadata: expected an object, got {_json_type(metadata)}")
+    obj["metadata"] = metadata = {key: value for key, value in metadata.items() if value is not None}
+    _check_types(metadata, call.kind)
+    _check_namespace(metadata, call)
+    return obj
+
+
+def _check_type(obj: JSONObject, kind: Kind) -> None:
+    for field, expected in (("apiVersion", kind.api_version), ("kind", kind.kind)):
+        value = obj.get(field)
+        if value in {None, ""}:
+            # Built-in kinds are decoded with the path's kind as the default; custom resources are not.
+            if kind.crd_uid is not None:
+                raise refuse.bad_request(f"Object '{field[0].upper()}{field[1:]}' is missing in the body")
+            obj[field] = expected
+        elif value != expected and field == "apiVersion":
+            raise refuse.bad_request(
+                f"the API version in the data ({value}) does not match the expected API version ({expected})"
+            )
+        elif value != expected:
+            raise refuse.bad_request(
+                f'{value} in version "{kind.gvr.version}" cannot be handled as a {kind.kind}: '
+                f"the path is that of {kind.gvr.resource}"
+            )
+
+
+def _check_types(metadata: JSONObject, kind: Kind) -> None:
+    for field in _TEXTS:
+        if not isinstance(metadata.get(field, ""), str):
+            raise _unreadable(kind, f"metadata.{field}: expected string, got {_json_type(metadata[field])}")
+    for field in _TEXT_MAPS:
+        entries = metadata.get(field, {})
+        if not isinstance(entries, dict):
+            raise _unreadable(kind, f"metadata.{field}: expected map, got {_json_type(entries)}")
+        for key, value in entries.items():
+            if not isinstance(value, str):
+                raise _unreadable(kind, f"metadata.{field}[{key}]: expected string, got {_json_type(value)}")
+    for field, item in (("finalizers", str), ("ownerReferences", dict)):
+        entries = metadata.get(field, [])
+        if not isinstance(entries, list) or not all(isinstance(entry, item) for entry in entries):
+            raise _unreadable(kind, f"metadata.{field}: expected a list of {'strings' if item is str else 'objects'}")
+
+
+def _check_namespace(metadata: JSONObject, call: Call) -> None:
+    given = metadata.get("namespace", "")
+    if not call.kind.namespaced:
+        if given:
+            raise refuse.bad_request("namespace should be empty for a cluster-scoped resource")
+        metadata.pop("namespace", None)
+    elif not call.namespace:
+        raise refuse.bad_request("an empty namespace may not be set during creation")
+    elif given and given != call.namespace:
+        raise refuse.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    else:
+        metadata["namespace"] = call.namespace
+
+
+def check_name_in_path(obj: JSONObject, call: Call) -> None:
+    """Refuse a body that names another object than the path does; a missing name is taken from the path."""
+    name = obj["metadata"].setdefault("name", call.name)
+    if name != call.name:
+        raise refuse.bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
+
+
+def stamp_new(obj: JSONObject, kind: Kind, identity: Identity) -> None:
+    """Set what the server sets on creation."""
+    metadata = obj["metadata"]
+    for field in SYSTEM_FIELDS:
+        metadata.pop(field, None)
+    metadata["uid"] = identity.uid()
+    metadata["creationTimestamp"] = identity.timestamp()
+    if kind.generation:
+        metadata["generation"] = 1
+
+
+def carry_over(obj: JSONObject, old: JSONObject) -> None:
+    """Set what an update cannot change."""
+    metadata, before = obj["metadata"], old["metadata"]
+    for field in SYSTEM_FIELDS:
+        metadata.pop(field, None)
+        if field in before:
+            metadata[field] = before[field]
+
+
+def metadata_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
+    """What is wrong with the metadata of ``obj``, as the causes of a 422."""
+    metadata = obj["metadata"]
+    causes = _name_causes(metadata, kind)
+    for key, value in metadata.get("labels", {}).items():
+        if problem := naming.qualified_name_problem(key):
+            causes.append(refuse.bad_value("metadata.labels", key, problem))
+        if problem := naming.label_value_problem(value):
+            causes.append(refuse.bad_value("metadata.labels", value, problem))
+    causes += _annotation_causes(metadata.get("annotations", {}))
+    for finalizer in metadata.get("finalizers", ()):
+        problem = naming.qualified_name_problem(finalizer)
+        if not problem and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+            problem = "name is neither a standard finalizer name nor is it fully qualified"
+        if problem:
+            causes.append(refuse.bad_value("metadata.finalizers", finalizer, problem))
+    return causes + _owner_causes(metadata.get("ownerReferences", ()))
+
+
+def finalizer_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
+    """An object that is being deleted cannot get new finalizers."""
+    if "deletionTimestamp" not in old["metadata"]:
+        return []
+    before = old["metadata"].get("finalizers", ())
+    if not (added := [name for name in obj["metadata"].get("finalizers", ()) if name not in before]):
+        return []
+    listed = ", ".join(f'"{name}"' for name in added)
+    detail = f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed}}}"
+    return [refuse.not_allowed("metadata.finalizers", detail)]
+
+
+def _name_causes(metadata: JSONObject, kind: Kind) -> list[StatusCause]:
+    if not metadata.get("name"):
+        return [refuse.required("metadata.name", "name or generateName is required")]
+    if problem := naming.name_problem(kind.gvr.resource, kind.gvr.group, metadata["name"]):
+        return [refuse.bad_value("metadata.name", metadata["name"], problem)]
+    return []
+
+
+def _annotation_causes(annotations: Mapping[str, str]) -> list[StatusCause]:
+    causes = [
+        refuse.bad_value("metadata.annotations", key, problem)
+        for key in annotations
+        if (problem := naming.qualified_name_problem(key.lower()))
+    ]
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
+        causes.append(
+            StatusCause(
+                "metadata.annotations", "FieldValueTooLong", f"Too long: may not be more than {_MAX_ANNOTATIONS} bytes"
+            )
+        )
+    return causes
+
+
+def _owner_causes(owners: list[JSONObject]) -> list[StatusCause]:
+    causes = [
+        refuse.bad_value(f"metadata.ownerReferences[{index}].{field}", "", "must not be empty")
+        for index, owner in enumerate(owners)
+        for field in ("apiVersion", "kind", "name", "uid")
+        if not owner.get(field)
+    ]
+    controllers = [owner for owner in owners if owner.get("controller")]
+    if len(controllers) > 1:
+        first, second = (f"{owner.get('kind')}/{owner.get('name')}" for owner in controllers[:2])
+        detail = (
+            f'Only one reference can have Controller set to true. Found "true" in references for {first} and {second}'
+        )
+        causes.append(refuse.bad_value("metadata.ownerReferences", None, detail))
+    return causes
+
+
+def _unreadable(kind: Kind, detail: str) -> Exception:
+    return refuse.bad_request(
+        f'{kind.kind} in version "{kind.gvr.version}" cannot be handled as a {kind.kind}: {detail}'
+    )
+
+
+def _json_type(value: object) -> str:
+    names = {dict: "map", list: "list", str: "string", bool: "boolean", int: "integer", float: "number"}
+    return names.get(type(value), "null")

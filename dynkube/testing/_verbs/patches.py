@@ -1,0 +1,109 @@
+"""Carrying out a patch, of whichever kind, on an object, its status or its scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dynkube.testing._calls import refuse
+from dynkube.testing._calls.api import APPLY_PATCH, Call, Document, JSONObject, Result
+from dynkube.testing._calls.options import WriteOptions
+from dynkube.testing._patching import transforms
+from dynkube.testing._patching.apply import Application
+from dynkube.testing._patching.ownership import Writer
+from dynkube.testing._store.documents import PlainDocument
+from dynkube.testing._store.storage import Version
+from dynkube.testing._verbs import objectmeta
+from dynkube.testing._verbs.scaling import scale_of, scaled
+from dynkube.testing._verbs.writing import Writes
+
+
+@dataclass(frozen=True, slots=True)
+class Patches:
+    """Patches through one :class:`~dynkube.testing._verbs.writing.Writes`."""
+
+    writes: Writes
+
+    def patch(self, call: Call) -> Result:
+        """Carry out a patch; an apply may create the object.
+
+        Raises:
+            NotFound: There is no such object.
+            UnsupportedMediaType: The resource does not take this kind of patch.
+            BadRequest: The patch, or what results from it, does not make sense.
+            Conflict: The patch names another resourceVersion, or an apply meets other owners.
+            Invalid: The patch cannot be carried out, or its result is not valid.
+        """
+        if call.content_type == APPLY_PATCH:
+            return self._apply(call, WriteOptions.read(call))
+        if call.content_type not in transforms.accepted_patches(call.kind):
+            raise refuse.unsupported_patch(transforms.accepted_patches(call.kind))
+        options, old = WriteOptions.read(call), self.writes.existing(call)
+        if call.subresource == "scale":
+            return self._patch_scale(call, old, options)
+        obj = self._checked(call, transforms.patched(old.decode(call.kind), call))
+        return Result(document=self.writes.update_object(call, obj, old, options))
+
+    def update_scale(self, call: Call) -> Result:
+        """Write the Scale in the body.
+
+        Raises:
+            NotFound: There is no such object.
+            BadRequest: The body is no Scale.
+            Conflict: It is that of an older state.
+            Invalid: The number of replicas is not valid.
+        """
+        return self._rescale(call, self.writes.existing(call), call.body, WriteOptions.read(call))
+
+    def _patch_scale(self, call: Call, old: Version, options: WriteOptions) -> Result:
+        scale = scale_of(call, old.decode(call.kind))
+        return self._rescale(call, old, transforms.patched(scale, call), options)
+
+    def _rescale(self, call: Call, old: Version, scale: object, options: WriteOptions) -> Result:
+        obj = scaled(call, old, scale)
+        # Written as part of the object: the spec is what changes, and its generation counts it.
+        written: Document = self.writes.update_object(replace(call, subresource=""), obj, old, options)
+        return Result(document=PlainDocument(scale_of(call, written.data)))
+
+    def _apply(self, call: Call, options: WriteOptions) -> Result:
+        if call.subresource == "scale":
+            raise refuse.unsupported_patch(transforms.accepted_patches(call.kind)[:-1])
+        applied = self._applied(call)
+        writer = Writer(
+            manager=options.field_manager,
+            operation="Apply",
+            subresource=call.subresource,
+            time=self.writes.identity.timestamp(),
+        )
+        application = Application(call.kind, writer, options.force)
+        old = self.writes.storage.get(call.kind, call.namespace, call.name)
+        if old is None:
+            if call.subresource:
+                raise refuse.not_found(call.kind, call.name)
+            created = self.writes.create_object(call, application.merge(None, applied), options, owned=True)
+            return Result(document=created, status=201)
+        merged = application.merge(old.decode(call.kind), applied)
+        return Result(document=self.writes.update_object(call, merged, old, options, owned=True))
+
+    def _applied(self, call: Call) -> JSONObject:
+        """What the manager wants, without what it has no say in through this subresource."""
+        if not isinstance(call.body, dict) or not call.body.get("apiVersion") or not call.body.get("kind"):
+            raise refuse.bad_request("an apply needs an object with apiVersion and kind")
+        applied = self._checked(call, call.body)
+        metadata = applied["metadata"]
+        if metadata.get("managedFields"):
+            raise refuse.bad_request("metadata.managedFields must be nil")
+        for field in objectmeta.SYSTEM_FIELDS:
+            if field != "uid":
+                metadata.pop(field, None)
+        if call.subresource == "status":
+            identity = ("apiVersion", "kind", "metadata", "status")
+            return {field: applied[field] for field in identity if field in applied}
+        if "status" in call.kind.subresources:
+            applied.pop("status", None)
+        return applied
+
+    @staticmethod
+    def _checked(call: Call, body: object) -> JSONObject:
+        obj = objectmeta.own_copy(replace(call, body=body))
+        objectmeta.check_name_in_path(obj, call)
+        return obj

@@ -1,0 +1,57 @@
+"""What single kinds do about their objects beyond what every object goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dynkube.errors import StatusCause
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._kinds.kinds import Kind
+
+
+class KindRules:
+    """The rules of one kind: nothing special. Subclasses say what is.
+
+    All methods are plain. ``obj`` is the caller's own copy, with ``metadata`` a dict.
+    """
+
+    def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
+        """Fill in what the server decides, on every write; ``old`` is what ``obj`` replaces, if anything."""
+
+    def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
+        """Why ``obj`` cannot be stored; empty where it can."""
+        return []
+
+    def in_two_steps(self, kind: Kind) -> bool:
+        """Whether a delete may leave something behind even if there are no finalizers in the metadata."""
+        return False
+
+    def before_delete(self, kind: Kind, obj: JSONObject) -> None:
+        """What a delete writes into the object first.
+
+        Raises:
+            Forbidden: It may not be deleted.
+        """
+
+    def holds(self, kind: Kind, obj: JSONObject) -> bool:
+        """Whether ``obj``, which is being deleted, has to stay for a reason besides its finalizers."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Which rules apply to which kind.
+
+    Attributes:
+        by_storage_group: The rules of single resources; a resource without an entry takes any content.
+    """
+
+    by_storage_group: Mapping[str, KindRules] = field(default_factory=dict)
+
+    def of(self, kind: Kind) -> KindRules:
+        """The rules of ``kind``."""
+        return self.by_storage_group.get(kind.storage_group, _NOTHING_SPECIAL)
+
+
+_NOTHING_SPECIAL = KindRules()

@@ -1,0 +1,93 @@
+"""The ``scale`` subresource: an ``autoscaling/v1`` Scale as a window on three fields of an object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynkube.testing._calls import refuse
+from dynkube.testing._calls.api import Call, JSONObject
+from dynkube.testing._kinds.kinds import ScalePaths
+from dynkube.testing._store.storage import Version
+
+
+def scale_of(call: Call, obj: JSONObject) -> JSONObject:
+    """The Scale that ``obj`` shows.
+
+    Raises:
+        InternalError: A custom resource does not have the replicas field its definition points to.
+    """
+    paths = _paths(call)
+    replicas = _get(obj, paths.spec_replicas)
+    if replicas is None and call.kind.crd_uid is not None:
+        raise refuse.internal(f'the spec replicas field "{paths.spec_replicas}" does not exist')
+    status: JSONObject = {"replicas": _get(obj, paths.status_replicas) or 0}
+    if paths.label_selector and (selector := _get(obj, paths.label_selector)):
+        status["selector"] = selector if isinstance(selector, str) else _selector_text(selector)
+    metadata = obj["metadata"]
+    fields = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {field: metadata[field] for field in fields if field in metadata},
+        "spec": {"replicas": 1 if replicas is None else replicas},
+        "status": status,
+    }
+
+
+def scaled(call: Call, version: Version, scale: object) -> JSONObject:
+    """The object behind ``version`` with the replicas that ``scale`` asks for.
+
+    Raises:
+        BadRequest: It is no Scale, or that of another object.
+        Invalid: The number of replicas is not valid.
+    """
+    if not isinstance(scale, dict) or scale.get("kind", "Scale") != "Scale":
+        raise refuse.bad_request("the body of a scale subresource must be an autoscaling/v1 Scale")
+    metadata, spec = scale.get("metadata") or {}, scale.get("spec") or {}
+    if metadata.get("name", call.name) != call.name:
+        name = metadata["name"]
+        raise refuse.bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
+    replicas = spec.get("replicas", 0)
+    if not isinstance(replicas, int) or isinstance(replicas, bool):
+        raise refuse.bad_request('Scale in version "v1" cannot be handled as a Scale: spec.replicas: expected int32')
+    if replicas < 0:
+        cause = refuse.bad_value("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise refuse.invalid_scale(call.name, cause)
+    obj = version.decode(call.kind)
+    _set(obj, _paths(call).spec_replicas, replicas)
+    obj["metadata"]["resourceVersion"] = metadata.get("resourceVersion", "")
+    return obj
+
+
+def _paths(call: Call) -> ScalePaths:
+    assert call.kind.scale is not None, "routed only where the kind has it"
+    return call.kind.scale
+
+
+def _get(obj: Any, path: str) -> Any:
+    for name in path.strip(".").split("."):
+        obj = obj.get(name) if isinstance(obj, dict) else None
+    return obj
+
+
+def _set(obj: JSONObject, path: str, value: int) -> None:
+    *parents, last = path.strip(".").split(".")
+    for name in parents:
+        obj = obj.setdefault(name, {})
+    obj[last] = value
+
+
+def _selector_text(selector: JSONObject) -> str:
+    """A ``metav1.LabelSelector`` (or, for ReplicationControllers, its plain labels) as text."""
+    labels = selector.get("matchLabels", {} if "matchExpressions" in selector else selector)
+    terms = [f"{key}={value}" for key, value in sorted(labels.items())]
+    for expression in selector.get("matchExpressions") or ():
+        key, operator, values = expression["key"], expression["operator"], expression.get("values") or ()
+        match operator:
+            case "Exists":
+                terms.append(key)
+            case "DoesNotExist":
+                terms.append(f"!{key}")
+            case _:
+                terms.append(f"{key} {operator.lower()} ({','.join(sorted(values))})")
+    return ",".join(terms)

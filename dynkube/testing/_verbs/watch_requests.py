@@ -1,0 +1,98 @@
+"""From the parameters of a watch to a stream at the right place in history."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+
+from dynkube.errors import APIError, Gone
+from dynkube.testing._calls import refuse
+from dynkube.testing._calls.api import Call
+from dynkube.testing._calls.options import ListOptions
+from dynkube.testing._store.selectors import Selection
+from dynkube.testing._store.storage import Storage, Version
+from dynkube.testing._store.watching import Stream, Watches, WatchSettings
+from dynkube.testing._verbs.listing import check_reached, selection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchRequests:
+    """Opens watches on one storage.
+
+    Attributes:
+        storage: Where the history is.
+        watches: Where open streams are registered.
+        random: Spreads the ends of watches that do not say how long they want.
+        watch_list: Whether ``sendInitialEvents`` is known.
+        bookmark_interval: Seconds between bookmarks.
+        min_request_timeout: Seconds, least duration of a watch without ``timeoutSeconds``; at most twice that.
+        expired_as_event: Whether a revision that is gone is told by an ERROR event in an answer of 200, as current
+            servers do, or by the HTTP status.
+    """
+
+    storage: Storage
+    watches: Watches
+    random: random.Random
+    watch_list: bool
+    bookmark_interval: float
+    min_request_timeout: float
+    expired_as_event: bool
+
+    def open(self, call: Call) -> Stream:
+        """Open a watch.
+
+        Raises:
+            BadRequest: A parameter does not parse.
+            Invalid: Parameters contradict each other, or ask for what this server does not know.
+            Gone: The revision is gone, where that is told by the HTTP status.
+        """
+        options = ListOptions.for_watch(call, watch_list=self.watch_list)
+        wanted = selection(call)
+        try:
+            revision, initial = self._place(call, options, wanted)
+        except APIError as error:
+            # Once a watch is admitted the real server tells what fails by an event, whatever it is.
+            if isinstance(error, Gone) and not self.expired_as_event:
+                raise
+            stream = self._stream(call, options, wanted, self.storage.revision, [])
+            stream.fail(error)
+            return stream
+        return self._stream(call, options, wanted, revision, initial)
+
+    def _place(self, call: Call, options: ListOptions, wanted: Selection) -> tuple[int, list[Version]]:
+        given, present = options.resource_version, self.storage.revision
+        if options.send_initial_events:
+            check_reached(self.storage, given)
+            return present, self._present(call, wanted)
+        if not given:
+            # "Get state and start": unless initial events were declined, what is there comes first.
+            return present, [] if options.send_initial_events is False else self._present(call, wanted)
+        if given < self.storage.compacted:
+            raise refuse.revision_expired(given, self.storage.compacted)
+        return given, []
+
+    def _present(self, call: Call, wanted: Selection) -> list[Version]:
+        prefix = f"{wanted.namespace}/" if wanted.namespace else ""
+        versions = self.storage.collection(call.kind.storage_group).at(self.storage.revision, prefix)
+        return [version for version in versions if wanted.matches(version)]
+
+    def _stream(
+        self, call: Call, options: ListOptions, wanted: Selection, revision: int, initial: list[Version]
+    ) -> Stream:
+        settings = WatchSettings(
+            timeout=options.timeout or self.min_request_timeout * (1 + self.random.random()),
+            bookmark_interval=self.bookmark_interval if options.bookmarks else math.inf,
+            initial_end=bool(options.send_initial_events) and options.bookmarks,
+        )
+        stream = Stream(
+            call.kind,
+            wanted,
+            self.storage,
+            revision=revision,
+            initial=initial,
+            settings=settings,
+            watches=self.watches,
+        )
+        self.watches.add(stream)
+        return stream

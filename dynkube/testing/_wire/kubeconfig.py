@@ -1,0 +1,48 @@
+"""A kubeconfig for a served embedded API server, so that kubectl and other clients find it."""
+
+from __future__ import annotations
+
+import base64
+import os
+import tempfile
+from pathlib import Path
+
+from dynkube.testing._wire import yaml
+
+
+def build_kubeconfig(
+    url: str, *, ca_pem: bytes | None, token: str | None, context: str, namespace: str
+) -> dict[str, object]:
+    """One cluster, one user, one context, all named ``context``; decoded."""
+    cluster: dict[str, object] = {"server": url}
+    if ca_pem is not None:
+        cluster["certificate-authority-data"] = base64.b64encode(ca_pem).decode("ascii")
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": context, "cluster": cluster}],
+        "users": [{"name": context, "user": {"token": token} if token else {}}],
+        "contexts": [{"name": context, "context": {"cluster": context, "user": context, "namespace": namespace}}],
+        "current-context": context,
+    }
+
+
+def write_private(path: str | os.PathLike[str], kubeconfig: dict[str, object]) -> Path:
+    """Write ``kubeconfig`` as YAML, readable by its owner only. Blocks on the file system.
+
+    The file appears whole or not at all, so a program that waits for it never reads half of one.
+
+    Raises:
+        OSError: The directory does not exist or cannot be written to.
+    """
+    target = Path(path)
+    # mkstemp creates files with mode 0600; in the same directory, so that the rename stays on one file system.
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(yaml.dump(kubeconfig))
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return target

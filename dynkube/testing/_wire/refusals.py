@@ -1,0 +1,80 @@
+"""What the wire itself refuses, and how any refusal is written: ``v1.Status`` as kube-apiserver words it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import msgspec
+
+from dynkube.errors import APIError, Status
+from dynkube.testing._store.documents import status_object
+from dynkube.testing._wire.http import Answer
+
+
+def unknown_path() -> APIError:
+    """404 for a path that nothing serves.
+
+    kube-apiserver answers such paths with the text ``404 page not found``, which every client turns into
+    these words; a Status carries them to clients that do not.
+    """
+    return _refusal(404, "NotFound", "the server could not find the requested resource")
+
+
+def method_not_allowed() -> APIError:
+    """405 for a path that exists, with a method it does not take."""
+    return _refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+
+def not_acceptable(accepted: Iterable[str]) -> APIError:
+    """406: nothing in the Accept header can be produced."""
+    return _refusal(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
+
+
+def unsupported_media_type(accepted: Iterable[str]) -> APIError:
+    """415: the body's content type is not understood there."""
+    return _refusal(
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted),
+    )
+
+
+def body_too_large(limit: int) -> APIError:
+    """413: the body is over ``limit`` bytes."""
+    return _refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+
+
+def bad_request(message: str) -> APIError:
+    """400: the request makes no sense."""
+    return _refusal(400, "BadRequest", message)
+
+
+def unauthorized() -> APIError:
+    """401: no token, or not the right one."""
+    return _refusal(401, "Unauthorized", "Unauthorized")
+
+
+def unavailable() -> APIError:
+    """503: the server behind an aggregated API does not answer."""
+    return _refusal(503, "ServiceUnavailable", "the server is currently unable to handle the request")
+
+
+def internal(error: Exception) -> APIError:
+    """500: a defect of this server."""
+    return _refusal(500, "InternalError", f"Internal error occurred: {type(error).__name__}: {error}")
+
+
+def _refusal(code: int, reason: str, message: str) -> APIError:
+    return APIError.from_status(Status(code=code, reason=reason, message=message))
+
+
+def answer_refusal(error: APIError) -> Answer:
+    """The HTTP answer that says ``error``."""
+    status = error.status
+    headers: tuple[tuple[str, str], ...] = ()
+    if status.retry_after:
+        headers = (("Retry-After", str(math.ceil(status.retry_after))),)
+    if status.code == 401:
+        headers = (*headers, ("WWW-Authenticate", 'Bearer realm="dynkube"'))
+    return Answer(status=status.code, body=msgspec.json.encode(status_object(error)), headers=headers)

@@ -1,0 +1,93 @@
+"""Paths: which kind, namespace, name and subresource a request means, and which verb its method asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dynkube.meta import GVR
+from dynkube.testing._calls.api import Verb
+from dynkube.testing._kinds.kinds import Kind, Registry
+from dynkube.testing._wire import refusals
+from dynkube.testing._wire.http import HTTPRequest
+
+_COLLECTION_VERBS: dict[str, Verb] = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_ITEM_VERBS: dict[str, Verb] = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_SUBRESOURCE_VERBS: dict[str, Verb] = {"GET": "get", "PUT": "update", "PATCH": "patch"}
+
+# The only subresources a namespace has; every other third part of its path is a resource inside it.
+_NAMESPACE_SUBRESOURCES = {"status", "finalize"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a path of the resource API leads."""
+
+    kind: Kind
+    verb: Verb
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourcePath:
+    """A path of the resource API, taken apart and not yet looked up."""
+
+    gvr: GVR
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+    @classmethod
+    def parse(cls, segments: tuple[str, ...]) -> ResourcePath | None:
+        """Take ``/api/v1/...`` or ``/apis/GROUP/VERSION/...`` apart; ``None`` where the path is neither."""
+        match segments:
+            case ["api", version, first, *rest]:
+                group = ""
+            case ["apis", group, version, first, *rest] if group:
+                pass
+            case _:
+                return None
+        parts = [first, *rest]
+        if not (version and all(parts)):
+            return None
+        namespace = ""
+        if first == "namespaces" and len(rest) >= 2 and not _is_namespace_itself(group, rest):
+            namespace, *parts = rest
+        if len(parts) > 3:
+            return None
+        resource, name, subresource = (*parts, "", "")[:3]
+        return cls(gvr=GVR(group, version, resource), namespace=namespace, name=name, subresource=subresource)
+
+
+def _is_namespace_itself(group: str, rest: list[str]) -> bool:
+    return group == "" and len(rest) == 2 and rest[1] in _NAMESPACE_SUBRESOURCES
+
+
+def asked_verb(request: HTTPRequest, path: ResourcePath) -> Verb | None:
+    """What the method asks for on such a path, served or not; ``None`` for a method that no such path takes."""
+    if path.subresource:
+        return _SUBRESOURCE_VERBS.get(request.method)
+    verb = (_ITEM_VERBS if path.name else _COLLECTION_VERBS).get(request.method)
+    return "watch" if verb == "list" and request.flag("watch") else verb
+
+
+def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
+    """Look ``path`` up in what is served now.
+
+    Raises:
+        APIError: 404 where the server has no such resource, subresource or scope; 405 where it does not take
+            the method.
+    """
+    kind = registry.get(path.gvr)
+    if kind is None or (path.namespace and not kind.namespaced):
+        raise refusals.unknown_path()
+    if path.name and kind.namespaced and not path.namespace:
+        raise refusals.unknown_path()
+    if path.subresource and path.subresource not in kind.subresources:
+        raise refusals.unknown_path()
+    # Creating needs to know the namespace; there is no such route on the collection of all namespaces.
+    homeless = verb == "create" and kind.namespaced and not path.namespace
+    if verb is None or homeless or not (path.subresource or verb in kind.verbs):
+        raise refusals.method_not_allowed()
+    return Target(kind=kind, verb=verb, namespace=path.namespace, name=path.name, subresource=path.subresource)

@@ -1,0 +1,204 @@
+"""An httpx2 transport that runs an ASGI application in the same trio loop and streams its answers.
+
+``httpx2.ASGITransport`` collects the whole answer before it hands over the first byte, so it cannot carry a watch.
+Here each chunk travels when the application sends it, nothing depends on threads or sockets, and so everything
+works under trio's virtual time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import NoReturn, Protocol
+
+import httpx2
+import trio
+
+from dynkube.testing._wire.http import ASGIApp, Message, Scope
+
+# Chunks under way between application and reader: a socket's buffer, counted in writes. Small, so that a client
+# that stops reading is felt by the server soon.
+_CHUNKS_UNDER_WAY = 16
+
+
+class Spawn(Protocol):
+    """Starts a task in the nursery of the server that runs the application.
+
+    Raises ``httpx2.ConnectError`` where there is no such server: that is what a client of a stopped one sees.
+    """
+
+    def __call__(self, task: Callable[[], Awaitable[None]], /) -> None: ...
+
+
+class InProcessTransport(httpx2.AsyncBaseTransport):
+    """Drives ``app`` for each request; one request is one task of the server.
+
+    - The answer is there as soon as the application started it; its body arrives chunk by chunk, and an
+      application that is ahead of its reader by a few chunks waits.
+    - Closing the answer ends the application's task before ``aclose()`` returns, and closing the transport ends
+      all of them: what a closed connection does, without the delay.
+    - An application that returns before its answer is complete has cut the connection: the reader gets
+      ``httpx2.RemoteProtocolError``. An exception that escapes the application is raised to the reader as it is,
+      since it is a defect and not an answer.
+    - The ``read`` timeout of the request is honoured, on trio's clock.
+    """
+
+    def __init__(self, app: ASGIApp, spawn: Spawn) -> None:
+        self._app = app
+        self._spawn = spawn
+        self._open: set[_Exchange] = set()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send ``request`` to the application and return when its answer has started."""
+        exchange = _Exchange(request, await request.aread(), self._open.discard)
+        self._spawn(lambda: exchange.run(self._app))
+        self._open.add(exchange)
+        try:
+            status, headers = await exchange.started()
+        except BaseException:
+            await exchange.aclose()
+            raise
+        return httpx2.Response(
+            status, headers=headers, stream=exchange, request=request, extensions={"http_version": b"HTTP/1.1"}
+        )
+
+    async def aclose(self) -> None:
+        """End what is still open."""
+        for exchange in tuple(self._open):
+            await exchange.aclose()
+
+
+class _Exchange(httpx2.AsyncByteStream):
+    """One request and its answer: the application's task on one side, the reader on the other."""
+
+    def __init__(self, request: httpx2.Request, body: bytes, forget: Callable[[_Exchange], None]) -> None:
+        self._request = request
+        self._body: bytes | None = body
+        self._forget = forget
+        timeouts: Mapping[str, float | None] = request.extensions.get("timeout") or {}
+        self._read_timeout = timeouts.get("read")
+        self._chunks_in, self._chunks = trio.open_memory_channel[bytes](_CHUNKS_UNDER_WAY)
+        self._start: tuple[int, list[tuple[bytes, bytes]]] | None = None
+        self._answering = trio.Event()
+        self._closed = trio.Event()
+        self._finished = trio.Event()
+        self._complete = False
+        self._failure: Exception | None = None
+        self._task = trio.CancelScope()
+
+    # ── the application's side ────────────────────────────────────────────────────────────
+
+    async def run(self, app: ASGIApp) -> None:
+        """The application's task."""
+        try:
+            with self._task:
+                await app(self._scope(), self._receive, self._send)
+        except Exception as error:  # noqa: BLE001 - raised to the reader, who can tell whose request it was
+            self._failure = error
+        finally:
+            self._chunks_in.close()
+            self._finished.set()
+            self._answering.set()
+            self._forget(self)
+
+    def _scope(self) -> Scope:
+        url = self._request.url
+        path, _, _ = url.raw_path.partition(b"?")
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": self._request.method,
+            "scheme": url.scheme,
+            "path": url.path,
+            "raw_path": path,
+            "query_string": url.query,
+            "root_path": "",
+            "headers": [(name.lower(), value) for name, value in self._request.headers.raw],
+            "client": ("127.0.0.1", 0),
+            "server": (url.host, url.port),
+        }
+
+    async def _receive(self) -> Message:
+        if self._body is not None:
+            body, self._body = self._body, None
+            await trio.lowlevel.checkpoint()
+            return {"type": "http.request", "body": body, "more_body": False}
+        await self._closed.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Message) -> None:
+        match message["type"]:
+            case "http.response.start":
+                self._start = message["status"], list(message.get("headers", ()))
+                self._answering.set()
+                await trio.lowlevel.checkpoint()
+            case "http.response.body":
+                await self._send_body(message.get("body", b""))
+                if not message.get("more_body", False):
+                    self._complete = True
+                    self._chunks_in.close()
+
+    async def _send_body(self, data: bytes) -> None:
+        if not data or self._request.method == "HEAD":
+            await trio.lowlevel.checkpoint()
+            return
+        try:
+            await self._chunks_in.send(data)
+        except trio.BrokenResourceError:
+            await trio.lowlevel.checkpoint()  # the reader has closed, so this task is cancelled: end here
+
+    # ── the reader's side ─────────────────────────────────────────────────────────────────
+
+    async def started(self) -> tuple[int, list[tuple[bytes, bytes]]]:
+        """Wait for the status line and the headers."""
+        with trio.move_on_after(_seconds(self._read_timeout)) as deadline:
+            await self._answering.wait()
+        if self._start is not None:
+            return self._start
+        if deadline.cancelled_caught:
+            self._time_out()
+        self._raise_failure()
+        raise httpx2.RemoteProtocolError("Server disconnected without sending a response.", request=self._request)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        # Not an async generator: a reader that stops early leaves nothing behind for the garbage collector.
+        return self
+
+    async def __anext__(self) -> bytes:
+        """The next chunk."""
+        with trio.move_on_after(_seconds(self._read_timeout)) as deadline:
+            try:
+                return await self._chunks.receive()
+            except trio.EndOfChannel:
+                # A defect after the last chunk is a defect too: wait for the task's own end.
+                await self._finished.wait()
+            except trio.ClosedResourceError:
+                raise httpx2.StreamClosed from None
+        if deadline.cancelled_caught:
+            self._time_out()
+        self._raise_failure()
+        if not self._complete:
+            raise httpx2.RemoteProtocolError(
+                "peer closed connection without sending complete message body (incomplete chunked read)",
+                request=self._request,
+            )
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Close the connection: the application's task has ended when this returns."""
+        self._closed.set()
+        self._chunks.close()
+        self._task.cancel()
+        with trio.CancelScope(shield=True):
+            await self._finished.wait()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _time_out(self) -> NoReturn:
+        raise httpx2.ReadTimeout(f"no data for {self._read_timeout} s", request=self._request)
+
+
+def _seconds(timeout: float | None) -> float:
+    return float("inf") if timeout is None else timeout

@@ -1,0 +1,127 @@
+"""Discovery documents follow the registry, in both forms."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from dynkube.meta import GVR, GroupVersion
+from dynkube.testing._kinds.builtin import builtin_kinds
+from dynkube.testing._kinds.kinds import Kind, Registry
+from dynkube.testing._wire.discovery import Discovery
+
+
+@pytest.fixture
+def registry() -> Registry:
+    return Registry(builtin_kinds())
+
+
+@pytest.fixture
+def discovery(registry: Registry) -> Discovery:
+    return Discovery(registry)
+
+
+def _custom(group: str, *versions: str) -> list[Kind]:
+    return [Kind(gvr=GVR(group, v, "widgets"), kind="Widget", namespaced=True, crd_uid="u-1") for v in versions]
+
+
+def _groups(discovery: Discovery) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = json.loads(discovery.aggregated_groups()[0])["items"]
+    return items
+
+
+def test_the_core_group_has_a_document_of_its_own(discovery: Discovery) -> None:
+    body = json.loads(discovery.aggregated_core()[0])
+
+    (group,) = body["items"]
+    pods = next(r for r in group["versions"][0]["resources"] if r["resource"] == "pods")
+    assert body["kind"] == "APIGroupDiscoveryList"
+    assert "name" not in group["metadata"]
+    assert pods["responseKind"] == {"group": "", "version": "v1", "kind": "Pod"}
+    assert (pods["scope"], pods["singularResource"], pods["shortNames"]) == ("Namespaced", "pod", ["po"])
+
+
+def test_the_scale_subresource_answers_with_a_scale(discovery: Discovery) -> None:
+    apps = next(group for group in _groups(discovery) if group["metadata"]["name"] == "apps")
+
+    deployments = next(r for r in apps["versions"][0]["resources"] if r["resource"] == "deployments")
+    kinds = {s["subresource"]: s["responseKind"]["kind"] for s in deployments["subresources"]}
+    assert kinds == {"scale": "Scale", "status": "Deployment"}
+
+
+def test_custom_groups_follow_the_built_in_ones_in_alphabetical_order(registry: Registry, discovery: Discovery) -> None:
+    registry.add(*_custom("zoo.example", "v1"), *_custom("acme.example", "v1"))
+
+    names = [group["metadata"]["name"] for group in _groups(discovery)]
+    assert names[:2] == ["apiregistration.k8s.io", "apps"]
+    assert names[-2:] == ["acme.example", "zoo.example"]
+
+
+def test_versions_are_sorted_by_priority_and_the_first_is_preferred(registry: Registry, discovery: Discovery) -> None:
+    registry.add(*_custom("acme.example", "v1alpha1", "v1", "v2beta1"))
+
+    document = discovery.legacy_group("acme.example")
+    assert document is not None
+    versions: Any = document["versions"]
+    assert [v["version"] for v in versions] == ["v1", "v2beta1", "v1alpha1"]
+    assert document["preferredVersion"] == {"groupVersion": "acme.example/v1", "version": "v1"}
+
+
+def test_a_kind_that_is_not_established_is_not_shown(registry: Registry, discovery: Discovery) -> None:
+    registry.add(Kind(gvr=GVR("acme.example", "v1", "widgets"), kind="Widget", namespaced=True, listed=False))
+
+    assert discovery.legacy_group("acme.example") is None
+    assert discovery.legacy_resources(GroupVersion("acme.example", "v1")) is None
+    assert "acme.example" not in [group["metadata"]["name"] for group in _groups(discovery)]
+
+
+def test_the_tag_changes_with_the_content_and_only_with_it(registry: Registry, discovery: Discovery) -> None:
+    _, before = discovery.aggregated_groups()
+    registry.add(*_custom("acme.example", "v1"))
+    _, with_widgets = discovery.aggregated_groups()
+    registry.remove(GVR("acme.example", "v1", "widgets"))
+    _, after = discovery.aggregated_groups()
+
+    assert before == after != with_widgets
+
+
+def test_a_version_out_of_order_is_stale_and_comes_back(registry: Registry, discovery: Discovery) -> None:
+    registry.add(*_custom("acme.example", "v1"))
+    discovery.set_available(GroupVersion("acme.example", "v1"), False)
+    stale = _groups(discovery)[-1]["versions"]
+    discovery.set_available(GroupVersion("acme.example", "v1"), True)
+
+    assert stale == [{"version": "v1", "freshness": "Stale"}]
+    assert _groups(discovery)[-1]["versions"][0]["freshness"] == "Current"
+
+
+def test_legacy_resources_list_subresources_behind_their_resource(discovery: Discovery) -> None:
+    document = discovery.legacy_resources(GroupVersion("apps", "v1"))
+
+    assert document is not None
+    resources: Any = document["resources"]
+    names = [r["name"] for r in resources]
+    place = names.index("deployments")
+    scale = resources[place + 1]
+    assert names[place : place + 3] == ["deployments", "deployments/scale", "deployments/status"]
+    assert (scale["group"], scale["version"], scale["kind"]) == ("autoscaling", "v1", "Scale")
+
+
+def test_both_forms_show_the_same_resources(discovery: Discovery) -> None:
+    aggregated = {
+        (group["metadata"]["name"], version["version"], resource["resource"])
+        for group in _groups(discovery)
+        for version in group["versions"]
+        for resource in version["resources"]
+    }
+
+    legacy = {
+        (gv.group, gv.version, resource["name"])
+        for gv in discovery.group_versions()
+        if gv.group
+        for resource in (discovery.legacy_resources(gv) or {})["resources"]  # type: ignore[attr-defined]  # decoded JSON
+        if "/" not in resource["name"]
+    }
+    assert aggregated == legacy

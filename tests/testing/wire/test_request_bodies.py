@@ -1,0 +1,75 @@
+"""Bodies decode by content type, and what does not decode is refused with its position."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.errors import BadRequest, UnsupportedMediaType
+from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Verb
+from dynkube.testing._wire.bodies import decode_body
+
+
+@pytest.mark.parametrize(
+    ("verb", "content_type", "body", "data"),
+    [
+        ("create", "application/json", b'{"a": 1}', {"a": 1}),
+        ("create", "", b'{"a": 1}', {"a": 1}),
+        ("create", "application/yaml", b"a: on", {"a": True}),
+        ("update", "application/yaml", b'{"a": 1}', {"a": 1}),
+        ("patch", JSON_PATCH, b"[]", []),
+        ("patch", MERGE_PATCH, b'{"a": null}', {"a": None}),
+        ("patch", APPLY_PATCH, b"a: 1", {"a": 1}),
+        ("delete", "application/json", b'{"propagationPolicy":"Orphan"}', {"propagationPolicy": "Orphan"}),
+        ("delete", "", b"", None),
+        ("deletecollection", "text/plain", b"", None),
+        ("get", "text/plain", b"ignored", None),
+    ],
+)
+def test_a_body_is_decoded_by_its_content_type(verb: Verb, content_type: str, body: bytes, data: object) -> None:
+    assert decode_body(verb, "Pod", content_type, body) == data
+
+
+def test_integers_of_any_size_survive() -> None:
+    assert decode_body("create", "Pod", "", b'{"n": 123456789012345678901}') == {"n": 123456789012345678901}
+
+
+@pytest.mark.parametrize(
+    ("verb", "content_type"),
+    [
+        ("create", "application/cbor"),
+        ("update", "text/plain"),
+        ("patch", "application/json"),
+        ("patch", ""),
+        ("create", MERGE_PATCH),
+        ("delete", "text/plain"),
+    ],
+)
+def test_a_content_type_that_the_verb_does_not_take_is_a_415_naming_those_it_takes(
+    verb: Verb, content_type: str
+) -> None:
+    with pytest.raises(UnsupportedMediaType, match=r"unknown format - accepted media types include: application/json"):
+        decode_body(verb, "Pod", content_type, b"{}")
+
+
+@pytest.mark.parametrize(
+    ("verb", "content_type", "body", "message"),
+    [
+        ("create", "application/json", b'{"a":\n  oops}', "must be of type Pod.*line 2, column 3"),
+        ("create", "application/json", b"", "unexpected end of JSON input"),
+        ("create", "application/json", b'{"a": NaN}', "json parse error"),
+        ("create", "application/json", b'{"a": "\xff"}', "invalid UTF-8 at byte 7"),
+        ("create", "application/json", b"[" * 100_000, "json parse error"),
+        ("create", "application/json", b"[1]", "the body is not an object"),
+        ("create", "application/yaml", b"a: [1", "yaml: line 2, column 1"),
+        ("create", "application/yaml", b"a: 1\na: 2", 'key "a" already set'),
+        ("create", "application/yaml", b"- 1", "the body is not an object"),
+        ("patch", JSON_PATCH, b"{}", "error decoding patch: the body is not an array of operations"),
+        ("patch", MERGE_PATCH, b"{", "error decoding patch: json parse error"),
+        ("delete", "application/json", b"[", "must be of type DeleteOptions"),
+    ],
+)
+def test_a_body_that_does_not_decode_is_a_400_that_says_where(
+    verb: Verb, content_type: str, body: bytes, message: str
+) -> None:
+    with pytest.raises(BadRequest, match=f"(?s){message}"):
+        decode_body(verb, "Pod", content_type, body)

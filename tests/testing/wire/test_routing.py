@@ -1,0 +1,86 @@
+"""Paths and methods lead to a kind and a verb, or to the 404 or 405 of a real server."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.errors import APIError, MethodNotAllowed, NotFound
+from dynkube.testing._kinds.builtin import builtin_kinds
+from dynkube.testing._kinds.kinds import Registry
+from dynkube.testing._wire.http import HTTPRequest
+from dynkube.testing._wire.routes import ResourcePath, Target, asked_verb, route
+
+_REGISTRY = Registry(builtin_kinds())
+
+
+def _route(method: str, target: str) -> Target:
+    path, _, query = target.partition("?")
+    scope = {
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [],
+    }
+    request = HTTPRequest.from_scope(scope)
+    parsed = ResourcePath.parse(request.segments)
+    assert parsed is not None
+    return route(parsed, asked_verb(request, parsed), _REGISTRY)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        ("GET", "/api/v1/pods", ("list", "pods.v1", "", "", "")),
+        ("GET", "/api/v1/pods?watch=true", ("watch", "pods.v1", "", "", "")),
+        ("GET", "/api/v1/pods?watch=1", ("watch", "pods.v1", "", "", "")),
+        ("GET", "/api/v1/pods?watch", ("watch", "pods.v1", "", "", "")),
+        ("GET", "/api/v1/pods?watch=False", ("list", "pods.v1", "", "", "")),
+        ("GET", "/api/v1/pods?watch=0", ("list", "pods.v1", "", "", "")),
+        ("GET", "/api/v1/namespaces/a/pods", ("list", "pods.v1", "a", "", "")),
+        ("POST", "/api/v1/namespaces/a/pods", ("create", "pods.v1", "a", "", "")),
+        ("DELETE", "/api/v1/namespaces/a/pods", ("deletecollection", "pods.v1", "a", "", "")),
+        ("GET", "/api/v1/namespaces/a/pods/b", ("get", "pods.v1", "a", "b", "")),
+        ("GET", "/api/v1/namespaces/a/pods/b?watch=true", ("get", "pods.v1", "a", "b", "")),
+        ("PATCH", "/api/v1/namespaces/a/pods/b/status", ("patch", "pods.v1", "a", "b", "status")),
+        ("PUT", "/apis/apps/v1/namespaces/a/deployments/b/scale", ("update", "deployments.v1.apps", "a", "b", "scale")),
+        ("GET", "/api/v1/namespaces", ("list", "namespaces.v1", "", "", "")),
+        ("GET", "/api/v1/namespaces/a", ("get", "namespaces.v1", "", "a", "")),
+        ("PUT", "/api/v1/namespaces/a/status", ("update", "namespaces.v1", "", "a", "status")),
+        ("GET", "/api/v1/namespaces/a/configmaps/a%2Fb", ("get", "configmaps.v1", "a", "a/b", "")),
+        ("POST", "/api/v1/nodes", ("create", "nodes.v1", "", "", "")),
+    ],
+)
+def test_a_path_leads_to_its_verb_and_place(method: str, path: str, expected: tuple[str, ...]) -> None:
+    target = _route(method, path)
+
+    assert (target.verb, str(target.kind.gvr), target.namespace, target.name, target.subresource) == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "error"),
+    [
+        ("GET", "/api/v1/unicorns", NotFound),
+        ("GET", "/api/v2/pods", NotFound),
+        ("GET", "/apis/example.com/v1/things", NotFound),
+        ("GET", "/api/v1/pods/b", NotFound),  # a pod has a namespace
+        ("GET", "/api/v1/namespaces/a/nodes", NotFound),  # a node has none
+        ("GET", "/api/v1/namespaces/a/pods/b/nonsense", NotFound),
+        ("PUT", "/api/v1/namespaces/a/pods", MethodNotAllowed),
+        ("POST", "/api/v1/namespaces/a/pods/b", MethodNotAllowed),
+        ("POST", "/api/v1/pods", MethodNotAllowed),
+        ("DELETE", "/api/v1/namespaces/a/pods/b/status", MethodNotAllowed),
+        ("OPTIONS", "/api/v1/nodes", MethodNotAllowed),
+        ("GET", "/apis/authentication.k8s.io/v1/selfsubjectreviews", MethodNotAllowed),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_refused(method: str, path: str, error: type[APIError]) -> None:
+    with pytest.raises(error):
+        _route(method, path)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/version", "/api//pods", "/api/v1/a//b"]
+)
+def test_other_paths_are_no_resources(path: str) -> None:
+    assert ResourcePath.parse(tuple(path.strip("/").split("/"))) is None

@@ -1,0 +1,88 @@
+"""YAML is read as kubectl reads it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube.testing._wire.yaml import dump, load_document, load_documents
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("on", True),
+        ("off", False),
+        ("yes", True),
+        ("n", False),
+        ("true", True),
+        ("012", 10),
+        ("0o14", 12),
+        ("0x1F", 31),
+        ("0b11", 3),
+        ("1_000", 1000),
+        ("-7", -7),
+        ("0", 0),
+        ("1e3", 1000),
+        ("1.5", 1.5),
+        ("08", 8),
+        ("1:30", "1:30"),
+        ("2026-11-21", "2026-11-21"),
+        ("2026-11-21T03:00:00Z", "2026-11-21T03:00:00Z"),
+        ("=", "="),
+        ("~", None),
+        ("null", None),
+        ("1.2.3", "1.2.3"),
+        ("100m", "100m"),
+        ("'on'", "on"),
+        ('"012"', "012"),
+    ],
+)
+def test_a_scalar_means_what_kubectl_takes_it_for(text: str, value: object) -> None:
+    assert load_document(f"key: {text}") == {"key": value}
+
+
+def test_empty_documents_are_passed_over() -> None:
+    assert list(load_documents("---\n# nothing\n---\na: 1\n---\n")) == [{"a": 1}]
+
+
+def test_anchors_and_merge_keys_are_resolved() -> None:
+    assert load_document("base: &b {x: 1}\nother:\n  <<: *b\n  z: 2") == {
+        "base": {"x": 1},
+        "other": {"x": 1, "z": 2},
+    }
+
+
+@pytest.mark.parametrize(("text", "key"), [("on", "true"), ("n", "false"), ("010", "8"), ("1.5", "1.5"), ("'y'", "y")])
+def test_a_key_is_text_whatever_it_looks_like(text: str, key: str) -> None:
+    assert load_document(f"{text}: a") == {key: "a"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\na: 2", r'line 2, column 1: key "a" already set'),
+        ("a: [1", r"line 2, column 1: did not find expected"),
+        ("a:\n\t- b", r"line 2, column 1"),
+        ("a: !!python/object:os.system {}", r"line 1, column 4"),
+        ("null: 1", r"line 1, column 1: unsupported map key None"),
+        ("[a]: 1", r"line 1, column 1: .*unhashable"),
+        ("a: 1\n---\nb: 2", "expected one document, found 2"),
+    ],
+)
+def test_trouble_is_told_with_its_position(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_document(text)
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text(st.characters(codec="utf-8")),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner),
+    max_leaves=10,
+)
+
+
+@given(_json)
+def test_what_is_written_reads_back(data: object) -> None:
+    assert load_document(dump({"data": data})) == {"data": data}
