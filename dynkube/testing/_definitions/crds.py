@@ -84,7 +84,7 @@ def kinds_of(definition: JSONObject) -> tuple[Kind, ...]:
             scale=_scale(version),
             crd_uid=metadata["uid"],
             terminating=condition(definition, "Terminating") == "True",
-            schema=(version.get("schema") or {}).get("openAPIV3Schema"),
+            schema_source=(version.get("schema") or {}).get("openAPIV3Schema"),
             printer_columns=tuple(version.get("additionalPrinterColumns") or ()),
             warning=_warning(spec["group"], names["kind"], version),
         )

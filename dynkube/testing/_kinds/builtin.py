@@ -8,10 +8,12 @@ server, since their fields differ (``involvedObject``, ``regarding``) and nothin
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
-from dynkube.meta import GVR
+from dynkube.meta import GVK, GVR
 from dynkube.testing._kinds.kinds import ALL_VERBS, Kind, ScalePaths
+from dynkube.testing._kinds.schemas import Schema, builtin_schemas
 
 _CREATE_ONLY = ("create",)
 _STATUS = ("status",)
@@ -218,4 +220,11 @@ def _kind(api_version: str, row: _Row) -> Kind:
         selectable_fields=row.selectable,
         generation=row.generation,
         scale=row.scale,
+        schema_source=partial(_schema, GVK(group, version, row.kind)),
     )
+
+
+def _schema(gvk: GVK) -> Schema | None:
+    schemas = builtin_schemas()
+    name = schemas.name_of(gvk)
+    return None if name is None else schemas.resolved(name)

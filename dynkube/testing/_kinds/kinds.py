@@ -6,8 +6,9 @@ The registry holds no objects: those live in the storage under :attr:`Kind.stora
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from dynkube.meta import GVR
 
@@ -21,6 +22,8 @@ ALL_VERBS: tuple[str, ...] = (
     "update",
     "watch",
 )
+
+SchemaSource: TypeAlias = Callable[[], Mapping[str, object] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +63,7 @@ class Kind:
         scale: The paths behind the ``scale`` subresource, where it has one.
         crd_uid: UID of the defining CustomResourceDefinition; ``None`` for built-in kinds.
         terminating: Whether that definition is being deleted (objects can no longer be created).
-        schema: The version's ``openAPIV3Schema``, as stored; ``None`` where there is none.
+        schema_source: Where :attr:`schema` comes from: itself, or what gives it when it is asked for.
         printer_columns: The version's ``additionalPrinterColumns``, as stored.
         warning: Sent as a Warning header with each answer (deprecated versions).
     """
@@ -81,7 +84,7 @@ class Kind:
     scale: ScalePaths | None = None
     crd_uid: str | None = None
     terminating: bool = False
-    schema: Mapping[str, object] | None = field(default=None, compare=False, repr=False)
+    schema_source: SchemaSource | Mapping[str, object] | None = field(default=None, compare=False, repr=False)
     printer_columns: tuple[Mapping[str, object], ...] = field(default=(), compare=False, repr=False)
     warning: str = ""
 
@@ -90,6 +93,16 @@ class Kind:
         fill(self, "list_kind", self.list_kind or f"{self.kind}List")
         fill(self, "singular", self.singular or self.kind.lower())
         fill(self, "storage_group", self.storage_group or self.group_resource)
+
+    @property
+    def schema(self) -> Mapping[str, object] | None:
+        """The shape of its objects in the dialect of ``openAPIV3Schema``; ``None`` where nothing is known of it.
+
+        For custom resources it is what the version of their definition says, as stored. For built-in kinds it is
+        the same mapping on each access (see :meth:`~dynkube.testing._kinds.schemas.BuiltinSchemas.resolved`).
+        """
+        source = self.schema_source
+        return source() if callable(source) else source
 
     @property
     def api_version(self) -> str:

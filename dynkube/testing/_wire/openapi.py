@@ -124,7 +124,8 @@ def _schema_name(kind: Kind) -> str:
 
 
 def _schema(kind: Kind) -> Document:
-    schema: Document = dict(kind.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    own = kind.schema if kind.crd_uid is not None else None
+    schema: Document = dict(own or {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
     properties = schema.get("properties")
     schema["properties"] = {
         **(properties if isinstance(properties, dict) else {}),

@@ -1,0 +1,125 @@
+"""The shapes of the built-in types: what an OpenAPI document says about their fields, without its texts.
+
+Read from ``builtin_schemas.json.gz``, which ``tools/builtin_schemas.py`` writes from a release of Kubernetes, when
+somebody first asks. There are two forms of a type: as published (:attr:`BuiltinSchemas.definitions`, with ``$ref``),
+and in the dialect of a CustomResourceDefinition's ``openAPIV3Schema`` (:meth:`BuiltinSchemas.resolved`).
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any, TypeAlias
+
+import msgspec
+
+from dynkube.meta import GVK
+
+# A schema as decoded JSON: its keywords are checked where they are used. Never changed after it was built.
+Schema: TypeAlias = dict[str, Any]
+
+_PREFIX = "#/components/schemas/"
+_QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+_INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+_COPIED = (
+    "type",
+    "format",
+    "enum",
+    "required",
+    "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-map-type",
+    "x-kubernetes-patch-merge-key",
+    "x-kubernetes-patch-strategy",
+)
+
+
+class _File(msgspec.Struct, frozen=True):
+    release: str
+    definitions: dict[str, Schema]
+
+
+class BuiltinSchemas:
+    """The built-in types of one release. What it gives out is shared, and not to be changed."""
+
+    def __init__(self) -> None:
+        self._resolved: dict[str, Schema] = {}
+
+    @cached_property
+    def _file(self) -> _File:
+        packed = files(__package__).joinpath("builtin_schemas.json.gz").read_bytes()
+        return msgspec.json.decode(gzip.decompress(packed), type=_File)
+
+    @cached_property
+    def _names(self) -> Mapping[GVK, str]:
+        return {
+            GVK(kind["group"], kind["version"], kind["kind"]): name
+            for name, schema in self.definitions.items()
+            for kind in schema.get("x-kubernetes-group-version-kind", ())
+        }
+
+    @property
+    def release(self) -> str:
+        """The release they were read from, like ``"1.36.3"``."""
+        return self._file.release
+
+    @property
+    def definitions(self) -> Mapping[str, Schema]:
+        """Every type by its published name (``io.k8s.api.core.v1.PodSpec``), references left as they are."""
+        return self._file.definitions
+
+    def name_of(self, gvk: GVK) -> str | None:
+        """The name of the definition of a kind (or of its list), ``None`` where it is no built-in one."""
+        return self._names.get(gvk)
+
+    def resolved(self, name: str) -> Schema:
+        """One type in the dialect of ``openAPIV3Schema``.
+
+        References are replaced by the types they name; the same type is the same dict wherever it is referred to,
+        also inside of itself (``JSONSchemaProps``), so who walks a schema goes by identity, or by an object's depth.
+        Places that take anything say ``x-kubernetes-preserve-unknown-fields``, numbers or texts
+        ``x-kubernetes-int-or-string``, and quantities have the format ``quantity``. Of the defaults those are left
+        that fill in something: an empty one there only means that the field's Go type has no null.
+
+        Raises:
+            KeyError: There is no such type.
+        """
+        if name not in self._resolved:
+            schema = self._resolved[name] = {}
+            schema.update(_special(name) or self._translated(self.definitions[name]))
+        return self._resolved[name]
+
+    def _translated(self, schema: Schema) -> Schema:
+        """``schema`` in the dialect; where it only refers, what it refers to, itself and not a copy."""
+        target = schema.get("$ref") or next((part["$ref"] for part in schema.get("allOf", ())), None)
+        own = {key: schema[key] for key in _COPIED if key in schema}
+        if default := schema.get("default"):
+            own["default"] = default
+        if target is not None:
+            referred = self.resolved(target.removeprefix(_PREFIX))
+            return {**referred, **own} if own else referred
+        for key in ("items", "additionalProperties"):
+            if key in schema:
+                own[key] = self._translated(schema[key])
+        if "properties" in schema:
+            own["properties"] = {key: self._translated(part) for key, part in schema["properties"].items()}
+        elif own.get("type", "object") == "object" and "additionalProperties" not in own:
+            own["x-kubernetes-preserve-unknown-fields"] = True
+        return own
+
+
+def _special(name: str) -> Schema | None:
+    """Types that the document cannot say all about."""
+    if name == _QUANTITY:
+        return {"format": "quantity", "oneOf": [{"type": "string"}, {"type": "number"}]}
+    if name == _INT_OR_STRING:
+        return {"x-kubernetes-int-or-string": True}
+    return None
+
+
+@cache
+def builtin_schemas() -> BuiltinSchemas:
+    """The types in the package: constants, so all servers of a process read them once."""
+    return BuiltinSchemas()
