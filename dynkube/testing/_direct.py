@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TypeAlias
 
-from dynkube.errors import AlreadyExists, InvalidInput, NoMatch
+from dynkube.errors import AlreadyExists, APIError, InvalidInput, NoMatch
 from dynkube.meta import GVR, ResourceArg, version_priority
-from dynkube.testing._calls.api import APPLY_PATCH, Call, JSONObject, Verb
+from dynkube.testing._calls.api import APPLY_PATCH, Call, JSONObject, Result, Verb
 from dynkube.testing._engine import Engine
 from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._manifests import Manifest as LoadedManifest
+from dynkube.testing._manifests import Source, read_manifests
 from dynkube.testing._wire import yaml
 
 Manifest: TypeAlias = Mapping[str, object] | str
 Objects: TypeAlias = list[JSONObject]
 
-# What others need goes in first, whatever the order of the files.
-_FIRST = ("Namespace", "CustomResourceDefinition")
+# Their status is what this server's own controllers say, whatever another cluster's said.
+_OWN_STATUS = ("Namespace", "CustomResourceDefinition")
 
 
 class DirectAccess:
@@ -85,19 +85,24 @@ class DirectAccess:
         kind = self.kind(resource)
         return self._call("delete", kind, namespace=_place(kind, namespace), name=name)
 
-    def load(self, path: str | os.PathLike[str]) -> Objects:
-        """Create everything in a YAML or JSON file, or in all such files below a directory, in sorted order.
+    def load(self, source: Source) -> Objects:
+        """Create everything in ``source``, and return what was stored, in that order.
 
-        Namespaces and CustomResourceDefinitions go in before the rest; objects that are there already are
-        replaced. Blocks on the file system.
+        ``source`` is a path to a YAML or JSON file or to a folder of such files, or the YAML text itself (a ``str``
+        with a line break or a brace in it), or an object, or a list of all these. Namespaces and
+        CustomResourceDefinitions go in before the rest. What is there already is replaced, so loading twice is
+        loading once. Output of ``kubectl get -o yaml`` can be loaded: its ``status`` is stored too, and its
+        resourceVersions are ignored.
+
+        What went in before an error stays. Blocks on the file system.
 
         Raises:
-            OSError: The path does not exist or cannot be read.
-            InvalidInput: A file is not YAML; the message names the file, line and column.
+            OSError: A path does not exist or cannot be read.
+            InvalidInput: Something is no YAML or no object; the message begins with file and line.
+            NoMatch: The server does not serve a kind; the message begins with file and line.
+            APIError: The server refuses an object; a note (``error.__notes__``) has file and line.
         """
-        documents = [document for file in _manifest_files(Path(path)) for document in _documents(file)]
-        documents.sort(key=lambda body: body.get("kind") not in _FIRST)
-        return [self._create_or_replace(body) for body in documents]
+        return [self._load(manifest) for manifest in read_manifests(source)]
 
     def kind(self, resource: str | GVR) -> Kind:
         """What ``resource`` means now: by plural, singular, short name or kind, with or without version and group.
@@ -108,29 +113,44 @@ class DirectAccess:
         """
         arg = ResourceArg(resource.resource, resource.version, resource.group) if isinstance(resource, GVR) else None
         arg = arg or ResourceArg.parse(str(resource))
-        matches = [kind for kind in self._engine.registry if _matches(kind, arg)]
+        matches = [kind for kind in self._kinds() if _matches(kind, arg)]
         if not matches:
             raise NoMatch(f"the embedded server does not serve {str(resource)!r} now")
         # The registry's order is the groups' order, and sorting is stable: the best version of the first group.
         group = matches[0].gvr.group
         return min((m for m in matches if m.gvr.group == group), key=lambda m: version_priority(m.gvr.version))
 
-    def _create_or_replace(self, body: JSONObject) -> JSONObject:
+    def _load(self, manifest: LoadedManifest) -> JSONObject:
         try:
-            return self.create(body)
+            return self._create_or_replace(manifest.body)
+        except APIError as error:
+            if manifest.origin:
+                error.add_note(f"in {manifest.origin}")
+            raise
+        except (InvalidInput, NoMatch) as error:
+            known = NoMatch if isinstance(error, NoMatch) else InvalidInput
+            raise known(f"{manifest.origin}: {error}" if manifest.origin else str(error)) from None
+
+    def _create_or_replace(self, body: JSONObject) -> JSONObject:
+        kind = self._kind_of(body)
+        metadata = {key: value for key, value in _metadata(body).items() if key != "resourceVersion"}
+        body = {**body, "metadata": metadata} if metadata else body
+        try:
+            stored = self.create(body)
         except AlreadyExists:
-            metadata = {**body["metadata"]}
-            metadata.pop("resourceVersion", None)
-            return self.update({**body, "metadata": metadata})
+            stored = self.update(body)
+        if body.get("status") and "status" in kind.subresources and kind.kind not in _OWN_STATUS:
+            stored = self.update({**stored, "status": body["status"]}, subresource="status")
+        return stored
 
     def _kind_of(self, body: JSONObject) -> Kind:
         api_version, kind_name = body.get("apiVersion"), body.get("kind")
         if not isinstance(api_version, str) or not isinstance(kind_name, str):
             raise InvalidInput(f"the object needs apiVersion and kind as text, and has {api_version!r}, {kind_name!r}")
-        kind = self._engine.registry.find(api_version, kind_name)
-        if kind is None:
-            raise NoMatch(f"the embedded server does not serve {api_version} {kind_name} now")
-        return kind
+        for kind in self._kinds():
+            if kind.kind == kind_name and kind.api_version == api_version:
+                return kind
+        raise NoMatch(f"the embedded server does not serve {api_version} {kind_name} now")
 
     def _call(
         self,
@@ -155,7 +175,15 @@ class DirectAccess:
             content_type=content_type,
             user_agent="dynkube-testing",
         )
-        return self._engine.handle(call).document.data
+        return self._handle(call).document.data
+
+    # Where the engine is reached: overridden where that takes another thread.
+
+    def _handle(self, call: Call) -> Result:
+        return self._engine.handle(call)
+
+    def _kinds(self) -> Iterable[Kind]:
+        return self._engine.registry
 
 
 def _mapping(obj: Manifest) -> JSONObject:
@@ -197,28 +225,3 @@ def _matches(kind: Kind, arg: ResourceArg) -> bool:
         and arg.version in {None, kind.gvr.version}
         and (arg.group is None or arg.group == kind.gvr.group)
     )
-
-
-def _manifest_files(path: Path) -> Iterable[Path]:
-    if not path.is_dir():
-        return (path,)
-    return sorted(file for file in path.rglob("*") if file.suffix in {".yaml", ".yml", ".json"} and file.is_file())
-
-
-def _documents(file: Path) -> list[JSONObject]:
-    try:
-        documents = list(yaml.load_documents(file.read_bytes()))
-    except ValueError as error:
-        raise InvalidInput(f"{file}: {error}") from None
-    for document in documents:
-        if not isinstance(document, dict):
-            raise InvalidInput(f"{file}: a document is a {type(document).__name__}, not a Kubernetes object")
-    return [body for document in documents for body in _flatten(document)]
-
-
-def _flatten(document: object) -> Iterable[JSONObject]:
-    """The objects of a document: itself, or the items of a ``kind: List``."""
-    assert isinstance(document, dict)
-    if document.get("kind") == "List" and isinstance(document.get("items"), list):
-        return [item for item in document["items"] if isinstance(item, dict)]
-    return [document]

@@ -90,12 +90,22 @@ def load_documents(text: str | bytes) -> Iterator[object]:
     Raises:
         ValueError: It is not YAML; the message has line and column.
     """
+    return (document for _, document in load_located(text))
+
+
+def load_located(text: str | bytes) -> Iterator[tuple[int, object]]:
+    """Each document of ``text`` that is not empty, with the number of its first line (from 1).
+
+    Raises:
+        ValueError: It is not YAML; the message has line and column.
+    """
     loader = _Loader(text)
     try:
-        while loader.check_data():
-            document = loader.get_data()
+        while loader.check_node():
+            node = loader.get_node()
+            document = loader.construct_document(node)
             if document is not None:
-                yield document
+                yield node.start_mark.line + 1, document
     except yaml.MarkedYAMLError as error:
         raise ValueError(_describe(error)) from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:

@@ -1,0 +1,105 @@
+"""Manifests from files, folders, texts and mappings: a flat list of objects, each with where it came from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from dynkube.errors import InvalidInput
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._wire import yaml
+
+#: A path to a file or folder, YAML or JSON text, one object, or any number of these.
+Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | Iterable[Source]"
+
+_SUFFIXES = {".yaml", ".yml", ".json"}
+
+# What others need goes in first, whatever the order of the files.
+_FIRST = ("Namespace", "CustomResourceDefinition")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One object and its place.
+
+    Attributes:
+        body: The object, decoded; not shared with anybody.
+        origin: ``FILE:LINE`` of its first line; for a text ``<text>:LINE``, for a mapping ``""``.
+    """
+
+    body: JSONObject
+    origin: str = ""
+
+
+def read_manifests(source: Source) -> list[Manifest]:
+    """Everything in ``source``, Namespaces and CustomResourceDefinitions before the rest, otherwise in order.
+
+    A ``str`` with a line break or an opening brace in it is text, any other a path. Of a folder all ``.yaml``, ``.yml``
+    and ``.json`` files below it are read, in the order of their paths. Lists (``kind: List``, and ``ConfigMapList`` and
+    the like, as kubectl prints them) stand for their items. Blocks on the file system.
+
+    Raises:
+        OSError: A path does not exist or cannot be read.
+        InvalidInput: Something in it is no Kubernetes object; the message begins with file and line.
+    """
+    return sorted(_read(source), key=lambda manifest: manifest.body.get("kind") not in _FIRST)
+
+
+def _read(source: object) -> Iterator[Manifest]:
+    if isinstance(source, Mapping):
+        yield from _flatten(dict(source), "")
+    elif isinstance(source, str) and _is_text(source):
+        yield from _parse(source, "<text>")
+    elif isinstance(source, str | os.PathLike):
+        yield from _read_path(Path(source))
+    elif isinstance(source, bytes) or not isinstance(source, Iterable):
+        raise InvalidInput(
+            f"manifests come from a path, YAML text, a mapping or a list of these, not from a {type(source).__name__}"
+        )
+    else:
+        for part in source:
+            yield from _read(part)
+
+
+def _is_text(source: str) -> bool:
+    return "\n" in source or "{" in source
+
+
+def _read_path(path: Path) -> Iterator[Manifest]:
+    if not path.is_dir():
+        yield from _parse(path.read_bytes(), str(path))
+        return
+    files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+    if not files:
+        raise InvalidInput(f"{path}: there is no .yaml, .yml or .json file in this folder")
+    for file in files:
+        yield from _parse(file.read_bytes(), str(file))
+
+
+def _parse(text: str | bytes, name: str) -> Iterator[Manifest]:
+    try:
+        documents = list(yaml.load_located(text))
+    except ValueError as error:
+        raise InvalidInput(f"{name}: {error}") from None
+    for line, document in documents:
+        yield from _flatten(document, f"{name}:{line}")
+
+
+def _flatten(document: object, origin: str) -> Iterator[Manifest]:
+    where = f"{origin}: " if origin else ""
+    if not isinstance(document, dict):
+        raise InvalidInput(
+            f"{where}a document is a {type(document).__name__}, not a Kubernetes object with apiVersion and kind"
+        )
+    kind, items = document.get("kind"), document.get("items")
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+        # The items of a list of one kind may leave out what the list says.
+        common = {} if kind == "List" else {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")}
+        for index, item in enumerate(items):
+            place = f"{origin}: items[{index}]" if origin else f"items[{index}]"
+            yield from _flatten({**common, **item} if isinstance(item, dict) else item, place)
+    else:
+        yield Manifest(document, origin)

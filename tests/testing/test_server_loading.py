@@ -1,0 +1,97 @@
+"""``load``: seeding a server from files, folders, texts and objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dynkube.errors import Invalid, InvalidInput, NoMatch
+from dynkube.testing import APIServer
+
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
+
+
+@pytest.fixture
+def bare() -> APIServer:
+    """Not entered: loading needs no running server."""
+    return APIServer()
+
+
+def names(server: APIServer, resource: str = "configmaps") -> list[str]:
+    return [item["metadata"]["name"] for item in server.list(resource)]
+
+
+def test_text_paths_and_objects_are_loaded_together(bare: APIServer, tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text(CONFIG % "b")
+
+    bare.load([CONFIG % "a", tmp_path / "b.yaml", str(tmp_path), {"kind": "List", "items": []}])
+
+    assert names(bare) == ["a", "b"]
+
+
+def test_a_dump_of_kubectl_is_loaded_with_its_status_and_again(bare: APIServer) -> None:
+    dump = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web", "namespace": "default", "resourceVersion": "4711"},
+        "spec": {"containers": [{"name": "c", "image": "web:1"}]},
+        "status": {"phase": "Running"},
+    }
+
+    bare.load(dump)
+    bare.load(dump)
+
+    assert [pod["status"]["phase"] for pod in bare.list("pods")] == ["Running"]
+
+
+def test_a_list_of_one_kind_says_what_its_items_are(bare: APIServer) -> None:
+    bare.load({"apiVersion": "v1", "kind": "ConfigMapList", "items": [{"metadata": {"name": "a"}}]})
+
+    assert names(bare) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\nb: [", r"seed\.yaml: yaml: line 3, column 1"),
+        ("---\n---\n\n- a\n", r"seed\.yaml:4: a document is a list, not a Kubernetes object"),
+        (CONFIG % "a" + "---\nkind: Pod\n", r"seed\.yaml:5: the object needs apiVersion and kind as text"),
+        ("kind: List\nitems: [1]", r"seed\.yaml:1: items\[0\]: a document is a int"),
+    ],
+)
+def test_what_is_no_object_is_named_with_file_and_line(
+    bare: APIServer, tmp_path: Path, text: str, message: str
+) -> None:
+    file = tmp_path / "seed.yaml"
+    file.write_text(text)
+
+    with pytest.raises(InvalidInput, match=message):
+        bare.load(file)
+
+
+def test_a_kind_that_is_not_served_is_named_with_file_and_line(bare: APIServer, tmp_path: Path) -> None:
+    file = tmp_path / "seed.yaml"
+    file.write_text("\n\napiVersion: acme.example/v1\nkind: Widget\nmetadata: {name: w}\n")
+
+    with pytest.raises(NoMatch, match=r"seed\.yaml:3: the embedded server does not serve acme\.example/v1 Widget"):
+        bare.load(file)
+
+
+def test_what_the_server_refuses_has_a_note_of_where_it_is(bare: APIServer) -> None:
+    with pytest.raises(Invalid) as refused:
+        bare.load(CONFIG % "a" + "---\n" + CONFIG % "No_Name")
+
+    assert refused.value.__notes__ == ["in <text>:5"]
+    assert names(bare) == ["a"], "what went in before stays"
+
+
+def test_a_folder_without_manifests_is_named(bare: APIServer, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"there is no \.yaml, \.yml or \.json file in this folder"):
+        bare.load(tmp_path)
+
+
+@pytest.mark.parametrize("source", [b"a: 1", 7])
+def test_what_manifests_cannot_come_from_is_named(bare: APIServer, source: object) -> None:
+    with pytest.raises(InvalidInput, match=rf"not from a {type(source).__name__}"):
+        bare.load(source)  # type: ignore[arg-type]  # that is the test
