@@ -7,7 +7,8 @@ it on TCP. It shares no code with the client but plain data, so neither hides th
 from dynkube.testing._faults import Fault
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._server import APIServer
+from dynkube.testing._store.snapshots import Snapshot
 from dynkube.testing._wire.audit import OpenWatch, RequestRecord, WatchCount
 from dynkube.testing._wire.tcp import Endpoint
 
-__all__ = ["APIServer", "Endpoint", "Fault", "Kind", "OpenWatch", "RequestRecord", "WatchCount"]
+__all__ = ["APIServer", "Endpoint", "Fault", "Kind", "OpenWatch", "RequestRecord", "Snapshot", "WatchCount"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
@@ -20,6 +21,7 @@ from dynkube.testing._engine import Engine, EngineOptions, ExpiredWatch
 from dynkube.testing._faults import Fault
 from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._store.snapshots import Snapshot
 from dynkube.testing._store.watching import EndMode
 from dynkube.testing._wire.app import App
 from dynkube.testing._wire.audit import Audit, OpenWatch, RequestRecord, WatchCount
@@ -312,6 +314,31 @@ class APIServer(DirectAccess):
     def compact(self, revision: int | None = None) -> None:
         """Forget history up to ``revision`` (all by default): older watches and continue tokens get 410."""
         self._engine.compact(revision)
+
+    # ── state ─────────────────────────────────────────────────────────────────────────────
+
+    def snapshot(self) -> Snapshot:
+        """Everything this server holds, as an immutable value to restore later, here or elsewhere, or to save.
+
+        It costs next to nothing: objects are shared with the server until they change.
+        """
+        return self._engine.snapshot()
+
+    def restore(self, snapshot: Snapshot | str | os.PathLike[str]) -> None:
+        """Hold exactly what ``snapshot`` has, and forget everything else: objects, UIDs, resourceVersions, CRDs.
+
+        As after restoring an etcd, history begins here: open watches end, and lists and watches from older
+        resourceVersions get 410. The count of resourceVersions goes on from the snapshot's, or from this server's own
+        where that is higher already: it never goes back, so no client is left waiting for numbers it has seen.
+
+        Args:
+            snapshot: From :meth:`snapshot`, or the path of a file written by ``Snapshot.save``.
+
+        Raises:
+            OSError: The file does not exist or cannot be read.
+            InvalidInput: It is no saved state.
+        """
+        self._engine.restore(snapshot if isinstance(snapshot, Snapshot) else Snapshot.read(snapshot))
 
     @property
     def revision(self) -> int:

@@ -71,7 +71,7 @@ class DefinitionController:
     def settle(self) -> bool:
         """Act on what has changed; whether there was anything to do."""
         dirty, self._dirty = self._dirty, {}
-        for name in dirty:
+        for name in sorted(dirty, key=self._claims) if len(dirty) > 1 else dirty:
             self._reconcile(name)
         return bool(dirty)
 
@@ -85,6 +85,13 @@ class DefinitionController:
             known = self._known[group]
             if known.kinds and known.kinds[0].terminating:
                 self._dirty[group] = None
+
+    def _claims(self, name: str) -> bool:
+        """Whether it has no names yet. Of many at once (a restored state) those that have theirs come first."""
+        version = self._around.storage.collection(DEFINITIONS).current.get(name)
+        if version is None:
+            return False
+        return condition(version.decode(self._kind()), "NamesAccepted") != "True"
 
     def _kind(self) -> Kind:
         return self._around.registry.of_storage(DEFINITIONS)[0]
@@ -121,7 +128,7 @@ class DefinitionController:
         accept_names(definition, resources, kinds, self._around.identity.timestamp())
         if condition(definition, "Established") == "True" or condition(definition, "NamesAccepted") != "True":
             return
-        if was_pending and self._around.establish_delay > 0:
+        if was_pending and name in self._known and self._around.establish_delay > 0:
             return  # the timer is running
         uid = definition["metadata"]["uid"]
         if self._around.establish_delay > 0:

@@ -9,7 +9,7 @@ outside can change what is stored.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -118,6 +118,14 @@ class Collection:
             self.current[key] = change.after
         self.log.append(change)
 
+    def replace(self, versions: Iterable[Version], revision: int) -> list[Change]:
+        """Hold ``versions`` from ``revision`` on, without any history; the answer is what that changed."""
+        before, self.current = self.current, {version.key: version for version in versions}
+        self._keys = sorted(self.current)
+        self.log, self.forgotten = [], revision
+        gone = [Change(revision, version, None) for key, version in before.items() if key not in self.current]
+        return gone + [Change(revision, before.get(key), version) for key, version in self.current.items()]
+
     def forget(self, revision: int) -> None:
         """Drop the changes up to and including ``revision``."""
         end = self.since(revision)
@@ -182,6 +190,23 @@ class Storage:
         for collection in self._collections.values():
             collection.forget(self.compacted)
 
+    def restore(self, resources: Mapping[str, Iterable[Version]], revision: int) -> None:
+        """Hold ``resources``, by storage group, and nothing else; history begins here.
+
+        The count of revisions goes on from ``revision``, or from the present one if that is higher: it never goes
+        back, or a client could take other changes for those it has seen.
+        """
+        self.revision = self.compacted = max(self.revision + 1, revision)
+        changes = [
+            (group, change)
+            for group in (*self._collections, *(group for group in resources if group not in self._collections))
+            for change in self.collection(group).replace(resources.get(group, ()), self.revision)
+        ]
+        # Only now, so that whoever listens finds everything in its place.
+        for group, change in changes:
+            for listener in self._listeners:
+                listener(group, change)
+
     def _commit(self, group: str, collection: Collection, change: Change) -> None:
         self.revision = change.revision
         collection.append(change)
@@ -199,6 +224,11 @@ def storage_key(namespace: str, name: str) -> str:
 
 def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
     """``obj`` as it is stored; apiVersion, kind and resourceVersion in it do not matter."""
+    return version_of(obj, revision, kind.selectable_fields)
+
+
+def version_of(obj: JSONObject, revision: int, selectable_fields: Iterable[str]) -> Version:
+    """``obj`` as it is stored, with the values at ``selectable_fields`` beside it."""
     metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
     others = {key: value for key, value in obj.items() if key not in {"apiVersion", "kind", "metadata"}}
     encoded = msgspec.json.encode(metadata)
@@ -209,7 +239,7 @@ def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
         uid=metadata.get("uid", ""),
         revision=revision,
         labels=metadata.get("labels") or {},
-        fields={path: field_text(obj, path) for path in kind.selectable_fields},
+        fields={path: field_text(obj, path) for path in selectable_fields},
         rest=rest,
     )
 

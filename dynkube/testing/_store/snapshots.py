@@ -1,0 +1,155 @@
+"""The whole state of a server at one revision: as a value, and as a file.
+
+The file is JSON, one object a line, so that it can be read, compared and kept under version control. Its format has
+a number: later versions of this package read what earlier ones wrote.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from dynkube.errors import InvalidInput
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._store.storage import Storage, Version, version_of
+
+_FORMAT = "dynkube.testing/state"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """All objects of a server as they were at one revision; see ``APIServer.snapshot`` and ``APIServer.restore``.
+
+    It is immutable and shares no state with the server, so it may be saved from another thread. It has the objects
+    with their UIDs and resourceVersions, CustomResourceDefinitions among them; it has no history before its revision,
+    no options of the server, and no kinds that were registered without a definition.
+
+    Attributes:
+        revision: The resourceVersion of the latest change.
+        resources: The objects by resource (``"deployments.apps"``), as the server keeps them.
+    """
+
+    revision: int
+    resources: Mapping[str, tuple[Version, ...]] = field(repr=False)
+
+    @classmethod
+    def of(cls, storage: Storage) -> Snapshot:
+        """What ``storage`` holds now."""
+        present = {
+            group: tuple(collection.at(storage.revision)) for group, collection in sorted(storage.collections().items())
+        }
+        return cls(
+            revision=storage.revision, resources={group: versions for group, versions in present.items() if versions}
+        )
+
+    def __len__(self) -> int:
+        """How many objects there are."""
+        return sum(map(len, self.resources.values()))
+
+    def save(self, path: str | os.PathLike[str], *, skip: int = 0) -> Path:
+        """Write it to ``path`` and return the path. Blocks on the file system.
+
+        The file is readable by its owner only (there may be Secrets in it), and replaced as a whole once the new one is
+        on the disk: whenever the machine stops, the old state or the new one is there.
+
+        Args:
+            path: Where to.
+            skip: How many revisions a server that restores the file leaves out. For one that goes on after saving: what
+                it writes later is lost, and clients who saw it are to get 410 and not other changes under the same
+                numbers.
+
+        Raises:
+            OSError: The directory does not exist or cannot be written to.
+        """
+        target = Path(path)
+        # In the same directory, so that the rename stays on one file system; mkstemp creates with mode 0600.
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.writelines(_encode(self, self.revision + skip))
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        return target
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Snapshot:
+        """Read what :meth:`save` wrote. Blocks on the file system.
+
+        Raises:
+            OSError: The file does not exist or cannot be read.
+            InvalidInput: It is no such file, or of a later version of this package.
+        """
+        return _decode(Path(path).read_bytes(), str(path))
+
+
+class _Header(msgspec.Struct):
+    format: str
+    version: int
+
+
+class _Resource(msgspec.Struct):
+    name: str
+    objects: list[msgspec.Raw]
+    fields: list[str] = []
+
+
+class _State(msgspec.Struct):
+    revision: int
+    resources: list[_Resource]
+
+
+def _encode(snapshot: Snapshot, revision: int) -> Iterator[bytes]:
+    yield b'{"format":"%b","version":%d,"revision":%d,"resources":[' % (_FORMAT.encode(), _VERSION, revision)
+    for index, (name, versions) in enumerate(snapshot.resources.items()):
+        fields = sorted({path for version in versions for path in version.fields})
+        head = msgspec.json.encode({"name": name, "fields": fields}).removesuffix(b"}")
+        yield b'%b\n%b,"objects":[' % (b"," if index else b"", head)
+        for place, version in enumerate(versions):
+            yield b'%b\n{"metadata":{"resourceVersion":"%d"%b' % (
+                b"," if place else b"",
+                version.revision,
+                version.rest,
+            )
+        yield b"\n]}"
+    yield b"\n]}\n"
+
+
+def _decode(data: bytes, name: str) -> Snapshot:
+    try:
+        header = msgspec.json.decode(data, type=_Header)
+        if header.format != _FORMAT:
+            raise InvalidInput(f"{name}: is no saved state of an embedded server: its format is {header.format!r}")
+        if header.version > _VERSION:
+            raise InvalidInput(
+                f"{name}: is of version {header.version}, and this dynkube reads up to {_VERSION}; use a later one"
+            )
+        state = msgspec.json.decode(data, type=_State)
+        resources = {
+            resource.name: tuple(_version(resource, raw, state.revision, name) for raw in resource.objects)
+            for resource in state.resources
+        }
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"{name}: is no saved state of an embedded server: {error}") from None
+    return Snapshot(revision=state.revision, resources=resources)
+
+
+def _version(resource: _Resource, raw: msgspec.Raw, latest: int, name: str) -> Version:
+    obj: JSONObject = msgspec.json.decode(raw, type=dict)
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        raise InvalidInput(f"{name}: {resource.name}: an object has no metadata.name")
+    text = metadata.get("resourceVersion")
+    if not isinstance(text, str) or not text.isdecimal() or not 0 < int(text) <= latest:
+        where = f"{name}: {resource.name} {metadata['name']}"
+        raise InvalidInput(f"{where}: metadata.resourceVersion is {text!r}, not a number up to the revision {latest}")
+    return version_of(obj, int(text), resource.fields)

@@ -1,0 +1,118 @@
+"""A snapshot as a file: its format, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from dynkube.errors import InvalidInput
+from dynkube.testing import APIServer, Snapshot
+from tests.testing.engine.cluster import config
+from tests.testing.state.test_snapshots import everything, filled
+
+# Written by the first version of the format: whatever comes later, this has to be read.
+VERSION_1 = """{"format":"dynkube.testing/state","version":1,"revision":7,"resources":[
+{"name":"configmaps","fields":[],"objects":[
+{"metadata":{"resourceVersion":"6","name":"a","namespace":"default","uid":"u-a","labels":{"x":"y"}},"data":{"k":"v"}}
+]},
+{"name":"pods","fields":["spec.nodeName"],"objects":[
+{"metadata":{"resourceVersion":"7","name":"p","namespace":"default","uid":"u-p"},"spec":{"nodeName":"n1"}}
+]}
+]}
+"""
+
+
+def test_what_was_saved_is_restored(tmp_path: Path) -> None:
+    old, new = filled(), APIServer()
+
+    old.snapshot().save(tmp_path / "state.json")
+    new.restore(tmp_path / "state.json")
+
+    assert everything(new) == everything(old)
+    assert new.revision == old.revision
+
+
+def test_saving_what_was_restored_gives_the_same_file(tmp_path: Path) -> None:
+    filled().snapshot().save(tmp_path / "one")
+
+    Snapshot.read(tmp_path / "one").save(tmp_path / "two")
+
+    assert (tmp_path / "two").read_bytes() == (tmp_path / "one").read_bytes()
+
+
+def test_a_file_of_the_first_version_is_read(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text(VERSION_1)
+    server = APIServer()
+
+    server.restore(tmp_path / "state")
+
+    assert server.get("configmaps", "a")["metadata"]["resourceVersion"] == "6"
+    assert server.list("pods", field_selector="spec.nodeName=n1", label_selector="!x")
+    assert server.list("configmaps", label_selector="x=y")
+
+
+def test_the_file_is_for_its_owner_and_has_one_object_a_line(tmp_path: Path) -> None:
+    snapshot = filled().snapshot()
+
+    path = snapshot.save(tmp_path / "state.json")
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    objects = [line for line in path.read_text().splitlines() if line.startswith('{"metadata"')]
+    assert len(objects) == len(snapshot)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_server_that_went_on_after_saving_skips_revisions(tmp_path: Path) -> None:
+    old, new = filled(), APIServer()
+
+    old.snapshot().save(tmp_path / "state.json", skip=1000)
+    lost = old.create(config("lost"))
+    new.restore(tmp_path / "state.json")
+    written = new.create(config("other"))
+
+    assert int(written["metadata"]["resourceVersion"]) == int(lost["metadata"]["resourceVersion"]) + 1000
+
+
+def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = filled().snapshot().save(tmp_path / "state.json")
+    before = path.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        APIServer().snapshot().save(path)
+
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is no saved state of an embedded server"),
+        ("apiVersion: v1", "is no saved state of an embedded server"),
+        ("{}", "missing required field `format`"),
+        ('{"format":"other","version":1}', "its format is 'other'"),
+        (VERSION_1.replace('"version":1', '"version":2'), "is of version 2, and this dynkube reads up to 1"),
+        (VERSION_1.replace('"revision":7,', ""), "missing required field `revision`"),
+        (VERSION_1.replace('"revision":7', '"revision":6'), "pods p: metadata.resourceVersion is '7', not a number"),
+        (VERSION_1.replace('"6"', '"six"'), "configmaps a: metadata.resourceVersion is 'six'"),
+        (VERSION_1.replace('"name":"a",', ""), "configmaps: an object has no metadata.name"),
+        (VERSION_1[:200], "Input data was truncated"),
+    ],
+)
+def test_a_file_that_is_no_state_is_named(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "state").write_text(content)
+    server = filled()
+    before = json.dumps(everything(server))
+
+    with pytest.raises(InvalidInput, match=message) as refused:
+        server.restore(tmp_path / "state")
+
+    assert str(tmp_path / "state") in str(refused.value)
+    assert json.dumps(everything(server)) == before
