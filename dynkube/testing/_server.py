@@ -27,7 +27,7 @@ from dynkube.testing._wire.app import App
 from dynkube.testing._wire.audit import Audit, OpenWatch, RequestRecord, WatchCount
 from dynkube.testing._wire.discovery import Discovery
 from dynkube.testing._wire.http import ASGIApp
-from dynkube.testing._wire.nonresource import NonResources
+from dynkube.testing._wire.nonresource import DEFAULT_VERSION, NonResources
 from dynkube.testing._wire.openapi import OpenAPI
 from dynkube.testing._wire.resources import Resources
 from dynkube.testing._wire.tcp import Endpoint, serve_tcp
@@ -64,7 +64,7 @@ class APIServer(DirectAccess):
         history: How many of the latest changes can still be watched from.
         min_request_timeout: Least duration of a watch without ``timeoutSeconds``, in seconds; at most it lasts
             twice as long.
-        version: What ``/version`` says.
+        version: What ``/version`` says; by default the release whose built-in types the server has.
         token: Bearer token that every request has to bring; ``None`` lets everybody in.
         audit_limit: How many requests are remembered in :attr:`requests`.
         now: The wall clock, for timestamps in objects.
@@ -87,7 +87,7 @@ class APIServer(DirectAccess):
         expired_watch: ExpiredWatch = "event",
         history: int = 100_000,
         min_request_timeout: float = 1800.0,
-        version: str = "v1.37.0",
+        version: str = DEFAULT_VERSION,
         token: str | None = None,
         audit_limit: int = 10_000,
         now: Callable[[], datetime] | None = None,

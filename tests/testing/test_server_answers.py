@@ -90,13 +90,6 @@ async def test_legacy_discovery_is_always_there(client: httpx2.AsyncClient, path
     assert (await client.get(path)).json()["kind"] == kind
 
 
-async def test_version_and_health(client: httpx2.AsyncClient) -> None:
-    version = (await client.get("/version")).json()
-
-    assert (version["major"], version["minor"], version["gitVersion"]) == ("1", "37", "v1.37.0")
-    assert [(await client.get(path)).text for path in ("/healthz", "/livez", "/readyz", "/readyz/ping")] == ["ok"] * 4
-
-
 async def test_every_group_version_has_an_openapi_document(client: httpx2.AsyncClient) -> None:
     index = (await client.get("/openapi/v3")).json()["paths"]
     document = (await client.get(index["apis/apps/v1"]["serverRelativeURL"])).json()

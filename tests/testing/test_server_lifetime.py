@@ -57,11 +57,6 @@ async def test_serving_needs_a_running_server() -> None:
         await attempt.__aenter__()
 
 
-def test_a_version_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"'1\.37' is not of the form"):
-        APIServer(version="1.37")
-
-
 async def test_two_servers_share_nothing() -> None:
     async with APIServer() as one, APIServer() as other:
         one.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})

@@ -24,21 +24,25 @@ def _status(response: httpx2.Response) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "path",
     [
-        "/nothing",
         "/api/v2",
-        "/apis/unknown.example",
-        "/apis/unknown.example/v1",
+        "/apis/apps/v2",
         "/apis/unknown.example/v1/things",
         "/api/v1/unicorns",
-        "/openapi/v3/apis/unknown.example/v1",
-        "/openapi/v2",
     ],
 )
-async def test_an_unknown_path_is_a_404(client: httpx2.AsyncClient, path: str) -> None:
+async def test_what_an_api_does_not_have_is_a_404(client: httpx2.AsyncClient, path: str) -> None:
     status = _status(await client.get(path))
 
     assert (status["code"], status["reason"]) == (404, "NotFound")
     assert status["message"] == "the server could not find the requested resource"
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/apis/unknown.example", "/apis/unknown.example/v1", "/metrics"])
+async def test_a_path_of_no_api_is_a_404_in_plain_text(client: httpx2.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+
+    assert (answer.status_code, answer.text) == (404, "404 page not found\n")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dynkube.meta import GVR
+from dynkube.meta import GVK, GVR
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind, ScalePaths
 
@@ -69,6 +69,7 @@ def kinds_of(definition: JSONObject) -> tuple[Kind, ...]:
     spec, metadata = definition["spec"], definition["metadata"]
     names = {**spec["names"], **definition["status"].get("acceptedNames", {})}
     established = condition(definition, "Established") == "True"
+    stored = next((version["name"] for version in spec["versions"] if version.get("storage")), "")
     return tuple(
         Kind(
             gvr=GVR(spec["group"], version["name"], names["plural"]),
@@ -79,6 +80,7 @@ def kinds_of(definition: JSONObject) -> tuple[Kind, ...]:
             short_names=tuple(names.get("shortNames") or ()),
             categories=tuple(names.get("categories") or ()),
             subresources=tuple(sorted(version.get("subresources") or ())),
+            stored_as=GVK(spec["group"], stored, names["kind"]),
             listed=established,
             selectable_fields=_selectable(version),
             scale=_scale(version),

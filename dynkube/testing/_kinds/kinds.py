@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from dynkube.meta import GVR
+from dynkube.meta import GVK, GVR
 
 ALL_VERBS: tuple[str, ...] = (
     "create",
@@ -55,6 +55,8 @@ class Kind:
         subresources: Of ``status`` and ``scale``, those it has.
         storage_group: Identity of the resource across its versions: objects written through one version are
             read through the others. ``RESOURCE.GROUP`` unless given.
+        stored_as: Version and kind that objects are stored in, where it is another than this one; discovery
+            tells a hash of it.
         listed: Whether discovery shows it. A CustomResourceDefinition whose names are accepted is served a
             moment before it is Established, and shown only from then on.
         selectable_fields: Dotted paths that field selectors may use besides ``metadata.name`` and
@@ -78,6 +80,7 @@ class Kind:
     verbs: tuple[str, ...] = ALL_VERBS
     subresources: tuple[str, ...] = ()
     storage_group: str = ""
+    stored_as: GVK | None = None
     listed: bool = True
     selectable_fields: tuple[str, ...] = ()
     generation: bool = True

@@ -1,10 +1,16 @@
-"""Discovery documents computed from the registry: aggregated (KEP-3352) and legacy."""
+"""Discovery documents computed from the registry: aggregated (KEP-3352) and legacy.
+
+Small oddities of kube-apiserver 1.36 are kept, since clients must cope with them: the aggregated form leaves group and
+version of a built-in kind empty where they are the document's own, the list of the core group names no apiVersion, and
+verbs of custom resources are not sorted.
+"""
 
 from __future__ import annotations
 
+import base64
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -15,6 +21,9 @@ Document: TypeAlias = dict[str, object]
 
 _SCALE = GVK("autoscaling", "v1", "Scale")
 _SUBRESOURCE_VERBS = ["get", "patch", "update"]
+_CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+# Not taken any more once the definition is being deleted.
+_WRITING_VERBS = frozenset({"create", "patch", "update"})
 
 
 class Discovery:
@@ -28,6 +37,7 @@ class Discovery:
         self._registry = registry
         self._unavailable: frozenset[GroupVersion] = frozenset()
         self._cache: dict[str, tuple[tuple[int, frozenset[GroupVersion]], bytes, str]] = {}
+        self._grouped: _Served | None = None
 
     @property
     def unavailable(self) -> frozenset[GroupVersion]:
@@ -47,17 +57,16 @@ class Discovery:
 
     def aggregated_groups(self) -> tuple[bytes, str]:
         """``/apis`` in the aggregated form (v2), and its ETag."""
-        return self._cached("/apis", lambda: _aggregated_list(map(self._aggregated_group, self._groups())))
+        return self._cached("/apis", lambda: _aggregated_list(map(self._aggregated_group, self.groups())))
 
     def _aggregated_group(self, group: str) -> Document:
-        versions = [self._aggregated_version(gv) for gv in self._versions(group)]
-        metadata: Document = {"name": group, "creationTimestamp": None} if group else {"creationTimestamp": None}
-        return {"metadata": metadata, "versions": versions}
+        versions = [self._aggregated_version(gv) for gv in self._served().versions.get(group, ())]
+        return {"metadata": {"name": group} if group else {}, "versions": versions}
 
     def _aggregated_version(self, gv: GroupVersion) -> Document:
         if gv in self._unavailable:
             return {"version": gv.version, "freshness": "Stale"}
-        resources = [_aggregated_resource(kind) for kind in self._kinds(gv)]
+        resources = [_aggregated_resource(kind) for kind in self.kinds(gv)]
         return {"version": gv.version, "resources": resources, "freshness": "Current"}
 
     def _cached(self, key: str, build: Callable[[], Document]) -> tuple[bytes, str]:
@@ -75,58 +84,93 @@ class Discovery:
         """``/api``: the versions of the core group."""
         return {
             "kind": "APIVersions",
-            "versions": [gv.version for gv in self._versions("")],
+            "versions": [gv.version for gv in self._served().versions.get("", ())],
             "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
         }
 
     def legacy_groups(self) -> Document:
         """``/apis``: every named group and its versions."""
-        groups = [_legacy_group(group, self._versions(group)) for group in self._groups()]
+        served = self._served()
+        groups = [_legacy_group(group, served.versions[group]) for group in served.groups]
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
     def legacy_group(self, group: str) -> Document | None:
         """``/apis/GROUP``; ``None`` where nothing of it is served."""
-        versions = self._versions(group)
+        versions = self._served().versions.get(group)
         if not versions:
             return None
         return {"kind": "APIGroup", "apiVersion": "v1", **_legacy_group(group, versions)}
 
     def legacy_resources(self, gv: GroupVersion) -> Document | None:
         """``/apis/GROUP/VERSION`` or ``/api/v1``; ``None`` where it is not served."""
-        if gv not in self._versions(gv.group):
+        kinds = self.kinds(gv)
+        if not kinds:
             return None
-        resources = [entry for kind in self._kinds(gv) for entry in _legacy_resources(kind)]
-        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": str(gv), "resources": resources}
+        resources = [entry for kind in kinds for entry in _legacy_resources(kind)]
+        api_version = {"apiVersion": "v1"} if gv.group else {}
+        return {"kind": "APIResourceList", **api_version, "groupVersion": str(gv), "resources": resources}
 
     # ── the registry, grouped ─────────────────────────────────────────────────────────────
 
     def group_versions(self) -> tuple[GroupVersion, ...]:
         """Every group-version served, core first, best version of each group first."""
-        return tuple(gv for group in ("", *self._groups()) for gv in self._versions(group))
+        served = self._served()
+        return tuple(gv for group in ("", *served.groups) for gv in served.versions.get(group, ()))
 
-    def _groups(self) -> list[str]:
-        # Groups of CRDs come behind the built-in ones and in alphabetical order, as their APIServices sort.
-        builtin: dict[str, None] = {}
-        custom: set[str] = set()
-        for kind in self._listed():
-            group = kind.gvr.group
-            if kind.crd_uid is None:
-                builtin.setdefault(group)
-            else:
-                custom.add(group)
-        builtin.pop("", None)
-        return [*builtin, *sorted(custom - builtin.keys())]
+    def groups(self) -> tuple[str, ...]:
+        """Every named group served, in the order of their priority."""
+        return self._served().groups
 
-    def _versions(self, group: str) -> list[GroupVersion]:
-        versions = {kind.gvr.version for kind in self._listed() if kind.gvr.group == group}
-        return [GroupVersion(group, version) for version in sorted(versions, key=version_priority)]
+    def is_builtin(self, group: str) -> bool:
+        """Whether the server itself serves something of the group, rather than a CustomResourceDefinition."""
+        return any(
+            kind.crd_uid is None for gv in self._served().versions.get(group, ()) for kind in self._served().kinds[gv]
+        )
 
-    def _kinds(self, gv: GroupVersion) -> list[Kind]:
-        kinds = [kind for kind in self._listed() if kind.gvr.group_version == gv]
-        return sorted(kinds, key=lambda kind: kind.gvr.resource)
+    def kinds(self, gv: GroupVersion) -> tuple[Kind, ...]:
+        """What discovery shows of a group-version, by resource."""
+        return self._served().kinds.get(gv, ())
 
-    def _listed(self) -> Iterator[Kind]:
-        return (kind for kind in self._registry if kind.listed)
+    def _served(self) -> _Served:
+        if self._grouped is None or self._grouped.revision != self._registry.revision:
+            self._grouped = _group(self._registry)
+        return self._grouped
+
+
+class _Served(NamedTuple):
+    """The registry as of one revision."""
+
+    revision: int
+    groups: tuple[str, ...]
+    versions: Mapping[str, tuple[GroupVersion, ...]]
+    kinds: Mapping[GroupVersion, tuple[Kind, ...]]
+
+
+def _group(registry: Registry) -> _Served:
+    kinds: dict[GroupVersion, list[Kind]] = {}
+    # Groups of CRDs come behind the built-in ones and in alphabetical order, as their APIServices sort.
+    builtin: dict[str, None] = {}
+    custom: set[str] = set()
+    for kind in registry:
+        if not kind.listed:
+            continue
+        kinds.setdefault(kind.gvr.group_version, []).append(kind)
+        if kind.crd_uid is not None:
+            custom.add(kind.gvr.group)
+        elif kind.gvr.group:
+            builtin.setdefault(kind.gvr.group)
+    versions: dict[str, list[GroupVersion]] = {}
+    for gv in sorted(kinds, key=lambda gv: version_priority(gv.version)):
+        versions.setdefault(gv.group, []).append(gv)
+    return _Served(
+        revision=registry.revision,
+        groups=(*builtin, *sorted(custom - builtin.keys())),
+        versions={group: tuple(gvs) for group, gvs in versions.items()},
+        kinds={gv: tuple(sorted(found, key=lambda kind: kind.gvr.resource)) for gv, found in kinds.items()},
+    )
+
+
+# ── entries ───────────────────────────────────────────────────────────────────────────────────
 
 
 def _aggregated_list(groups: Iterable[Document]) -> Document:
@@ -137,33 +181,49 @@ def _aggregated_list(groups: Iterable[Document]) -> Document:
 def _aggregated_resource(kind: Kind) -> Document:
     entry: Document = {
         "resource": kind.gvr.resource,
-        "responseKind": _response_kind(GVK(kind.gvr.group, kind.gvr.version, kind.kind)),
+        "responseKind": _response_kind(kind, _own(kind)),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
-        "verbs": list(kind.verbs),
+        "verbs": _verbs(kind),
         "shortNames": list(kind.short_names),
         "categories": list(kind.categories),
         "subresources": [
             {
                 "subresource": name,
-                "responseKind": _response_kind(_subresource_kind(kind, name)),
+                "responseKind": _response_kind(kind, _subresource_kind(kind, name)),
                 "verbs": _SUBRESOURCE_VERBS,
             }
-            for name in kind.subresources
+            for name in _subresources(kind)
         ],
     }
     return {key: value for key, value in entry.items() if value != []}
 
 
-def _response_kind(gvk: GVK) -> Document:
+def _response_kind(kind: Kind, gvk: GVK) -> Document:
+    if kind.crd_uid is None and gvk == _own(kind):
+        return {"group": "", "version": "", "kind": gvk.kind}
     return {"group": gvk.group, "version": gvk.version, "kind": gvk.kind}
 
 
+def _own(kind: Kind) -> GVK:
+    return GVK(kind.gvr.group, kind.gvr.version, kind.kind)
+
+
 def _subresource_kind(kind: Kind, subresource: str) -> GVK:
-    return _SCALE if subresource == "scale" else GVK(kind.gvr.group, kind.gvr.version, kind.kind)
+    return _SCALE if subresource == "scale" else _own(kind)
 
 
-def _legacy_group(group: str, versions: list[GroupVersion]) -> Document:
+def _subresources(kind: Kind) -> tuple[str, ...]:
+    return kind.subresources if kind.crd_uid is None else tuple(sorted(kind.subresources, reverse=True))
+
+
+def _verbs(kind: Kind) -> list[str]:
+    if kind.crd_uid is None:
+        return list(kind.verbs)
+    return [verb for verb in _CUSTOM_VERBS if not (kind.terminating and verb in _WRITING_VERBS)]
+
+
+def _legacy_group(group: str, versions: tuple[GroupVersion, ...]) -> Document:
     entries = [{"groupVersion": str(gv), "version": gv.version} for gv in versions]
     return {"name": group, "versions": entries, "preferredVersion": entries[0]}
 
@@ -174,19 +234,29 @@ def _legacy_resources(kind: Kind) -> Iterator[Document]:
         "singularName": kind.singular,
         "namespaced": kind.namespaced,
         "kind": kind.kind,
-        "verbs": list(kind.verbs),
+        "verbs": _verbs(kind),
     }
     if kind.short_names:
         entry["shortNames"] = list(kind.short_names)
     if kind.categories:
         entry["categories"] = list(kind.categories)
+    if {"create", "get"} <= set(kind.verbs):
+        entry["storageVersionHash"] = _storage_version_hash(kind.stored_as or _own(kind))
     yield entry
-    for name in kind.subresources:
-        other = {"group": _SCALE.group, "version": _SCALE.version, "kind": _SCALE.kind} if name == "scale" else None
+    for name in _subresources(kind):
+        answered = _subresource_kind(kind, name)
+        foreign = {} if answered == _own(kind) else {"group": answered.group, "version": answered.version}
         yield {
             "name": f"{kind.gvr.resource}/{name}",
             "singularName": "",
             "namespaced": kind.namespaced,
-            **(other or {"kind": kind.kind}),
+            **foreign,
+            "kind": answered.kind,
             "verbs": _SUBRESOURCE_VERBS,
         }
+
+
+def _storage_version_hash(gvk: GVK) -> str:
+    """Tells clients that migrate stored objects apart in which version they are; as kube-apiserver computes it."""
+    digest = hashlib.sha256(f"{gvk.group}/{gvk.version}/{gvk.kind}".encode()).digest()
+    return base64.b64encode(digest[:8]).decode("ascii")

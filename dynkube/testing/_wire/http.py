@@ -110,8 +110,10 @@ class Answer:
 
 
 async def start(send: Send, status: int, content_type: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
-    """Send the status line and the headers."""
-    fields = (("Content-Type", content_type), ("Cache-Control", "no-cache, private"), *headers)
+    """Send the status line and the headers. Nothing may be cached unless ``headers`` say so."""
+    cached = any(name == "Cache-Control" for name, _ in headers)
+    caching = () if cached else (("Cache-Control", "no-cache, private"),)
+    fields = (("Content-Type", content_type), *caching, *headers)
     encoded = [(name.lower().encode("ascii"), value.encode()) for name, value in fields]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
 

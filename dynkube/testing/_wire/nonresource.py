@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 import msgspec
 
+from dynkube.errors import InvalidInput
 from dynkube.meta import GroupVersion
-from dynkube.testing._wire import refusals
-from dynkube.testing._wire.discovery import Discovery
+from dynkube.testing._wire import health, refusals, yaml
+from dynkube.testing._wire.discovery import Discovery, Document
 from dynkube.testing._wire.http import Answer, HTTPRequest
-from dynkube.testing._wire.negotiate import DISCOVERY_V2, accepts_aggregated_discovery
+from dynkube.testing._wire.negotiate import DISCOVERY_V2, Form, accepts_aggregated_discovery, negotiate
 from dynkube.testing._wire.openapi import OpenAPI
 
-_HEALTH = {"healthz", "livez", "readyz"}
-_PATHS = ("/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version")
+#: The release whose built-in types the server has, which is what it calls itself.
+DEFAULT_VERSION = "v1.36.3"
+
+_PATHS = ("/api", "/apis", "/apis/", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version", *health.paths())
+_NOT_FOUND = Answer(
+    status=404,
+    body=b"404 page not found\n",
+    content_type="text/plain; charset=utf-8",
+    headers=(("X-Content-Type-Options", "nosniff"),),
+)
 
 
 class NonResources:
     """Answers to GET on everything that is not a resource.
 
+    What a kube-apiserver has besides (``/metrics``, ``/openid/v1/jwks``, ``/.well-known/openid-configuration``,
+    ``/statusz``, ``/flagz``) is a 404 here: there is nothing to measure and nobody issues tokens.
+
     Args:
         discovery: The discovery documents.
         openapi: The OpenAPI documents.
-        version: What the server calls itself, like ``v1.37.0``.
+        version: What the server calls itself, like ``v1.36.3``.
         aggregated: Whether ``/api`` and ``/apis`` have the aggregated form (since 1.27 all servers do).
+
+    Raises:
+        InvalidInput: The version is none.
     """
 
     def __init__(self, discovery: Discovery, openapi: OpenAPI, *, version: str, aggregated: bool) -> None:
@@ -38,30 +53,38 @@ class NonResources:
         """The answer to ``request``.
 
         Raises:
-            APIError: 404 for a path nobody serves, 405 for another method than GET, 503 for discovery of a
-                group-version that is out of order.
+            APIError: 404 for a version that a group does not have, 405 for another method than GET, 406 for a form
+                that a document does not have, 503 for discovery of a group-version that is out of order.
         """
-        document = self._find(request)
-        if request.method not in {"GET", "HEAD"}:
-            raise refusals.method_not_allowed()
-        return document
+        found = self._find(request)
+        if found is None:
+            return _NOT_FOUND
+        # Probes may use any method.
+        if request.method in {"GET", "HEAD"} or (request.segments and request.segments[0] in health.ENDPOINTS):
+            return found
+        raise refusals.method_not_allowed()
 
-    def _find(self, request: HTTPRequest) -> Answer:
+    def _find(self, request: HTTPRequest) -> Answer | None:
         match request.segments:
             case []:
-                groups = (f"/apis/{gv.group}" for gv in self._discovery.group_versions() if gv.group)
-                return _json({"paths": sorted({*_PATHS, *groups})})
+                return _json({"paths": sorted({*_PATHS, *self._served_paths()})})
             case ["version"]:
                 return _json(self._version)
-            case [name, *_] if name in _HEALTH:
-                return Answer(body=b"ok", content_type="text/plain; charset=utf-8")
+            case [name, *_] if name in health.ENDPOINTS:
+                return health.answer(request)
             case ["openapi", "v3", *rest]:
                 return self._openapi_v3(rest)
             case ["api" | "apis", *rest]:
                 return self._discover(request, rest)
-        raise refusals.unknown_path()
+        return None
 
-    def _openapi_v3(self, rest: list[str]) -> Answer:
+    def _served_paths(self) -> Iterator[str]:
+        for gv in self._discovery.group_versions():
+            if gv.group:
+                yield f"/apis/{gv.group}"
+            yield f"/apis/{gv}" if gv.group else f"/api/{gv}"
+
+    def _openapi_v3(self, rest: list[str]) -> Answer | None:
         body: bytes | None = None
         match rest:
             case []:
@@ -70,13 +93,11 @@ class NonResources:
                 body = self._openapi.document(GroupVersion("", version))
             case ["apis", group, version]:
                 body = self._openapi.document(GroupVersion(group, version))
-        if body is None:
-            raise refusals.unknown_path()
-        return Answer(body=body)
+        return None if body is None else Answer(body=body)
 
-    def _discover(self, request: HTTPRequest, rest: list[str]) -> Answer:
+    def _discover(self, request: HTTPRequest, rest: list[str]) -> Answer | None:
         core = request.segments[0] == "api"
-        document: dict[str, object] | None = None
+        document: Document | None = None
         match rest:
             case []:
                 if self._aggregated and accepts_aggregated_discovery(request.headers.get("accept")):
@@ -90,34 +111,44 @@ class NonResources:
             case [group, version] if not core and group:
                 document = self._resources(GroupVersion(group, version))
         if document is None:
-            raise refusals.unknown_path()
-        return _json(document, (("Vary", "Accept"),))
+            return None
+        if negotiate(request.headers.get("accept")) is Form.YAML:
+            return Answer(body=yaml.dump(document), content_type=Form.YAML.value)
+        return _json(document)
 
-    def _resources(self, gv: GroupVersion) -> dict[str, object] | None:
+    def _resources(self, gv: GroupVersion) -> Document | None:
         if gv in self._discovery.unavailable:
             raise refusals.unavailable()
-        return self._discovery.legacy_resources(gv)
+        document = self._discovery.legacy_resources(gv)
+        if document is None and self._discovery.is_builtin(gv.group):
+            raise refusals.unknown_path()
+        return document
 
     def _aggregated_answer(self, request: HTTPRequest, *, core: bool) -> Answer:
         body, etag = self._discovery.aggregated_core() if core else self._discovery.aggregated_groups()
-        headers = (("ETag", etag), ("Vary", "Accept"))
+        headers = (("ETag", etag), ("Vary", "Accept"), ("Cache-Control", "public"))
         known = {tag.strip() for tag in request.headers.get("if-none-match", "").split(",")}
         if etag in known:
             return Answer(status=304, content_type=DISCOVERY_V2, headers=headers)
         return Answer(body=body, content_type=DISCOVERY_V2, headers=headers)
 
 
-def _json(document: Mapping[str, object], headers: tuple[tuple[str, str], ...] = ()) -> Answer:
-    return Answer(body=msgspec.json.encode(document), headers=headers)
+def _json(document: Document) -> Answer:
+    return Answer(body=msgspec.json.encode(document))
 
 
-def _version_info(version: str) -> dict[str, object]:
-    match = re.match(r"v(\d+)\.(\d+)", version)
+def _version_info(version: str) -> Document:
+    match = re.fullmatch(r"v(\d+)\.(\d+)(\..+)?", version)
     if match is None:
-        raise ValueError(f"version {version!r} is not of the form 'v1.37.0'")
+        raise InvalidInput(f"version is {version!r}; give one like {DEFAULT_VERSION!r}")
+    major, minor = match[1], match[2]
     return {
-        "major": match[1],
-        "minor": match[2],
+        "major": major,
+        "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(max(int(minor) - 1, 0)),
         "gitVersion": version,
         "gitCommit": "",
         "gitTreeState": "clean",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from dynkube.meta import GVR, GroupVersion
+from dynkube.meta import GVK, GVR, GroupVersion
 from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._wire.discovery import Discovery
@@ -38,8 +39,8 @@ def test_the_core_group_has_a_document_of_its_own(discovery: Discovery) -> None:
     (group,) = body["items"]
     pods = next(r for r in group["versions"][0]["resources"] if r["resource"] == "pods")
     assert body["kind"] == "APIGroupDiscoveryList"
-    assert "name" not in group["metadata"]
-    assert pods["responseKind"] == {"group": "", "version": "v1", "kind": "Pod"}
+    assert group["metadata"] == {}
+    assert pods["responseKind"] == {"group": "", "version": "", "kind": "Pod"}
     assert (pods["scope"], pods["singularResource"], pods["shortNames"]) == ("Namespaced", "pod", ["po"])
 
 
@@ -125,3 +126,57 @@ def test_both_forms_show_the_same_resources(discovery: Discovery) -> None:
         if "/" not in resource["name"]
     }
     assert aggregated == legacy
+
+
+def test_kinds_of_definitions_name_their_group_and_version_in_the_aggregated_form(
+    registry: Registry, discovery: Discovery
+) -> None:
+    registry.add(*_custom("acme.example", "v1"))
+
+    (widgets,) = _groups(discovery)[-1]["versions"][0]["resources"]
+    assert widgets["responseKind"] == {"group": "acme.example", "version": "v1", "kind": "Widget"}
+    assert widgets["verbs"] == ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+
+
+def test_a_definition_that_is_being_deleted_lets_its_instances_only_be_read_and_deleted(
+    registry: Registry, discovery: Discovery
+) -> None:
+    registry.add(replace(_custom("acme.example", "v1")[0], terminating=True))
+
+    (widgets,) = _groups(discovery)[-1]["versions"][0]["resources"]
+    assert widgets["verbs"] == ["delete", "deletecollection", "get", "list", "watch"]
+
+
+@pytest.mark.parametrize(
+    ("group_version", "resource", "expected"),
+    [
+        ("v1", "configmaps", "qFsyl6wFWjQ="),
+        ("apps/v1", "deployments", "8aSe+NMegvE="),
+        ("authorization.k8s.io/v1", "subjectaccessreviews", None),
+    ],
+)
+def test_the_hash_of_the_stored_version_is_that_of_a_real_server(
+    discovery: Discovery, group_version: str, resource: str, expected: str | None
+) -> None:
+    document: Any = discovery.legacy_resources(GroupVersion.parse(group_version))
+
+    found = next(entry for entry in document["resources"] if entry["name"] == resource)
+    assert found.get("storageVersionHash") == expected
+
+
+def test_every_version_of_a_definition_has_the_hash_of_the_stored_one(registry: Registry, discovery: Discovery) -> None:
+    stored = GVK("acme.example", "v1", "Widget")
+    registry.add(*(replace(kind, stored_as=stored) for kind in _custom("acme.example", "v1", "v1beta1")))
+
+    documents: list[Any] = [discovery.legacy_resources(GroupVersion("acme.example", v)) for v in ("v1", "v1beta1")]
+    (first, second) = (document["resources"][0]["storageVersionHash"] for document in documents)
+    assert first == second
+
+
+def test_the_list_of_the_core_group_alone_has_no_api_version(discovery: Discovery) -> None:
+    core, apps = (discovery.legacy_resources(GroupVersion.parse(gv)) for gv in ("v1", "apps/v1"))
+
+    assert core is not None
+    assert apps is not None
+    assert list(core) == ["kind", "groupVersion", "resources"]
+    assert list(apps) == ["kind", "apiVersion", "groupVersion", "resources"]

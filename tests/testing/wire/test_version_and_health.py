@@ -1,0 +1,75 @@
+"""Version, health checks and the list of paths, as probes and tools ask for them."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from dynkube.errors import InvalidInput
+from dynkube.testing import APIServer
+from dynkube.testing._kinds.schemas import builtin_schemas
+
+
+async def test_the_version_is_that_of_the_built_in_types(client: httpx2.AsyncClient) -> None:
+    version = (await client.get("/version")).json()
+
+    assert version["gitVersion"] == f"v{builtin_schemas().release}"
+    assert (version["major"], version["minor"]) == ("1", "36")
+    assert (version["emulationMajor"], version["emulationMinor"]) == ("1", "36")
+    assert (version["minCompatibilityMajor"], version["minCompatibilityMinor"]) == ("1", "35")
+
+
+async def test_a_server_calls_itself_what_it_is_told_to() -> None:
+    server = APIServer(version="v1.29.4+k3s1")
+
+    async with server, httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
+        version = (await client.get("/version")).json()
+
+    assert (version["minor"], version["gitVersion"]) == ("29", "v1.29.4+k3s1")
+
+
+@pytest.mark.parametrize("version", ["1.36", "v1", "v1.x", "", "v1.36beta"])
+def test_a_version_that_is_none_is_refused(version: str) -> None:
+    with pytest.raises(InvalidInput, match=r"give one like 'v1\.36\.3'"):
+        APIServer(version=version)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/livez", "/readyz", "/readyz/ping", "/livez/poststarthook/rbac/bootstrap-roles"]
+)
+async def test_every_check_passes(client: httpx2.AsyncClient, method: str, path: str) -> None:
+    answer = await client.request(method, path)
+
+    assert (answer.status_code, answer.text) == (200, "ok")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize("path", ["/readyz/none", "/livez/informer-sync", "/healthz/", "/readyz/poststarthook"])
+async def test_a_check_that_is_not_made_is_not_found(client: httpx2.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+
+    assert (answer.status_code, answer.text) == (404, "404 page not found\n")
+
+
+async def test_a_verbose_answer_names_every_check(client: httpx2.AsyncClient) -> None:
+    lines = (await client.get("/readyz?verbose")).text.splitlines()
+
+    assert lines[:3] == ["[+]ping ok", "[+]log ok", "[+]etcd ok"]
+    assert lines[-2:] == ["[+]shutdown ok", "readyz check passed"]
+
+
+async def test_checks_can_be_left_out(client: httpx2.AsyncClient) -> None:
+    known = (await client.get("/livez?verbose&exclude=etcd")).text.splitlines()
+    unknown = (await client.get("/livez?verbose&exclude=gravity")).text.splitlines()
+
+    assert "[+]etcd excluded: ok" in known
+    assert unknown[-2] == 'warn: some health checks cannot be excluded: no matches for "gravity"'
+
+
+async def test_the_root_lists_what_can_be_asked_for(server: APIServer, client: httpx2.AsyncClient) -> None:
+    paths = (await client.get("/")).json()["paths"]
+
+    assert {"/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/openapi/v3", "/version"} <= set(paths)
+    assert {"/healthz/ping", "/livez/etcd", "/readyz/informer-sync"} <= set(paths)
+    assert paths == sorted(paths)
