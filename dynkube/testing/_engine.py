@@ -12,7 +12,7 @@ from dynkube.errors import InvalidInput, NoMatch
 from dynkube.meta import GVR, ResourceArg
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, Document, Result, WatchStream
-from dynkube.testing._calls.options import ListOptions
+from dynkube.testing._calls.options import read_version
 from dynkube.testing._controllers.namespaces import NamespaceController
 from dynkube.testing._definitions.controller import DefinitionController, Surroundings
 from dynkube.testing._definitions.crds import DEFINITIONS
@@ -241,7 +241,7 @@ class Engine:
         raise refuse.method_not_allowed(f"the engine does not carry out {call.verb} as a single answer")
 
     def _get(self, call: Call) -> Document:
-        check_reached(self._storage, ListOptions.for_list(call).resource_version)
+        check_reached(self._storage, read_version(call.params.get("resourceVersion", "")))
         version = self._writes.existing(call)
         if call.subresource == "scale":
             return PlainDocument(scale_of(call, version.decode(call.kind)))

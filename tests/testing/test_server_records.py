@@ -72,7 +72,7 @@ async def test_a_watch_counts_until_the_server_ends_it(server: APIServer, client
 
 
 async def test_a_refused_watch_is_never_open(server: APIServer, client: httpx2.AsyncClient) -> None:
-    response = await client.get(f"{WATCH}&resourceVersion=nonsense")
+    response = await client.get(f"{WATCH}&limit=nonsense")
 
     assert response.status_code == 400
     assert server.open_watches == ()

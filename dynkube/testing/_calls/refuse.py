@@ -49,6 +49,16 @@ def conflict(kind: Kind, name: str, why: str = _MODIFIED, *causes: StatusCause) 
     return _about(kind, name, 409, "Conflict", message, causes)
 
 
+def precondition_failed(kind: Kind, name: str, field: str, wanted: str, present: str, what: str) -> APIError:
+    """409 on delete: the object is not the one meant. The real server names the kind here, not the resource."""
+    message = (
+        f'Operation cannot be fulfilled on {kind.group_kind} "{name}": the {field} in the precondition ({wanted}) does '
+        f"not match the {field} in record ({present}). The object might have been {what}"
+    )
+    details = Status(code=409, reason="Conflict", message=message, kind=kind.kind, group=kind.gvr.group, name=name)
+    return APIError.from_status(details)
+
+
 def apply_conflict(causes: Sequence[StatusCause]) -> APIError:
     """409 on apply: other managers own the fields of ``causes``."""
     several = "s" if len(causes) > 1 else ""
@@ -127,6 +137,11 @@ def revision_expired(requested: int, compacted: int) -> APIError:
     return _plain(410, "Expired", f"too old resource version: {requested} ({compacted})")
 
 
+def version_unreadable(problem: str) -> APIError:
+    """500, and without a reason: a resourceVersion that is no number, where only the storage layer looks at it."""
+    return _plain(500, "", problem)
+
+
 def continue_expired(token: str) -> ContinueExpired:
     """410 for a continue token whose snapshot is gone; ``token`` continues inconsistently."""
     return ContinueExpired(Status(code=410, reason="Expired", message=_CONTINUE_EXPIRED), continue_token=token)
@@ -155,13 +170,13 @@ def required(field: str, detail: str = "") -> StatusCause:
 
 def bad_value(field: str, value: object, detail: str) -> StatusCause:
     """A field with a value that is not allowed."""
-    return StatusCause(field, "FieldValueInvalid", f"Invalid value: {_shown(value)}: {detail}")
+    return StatusCause(field, "FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}")
 
 
 def not_supported(field: str, value: object, supported: Sequence[str]) -> StatusCause:
     """A field whose value is not one of ``supported``."""
     listed = ", ".join(f'"{item}"' for item in supported)
-    text = f"Unsupported value: {_shown(value)}: supported values: {listed}"
+    text = f"Unsupported value: {shown(value)}: supported values: {listed}"
     return StatusCause(field, "FieldValueNotSupported", text)
 
 
@@ -172,7 +187,7 @@ def not_allowed(field: str, detail: str) -> StatusCause:
 
 def duplicate(field: str, value: object) -> StatusCause:
     """A list entry that is there twice."""
-    return StatusCause(field, "FieldValueDuplicate", f"Duplicate value: {_shown(value)}")
+    return StatusCause(field, "FieldValueDuplicate", f"Duplicate value: {shown(value)}")
 
 
 # ── helpers ───────────────────────────────────────────────────────────────────────────────────
@@ -213,5 +228,6 @@ def _plain(code: int, reason: str, message: str) -> APIError:
     return APIError.from_status(Status(code=code, reason=reason, message=message))
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value as messages quote it."""
     return msgspec.json.encode(value).decode()

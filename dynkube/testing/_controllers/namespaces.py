@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dynkube.testing._calls.delete_options import DeleteOptions
 from dynkube.testing._kinds.kinds import Registry
 from dynkube.testing._store.storage import Change, Storage
 from dynkube.testing._verbs.deleting import Deletes
@@ -54,6 +55,6 @@ class NamespaceController:
             if kind is None or not kind.namespaced:
                 continue
             for version in collection.at(self._storage.revision, f"{name}/"):
-                self._deletes.remove_or_mark(kind, version)
+                self._deletes.delete_version(kind, version, DeleteOptions(propagation="Background"))
                 left = left or version.key in collection.current
         return left

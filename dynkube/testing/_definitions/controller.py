@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.delete_options import DeleteOptions
 from dynkube.testing._definitions.crds import (
     CLEANUP_FINALIZER,
     DEFINITIONS,
@@ -202,7 +203,7 @@ class DefinitionController:
         kinds = self._known[name].kinds or kinds_of(_all_served(self._stored(name)))
         collection = self._around.storage.collection(name)
         for version in collection.at(self._around.storage.revision):
-            self._around.deletes.remove_or_mark(kinds[0], version)
+            self._around.deletes.delete_version(kinds[0], version, DeleteOptions())
         return bool(collection.current)
 
     def _stored(self, name: str) -> JSONObject:

@@ -95,7 +95,7 @@ class Event:
 
 def bookmark(kind: Kind, revision: int, *, initial_events_end: bool = False) -> Event:
     """A bookmark at ``revision``; with ``initial_events_end`` the one that ends the initial events (KEP-3157)."""
-    metadata: dict[str, object] = {"resourceVersion": str(revision), "creationTimestamp": None}
+    metadata: dict[str, object] = {"resourceVersion": str(revision)}
     if initial_events_end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
     return Event("BOOKMARK", PlainDocument({"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}))

@@ -63,9 +63,13 @@ class _LabelParser:
     def parse(self) -> tuple[Requirement, ...]:
         requirements = [self._requirement()]
         while (token := self._take()) == ",":
+            following = self._take()
+            self._next -= 1
+            if following != "!" and _is_symbol(following):
+                raise refuse.bad_request(f"found '{following}', expected: identifier after ','")
             requirements.append(self._requirement())
         if token:
-            raise _problem(f"found '{token}', expected: ',' or 'end of string'")
+            raise refuse.bad_request(f"found '{token}', expected: ',' or 'end of string'")
         return tuple(requirements)
 
     def _take(self) -> str:
@@ -76,7 +80,9 @@ class _LabelParser:
     def _requirement(self) -> Requirement:
         token = self._take()
         if token == "!":  # noqa: S105 (a token of the grammar, no secret)
-            return Requirement(self._key(self._take()), "!")
+            if _is_symbol(token := self._take()):
+                raise _problem(f"found '{token}', expected: identifier")
+            return Requirement(self._key(token), "!")
         key = self._key(token)
         operator = self._take()
         match operator:
@@ -84,43 +90,44 @@ class _LabelParser:
                 self._next -= 1
                 return Requirement(key, "exists")
             case "=" | "==" | "!=":
-                return Requirement(key, "!=" if operator == "!=" else "=", frozenset({self._exact_value()}))
+                return Requirement(key, "!=" if operator == "!=" else "=", frozenset({self._exact_value(key)}))
             case "in" | "notin":
-                return Requirement(key, operator, frozenset(self._values()))
+                return Requirement(key, operator, frozenset(self._values(key)))
             case "<" | ">":
-                return Requirement(key, operator, frozenset({self._integer(operator)}))
+                return Requirement(key, operator, frozenset({self._integer()}))
         raise _problem(f"found '{operator}', expected: in, notin, =, ==, !=, gt, lt")
 
     def _key(self, token: str) -> str:
-        if re.fullmatch(r"[(),=!<>]*", token):
-            raise _problem(f"found '{token}', expected: !, identifier, or 'end of string'")
+        if _is_symbol(token):
+            raise refuse.bad_request(f"found '{token}', expected: !, identifier, or 'end of string'")
         problem = naming.qualified_name_problem(token)
         if problem:
-            raise _problem(f'key: Invalid value: "{token}": {problem}')
+            raise _problem(f'<nil>: Invalid value: "{token}": {problem}')
         return token
 
-    def _exact_value(self) -> str:
+    def _exact_value(self, key: str) -> str:
         token = self._take()
         if token in {"", ","}:
             self._next -= 1
             return ""
-        return self._value(token)
+        return self._value(key, token)
 
-    def _value(self, token: str) -> str:
+    def _value(self, key: str, token: str) -> str:
         if token in {"(", ")", "=", "==", "!=", "!", "<", ">"}:
             raise _problem(f"found '{token}', expected: identifier")
         problem = naming.label_value_problem(token)
         if problem:
-            raise _problem(f'values[0][key]: Invalid value: "{token}": {problem}')
+            raise _problem(f'values[0][{key}]: Invalid value: "{token}": {problem}')
         return token
 
-    def _integer(self, operator: str) -> str:
+    def _integer(self) -> str:
         token = self._take()
         if not re.fullmatch(r"[+-]?\d+", token):
-            raise _problem(f"for '{operator}' operator, the value must be an integer, found '{token}'")
+            detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+            raise _problem(f'values[0]: Invalid value: "{token}": {detail}')
         return token
 
-    def _values(self) -> list[str]:
+    def _values(self, key: str) -> list[str]:
         if (token := self._take()) != "(":
             raise _problem(f"found '{token}' expected: '('")
         values = [""]
@@ -133,7 +140,7 @@ class _LabelParser:
                 case _ if values[-1]:
                     raise _problem(f"found '{token}', expected: ',' or ')'")
                 case _:
-                    values[-1] = self._value(token)
+                    values[-1] = self._value(key, token)
         return values
 
 
@@ -210,6 +217,10 @@ def _field(version: Version, path: str) -> str:
         case "metadata.namespace":
             return version.namespace
     return version.fields.get(path, "")
+
+
+def _is_symbol(token: str) -> bool:
+    return re.fullmatch(r"[(),=!<>]*", token) is not None
 
 
 def _problem(detail: str) -> Exception:

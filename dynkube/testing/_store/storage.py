@@ -27,7 +27,9 @@ class Version:
 
     ``rest`` is the encoded object from behind its ``metadata.resourceVersion`` to its end: what is before it
     depends on the API version asked for and on the revision, and is put in front when it is sent.
-    ``fields`` are the values that field selectors of the resource may ask for.
+    ``fields`` are the values that field selectors of the resource may ask for, ``owners`` the UIDs of its
+    ownerReferences, ``finalizers`` those of its metadata, and ``deleting`` says whether it has a deletionTimestamp:
+    what has to be known about many objects without decoding them.
     """
 
     namespace: str
@@ -37,6 +39,9 @@ class Version:
     labels: Mapping[str, str]
     fields: Mapping[str, str]
     rest: bytes
+    owners: tuple[str, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    deleting: bool = False
 
     @property
     def key(self) -> str:
@@ -241,6 +246,9 @@ def version_of(obj: JSONObject, revision: int, selectable_fields: Iterable[str])
         labels=metadata.get("labels") or {},
         fields={path: field_text(obj, path) for path in selectable_fields},
         rest=rest,
+        owners=tuple(owner.get("uid", "") for owner in metadata.get("ownerReferences") or ()),
+        finalizers=tuple(metadata.get("finalizers") or ()),
+        deleting="deletionTimestamp" in metadata,
     )
 
 

@@ -1,7 +1,7 @@
-"""Delete: at once, or by a deletionTimestamp where finalizers have their say first.
+"""Delete: at once, or by a deletionTimestamp where finalizers or a grace period have their say first.
 
-Known limits: there are no kubelets and no garbage collector behind this server, so grace periods are over at once
-and dependents stay, whatever the propagation policy says.
+How dependents go is written into the object as the finalizers ``foregroundDeletion`` and ``orphan``, by the policy
+that the caller, the object or its kind names; whoever collects garbage acts on them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,36 @@ from dataclasses import dataclass
 
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, Document, JSONObject
-from dynkube.testing._calls.options import DeleteOptions
+from dynkube.testing._calls.delete_options import DeleteOptions
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._store.documents import ListDocument, PlainDocument, StoredDocument, deleted_status
+from dynkube.testing._store.documents import PlainDocument, StoredDocument, deleted_status
 from dynkube.testing._store.storage import Storage, Version
-from dynkube.testing._verbs.listing import selection
+from dynkube.testing._verbs.grace import Grace, begin_grace, is_graceful
+from dynkube.testing._verbs.listing import list_objects
 from dynkube.testing._verbs.objectmeta import Identity
 from dynkube.testing._verbs.rules import Rules
+
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+
+# Kinds whose deletes answer with the object that went, where the others answer with a Status.
+_ANSWER_WITH_OBJECT = {
+    "csidrivers.storage.k8s.io",
+    "csinodes.storage.k8s.io",
+    "namespaces",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "pods",
+    "podtemplates",
+    "resourcequotas",
+    "serviceaccounts",
+    "services",
+    "storageclasses.storage.k8s.io",
+    "volumeattachments.storage.k8s.io",
+    "volumeattributesclasses.storage.k8s.io",
+}
+# Kinds whose dependents stay unless the caller says otherwise, and kinds that never have any.
+_ORPHAN_BY_DEFAULT = {"jobs.batch", "replicationcontrollers"}
+_WITHOUT_DEPENDENTS = {"events", "events.events.k8s.io"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,58 +63,127 @@ class Deletes:
         version = self.storage.get(call.kind, call.namespace, call.name)
         if version is None:
             raise refuse.not_found(call.kind, call.name)
-        _check_preconditions(call.kind, version, options)
-        left = self.remove_or_mark(call.kind, version, dry_run=options.dry_run)
-        return left if left is not None else deleted_status(call.kind, version)
+        return self.delete_version(call.kind, version, options)
 
     def delete_collection(self, call: Call) -> Document:
-        """Delete what the selectors select, and answer with the list of it.
+        """Delete what a list with the same parameters shows, in its order, and answer with that list.
 
         Raises:
             BadRequest: A selector does not parse.
+            Conflict: A precondition does not hold for one of them; those before it are gone.
             Invalid: The options are not valid.
         """
-        options, wanted = DeleteOptions.read(call), selection(call)
-        prefix = f"{wanted.namespace}/" if wanted.namespace else ""
-        candidates = self.storage.collection(call.kind.storage_group).at(self.storage.revision, prefix)
-        versions = [version for version in candidates if wanted.matches(version)]
-        for version in versions:
-            self.remove_or_mark(call.kind, version, dry_run=options.dry_run)
-        return ListDocument(call.kind, self.storage.revision, versions)
+        selected = list_objects(self.storage, call)
+        options = DeleteOptions.read(call)
+        for version in selected.versions:
+            if (present := self.storage.get(call.kind, version.namespace, version.name)) is not None:
+                self.delete_version(call.kind, present, options)
+        return selected
 
-    def remove_or_mark(self, kind: Kind, version: Version, *, dry_run: bool = False) -> Document | None:
-        """Delete one object; ``None`` where it is gone, and else what is left of it: itself, marked."""
-        rules = self.rules.of(kind)
-        if not rules.in_two_steps(kind) and b'"finalizers"' not in version.rest:
-            if not dry_run:
-                self.storage.remove(kind.storage_group, version.key)
-            return None
+    def delete_version(self, kind: Kind, version: Version, options: DeleteOptions) -> Document:
+        """Delete one object, present as ``version``; the answer to whoever asked for it.
+
+        Raises:
+            Conflict: A precondition does not hold.
+            Forbidden: It may not be deleted.
+        """
+        _check_preconditions(kind, version, options)
+        in_two_steps = self.rules.of(kind).in_two_steps(kind)
+        finalizers = _finalizers(kind, version, options)
+        if not (finalizers or version.finalizers or in_two_steps or is_graceful(kind)):
+            return self._remove(kind, version, options)
         obj = version.decode(kind)
-        if "deletionTimestamp" in obj["metadata"]:
+        if in_two_steps:
+            return self._delete_in_two_steps(kind, obj, finalizers, version, options)
+        grace = begin_grace(kind, obj, options.grace_period, self.identity.now())
+        if grace is Grace.PENDING:
             return StoredDocument(kind, version)
-        rules.before_delete(kind, obj)
-        if not obj["metadata"].get("finalizers") and not rules.holds(kind, obj):
-            if not dry_run:
-                self.storage.remove(kind.storage_group, version.key)
-            return None
-        self._mark(obj)
-        return PlainDocument(obj) if dry_run else StoredDocument(kind, self.storage.put(kind, obj))
+        _set_finalizers(obj, finalizers)
+        if finalizers:
+            if grace is Grace.NONE:
+                self._mark(obj)
+            return self._write(kind, obj, version, options)
+        if grace is Grace.BEGUN:
+            answer = self._write(kind, obj, version, options)
+            if options.dry_run or obj["metadata"]["deletionGracePeriodSeconds"] > 0:
+                return answer
+            version = self.storage.collection(kind.storage_group).current[version.key]
+        return self._remove(kind, version, options)
+
+    def _delete_in_two_steps(
+        self, kind: Kind, obj: JSONObject, finalizers: list[str], version: Version, options: DeleteOptions
+    ) -> Document:
+        """Mark the object first, whatever finalizers it has; it goes when nothing holds it any more."""
+        if not version.deleting:
+            _set_finalizers(obj, finalizers)
+            obj["metadata"]["deletionTimestamp"] = self.identity.timestamp()
+            self.rules.of(kind).before_delete(kind, obj)
+            return self._write(kind, obj, version, options)
+        if version.finalizers or self.rules.of(kind).holds(kind, obj):
+            return StoredDocument(kind, version)
+        return self._remove(kind, version, options)
 
     def _mark(self, obj: JSONObject) -> None:
         metadata = obj["metadata"]
-        metadata["deletionTimestamp"] = self.identity.timestamp()
-        metadata["deletionGracePeriodSeconds"] = 0
-        if "generation" in metadata:
+        now = self.identity.timestamp()
+        if "deletionTimestamp" not in metadata and "generation" in metadata:
             metadata["generation"] += 1
+        # Timestamps of this form order as text does.
+        metadata["deletionTimestamp"] = min(metadata.get("deletionTimestamp", now), now)
+        metadata["deletionGracePeriodSeconds"] = 0
+
+    def _write(self, kind: Kind, obj: JSONObject, version: Version, options: DeleteOptions) -> Document:
+        if options.dry_run:
+            return PlainDocument(obj)
+        if obj == version.decode(kind):
+            return StoredDocument(kind, version)  # as with updates, nothing to write is nothing written
+        return StoredDocument(kind, self.storage.put(kind, obj))
+
+    def _remove(self, kind: Kind, version: Version, options: DeleteOptions) -> Document:
+        gone = version if options.dry_run else self.storage.remove(kind.storage_group, version.key)
+        return StoredDocument(kind, gone) if kind.group_resource in _ANSWER_WITH_OBJECT else deleted_status(kind, gone)
+
+
+def _finalizers(kind: Kind, version: Version, options: DeleteOptions) -> list[str]:
+    """The finalizers that a delete leaves on the object: its own, and that of the policy for its dependents."""
+    own = [name for name in version.finalizers if name not in {FOREGROUND, ORPHAN}]
+    match _policy(kind, version, options):
+        case "Foreground":
+            return [*own, FOREGROUND]
+        case "Orphan":
+            return [*own, ORPHAN]
+    return own
+
+
+def _policy(kind: Kind, version: Version, options: DeleteOptions) -> str:
+    """How dependents go, by whoever says so first: the caller, the object's finalizers, its kind."""
+    if kind.group_resource in _WITHOUT_DEPENDENTS:
+        return "Background"
+    if options.orphan is not None:
+        return "Orphan" if options.orphan else "Background"
+    if options.propagation:
+        return options.propagation
+    if ORPHAN in version.finalizers:
+        return "Orphan"
+    if FOREGROUND in version.finalizers:
+        return "Foreground"
+    return "Orphan" if kind.group_resource in _ORPHAN_BY_DEFAULT else "Background"
+
+
+def _set_finalizers(obj: JSONObject, finalizers: list[str]) -> None:
+    present = obj["metadata"].get("finalizers") or []
+    if set(present) == set(finalizers):
+        return
+    if finalizers:
+        obj["metadata"]["finalizers"] = finalizers
+    else:
+        del obj["metadata"]["finalizers"]
 
 
 def _check_preconditions(kind: Kind, version: Version, options: DeleteOptions) -> None:
-    if options.uid is not None and options.uid != version.uid:
-        why = f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {version.uid}"
-        raise refuse.conflict(kind, version.name, why)
-    if options.resource_version is not None and options.resource_version != str(version.revision):
-        why = (
-            f"Precondition failed: ResourceVersion in precondition: {options.resource_version}, "
-            f"ResourceVersion in object meta: {version.revision}"
-        )
-        raise refuse.conflict(kind, version.name, why)
+    for field, wanted, present, what in (
+        ("UID", options.uid, version.uid, "deleted and then recreated"),
+        ("ResourceVersion", options.resource_version, str(version.revision), "modified"),
+    ):
+        if wanted is not None and wanted != present:
+            raise refuse.precondition_failed(kind, version.name, field, wanted, present, what)

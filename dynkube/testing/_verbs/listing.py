@@ -16,27 +16,37 @@ from dynkube.testing._store.documents import ListDocument
 from dynkube.testing._store.selectors import Selection, parse_fields, parse_labels
 from dynkube.testing._store.storage import Storage, Version
 
+_ENCODING = "meta.k8s.io/v1"
+
 
 class _Token(msgspec.Struct, frozen=True):
-    """A continue token: behind which key to go on, in the state of which revision (-1: the present)."""
+    """A continue token: behind which key to go on, in the state of which revision (negative: the present)."""
 
-    rv: int
-    start: str
-    v: str = "meta.k8s.io/v1"
+    rv: int = 0
+    start: str = ""
+    v: str = ""
 
     @classmethod
     def parse(cls, text: str) -> _Token:
         try:
-            raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
             token = msgspec.json.decode(raw, type=cls)
         except (binascii.Error, ValueError, msgspec.DecodeError) as error:
-            raise refuse.bad_request(f"continue key is not valid: {error}") from None
-        if token.v != "meta.k8s.io/v1" or not token.start or token.rv < -1:
-            raise refuse.bad_request("continue key is not valid: server does not recognize this encoded version")
+            raise _bad_token(f"{error}") from None
+        if token.v != _ENCODING:
+            raise _bad_token(f"server does not recognize this encoded version {token.v}")
+        if token.rv == 0:
+            raise _bad_token(f"incorrect encoded start resourceVersion (version {_ENCODING})")
+        if not token.start:
+            raise _bad_token(f"encoded start key empty (version {_ENCODING})")
         return token
 
     def __str__(self) -> str:
         return base64.urlsafe_b64encode(msgspec.json.encode(self)).decode().rstrip("=")
+
+
+def _bad_token(detail: str) -> Exception:
+    return refuse.bad_request(f"invalid continue token: continue key is not valid: {detail}")
 
 
 def selection(call: Call) -> Selection:
@@ -93,11 +103,15 @@ def _revision(storage: Storage, options: ListOptions) -> int:
 
 def _continued(storage: Storage, kind: Kind, options: ListOptions, wanted: Selection) -> ListDocument:
     token = _Token.parse(options.continue_token)
-    revision = storage.revision if token.rv == -1 else token.rv
+    if options.resource_version:
+        raise refuse.bad_request("specifying resource version is not allowed when using continue")
+    revision = storage.revision if token.rv < 0 else token.rv
     if revision < storage.compacted:
-        raise refuse.continue_expired(str(_Token(-1, token.start)))
+        raise refuse.continue_expired(str(_Token(-1, token.start, _ENCODING)))
     check_reached(storage, revision)
-    return _chunk(storage, kind, wanted, revision, options.limit, after=token.start)
+    # The watch cache, which answers for "0", does not chunk.
+    limit = 0 if options.resource_version == 0 else options.limit
+    return _chunk(storage, kind, wanted, revision, limit, after=token.start)
 
 
 def _chunk(
@@ -126,4 +140,4 @@ def _select(candidates: Sequence[Version], wanted: Selection, limit: int) -> tup
 
 
 def _next(page: Sequence[Version], revision: int) -> str:
-    return str(_Token(revision, page[-1].key))
+    return str(_Token(revision, page[-1].key, _ENCODING))

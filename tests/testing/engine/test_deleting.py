@@ -61,7 +61,7 @@ def test_an_object_on_its_way_takes_no_new_finalizers(cluster: Cluster) -> None:
 def test_a_precondition_that_does_not_hold_is_a_conflict(cluster: Cluster, field: str) -> None:
     created = cluster.create("configmaps", config())
 
-    with pytest.raises(Conflict, match="Precondition failed"):
+    with pytest.raises(Conflict, match="in the precondition"):
         cluster.delete("configmaps", "a", body={"preconditions": {field: "77"}})
     cluster.delete("configmaps", "a", body={"preconditions": {field: created["metadata"][field]}})
 
@@ -80,7 +80,6 @@ def test_a_dry_run_deletes_nothing(cluster: Cluster, how: dict[str, Any]) -> Non
     [
         ({"body": {"propagationPolicy": "Sometimes"}}, 'propagationPolicy: Unsupported value: "Sometimes"'),
         ({"params": {"propagationPolicy": "Sometimes"}}, 'propagationPolicy: Unsupported value: "Sometimes"'),
-        ({"body": {"gracePeriodSeconds": -1}}, "gracePeriodSeconds: Invalid value: -1"),
         ({"body": {"propagationPolicy": "Orphan", "orphanDependents": True}}, "cannot be both set"),
     ],
 )

@@ -8,6 +8,8 @@ from dynkube.errors import APIError, BadRequest, Gone, Invalid, ServerTimeout
 from dynkube.testing._calls.refuse import ContinueExpired
 from tests.testing.engine.cluster import CRDS, Cluster, config, definition, version, widget
 
+TOKEN = "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiJhIn0"
+
 
 @pytest.fixture
 def five(cluster: Cluster) -> Cluster:
@@ -65,7 +67,7 @@ def test_fields_can_be_selected_where_the_kind_says_so(cluster: Cluster) -> None
 @pytest.mark.parametrize(
     ("resource", "params", "words"),
     [
-        ("configmaps", {"labelSelector": "a=b="}, "unable to parse requirement: found '=', expected: ',' or 'end"),
+        ("configmaps", {"labelSelector": "a=b="}, "found '=', expected: ',' or 'end"),
         ("configmaps", {"labelSelector": "a in b"}, "found 'b' expected: '\\('"),
         ("configmaps", {"labelSelector": "a in (b"}, "found '', expected: ',', or '\\)'"),
         ("configmaps", {"labelSelector": "-a=b"}, "name part must consist of alphanumeric"),
@@ -74,7 +76,7 @@ def test_fields_can_be_selected_where_the_kind_says_so(cluster: Cluster) -> None
         ("configmaps", {"fieldSelector": "data.k=v"}, '"data.k" is not a known field selector: only "metadata.name"'),
         ("pods", {"fieldSelector": "spec.x=v"}, "field label not supported: spec.x"),
         ("nodes", {"fieldSelector": "metadata.namespace=v"}, "field label not supported: metadata.namespace"),
-        ("pods", {"limit": "ten"}, 'invalid query parameter limit: .* parsing "ten"'),
+        ("pods", {"limit": "ten"}, 'strconv.ParseInt: parsing "ten": invalid syntax'),
         ("pods", {"resourceVersion": "x"}, 'parsing "x": invalid syntax'),
         ("pods", {"continue": "nonsense"}, "continue key is not valid"),
     ],
@@ -160,7 +162,7 @@ def test_a_version_that_is_gone_or_still_to_come_is_told_as_such(five: Cluster) 
         ({"resourceVersion": "0", "resourceVersionMatch": "Exact"}, Invalid, '"exact" is forbidden for .* "0"'),
         ({"resourceVersion": "1", "resourceVersionMatch": "Newer"}, Invalid, 'Unsupported value: "Newer"'),
         ({"sendInitialEvents": "true"}, Invalid, "sendInitialEvents is forbidden for list"),
-        ({"continue": "x", "resourceVersion": "1"}, BadRequest, "not allowed when using continue"),
+        ({"continue": TOKEN, "resourceVersion": "1"}, BadRequest, "not allowed when using continue"),
     ],
 )
 def test_parameters_that_contradict_each_other_are_refused(

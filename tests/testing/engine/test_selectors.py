@@ -42,7 +42,7 @@ def test_the_server_reads_what_the_client_writes(text: str) -> None:
     "text", ["a=b=c", "a in b", "a in (b", "(a)", "a b", "=a", "a,,b", "!", "-a", "a=b c", "a>x", "a notin"]
 )
 def test_both_sides_refuse_the_same(text: str) -> None:
-    with pytest.raises(BadRequest, match="unable to parse requirement"):
+    with pytest.raises(BadRequest, match=r"found|Invalid value"):
         parse_labels(text)
     with pytest.raises(InvalidSelector):
         LabelSelector.parse(text)

@@ -28,7 +28,7 @@ async def test_watches_are_counted_by_resource_and_client(server: APIServer, cli
 
 
 async def test_a_watch_that_is_refused_does_not_count(server: APIServer, client: httpx2.AsyncClient) -> None:
-    answer = await client.get("/api/v1/pods?watch=1&resourceVersion=many")
+    answer = await client.get("/api/v1/pods?watch=1&limit=many")
 
     assert answer.status_code == 400
     assert server.watch_counts == ()

@@ -1,0 +1,115 @@
+"""DeleteOptions: from the body of a delete, or from its query, checked as the server does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dynkube.errors import StatusCause
+from dynkube.testing._calls import refuse
+from dynkube.testing._calls.api import Call, JSONObject
+from dynkube.testing._calls.query import boolean, integer
+
+_PROPAGATION = ("Foreground", "Background", "Orphan")
+_META = "meta.k8s.io/v1"
+
+# Fields, the JSON they take, and the type that the real server's decoder names.
+_FIELDS: Mapping[str, tuple[type, str]] = {
+    "gracePeriodSeconds": (int, "int64"),
+    "preconditions": (dict, "v1.Preconditions"),
+    "orphanDependents": (bool, "bool"),
+    "propagationPolicy": (str, "v1.DeletionPropagation"),
+    "dryRun": (list, "[]string"),
+}
+_PRECONDITIONS: Mapping[str, tuple[type, str]] = {"uid": (str, "types.UID"), "resourceVersion": (str, "string")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteOptions:
+    """How to delete.
+
+    Attributes:
+        dry_run: Whether only to say what would happen.
+        uid: The UID the object has to have.
+        resource_version: The version the object has to have.
+        grace_period: Seconds, for kinds that are deleted gracefully.
+        propagation: ``Foreground``, ``Background`` or ``Orphan``; ``""`` for what the kind and its object say.
+        orphan: The deprecated ``orphanDependents``; never given together with ``propagation``.
+    """
+
+    dry_run: bool = False
+    uid: str | None = None
+    resource_version: str | None = None
+    grace_period: int | None = None
+    propagation: str = ""
+    orphan: bool | None = None
+
+    @classmethod
+    def read(cls, call: Call) -> DeleteOptions:
+        """Read them from the body, or from the query where there is no body.
+
+        Raises:
+            BadRequest: The body is no DeleteOptions, or a parameter does not parse.
+            Invalid: A value is not known, or two contradict each other.
+        """
+        source = _source(call)
+        propagation, orphan = source.get("propagationPolicy"), source.get("orphanDependents")
+        dry_run = source.get("dryRun") or []
+        if causes := _causes(propagation, orphan, dry_run):
+            raise refuse.invalid_options("DeleteOptions", causes)
+        preconditions = source.get("preconditions") or {}
+        grace = source.get("gracePeriodSeconds")
+        return cls(
+            dry_run=bool(dry_run),
+            uid=preconditions.get("uid"),
+            resource_version=preconditions.get("resourceVersion"),
+            # A negative period means "soon".
+            grace_period=1 if grace is not None and grace < 0 else grace,
+            propagation=propagation or "",
+            orphan=orphan,
+        )
+
+
+def _causes(propagation: str | None, orphan: bool | None, dry_run: list[str]) -> list[StatusCause]:
+    causes = []
+    if propagation is not None and orphan is not None:
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(refuse.bad_value("propagationPolicy", propagation, detail))
+    if propagation is not None and propagation not in _PROPAGATION:
+        causes.append(refuse.not_supported("propagationPolicy", propagation, (*_PROPAGATION, "nil")))
+    if set(dry_run) - {"All"}:
+        causes.append(refuse.not_supported("dryRun", dry_run, ["All"]))
+    return causes
+
+
+def _source(call: Call) -> JSONObject:
+    if call.body is None:
+        return {
+            "propagationPolicy": call.params.get("propagationPolicy"),
+            "gracePeriodSeconds": integer(call.params, "gracePeriodSeconds"),
+            "orphanDependents": boolean(call.params, "orphanDependents"),
+            "dryRun": [call.params["dryRun"]] if call.params.get("dryRun") else None,
+        }
+    if not isinstance(call.body, dict):
+        raise refuse.bad_request("the body of a delete must be a DeleteOptions object")
+    kind, version = call.body.get("kind") or "DeleteOptions", call.body.get("apiVersion") or _META
+    if kind != "DeleteOptions":
+        raise refuse.bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "DeleteOptions"')
+    _check_fields("DeleteOptions", call.body, _FIELDS)
+    _check_fields("Preconditions", call.body.get("preconditions") or {}, _PRECONDITIONS, "preconditions.")
+    return call.body
+
+
+def _check_fields(struct: str, values: JSONObject, fields: Mapping[str, tuple[type, str]], prefix: str = "") -> None:
+    for name, (wanted, go_type) in fields.items():
+        value = values.get(name)
+        if value is None or (isinstance(value, wanted) and isinstance(value, bool) == (wanted is bool)):
+            continue
+        raise refuse.bad_request(
+            f"json: cannot unmarshal {_json_type(value)} into Go struct field {struct}.{prefix}{name} of type {go_type}"
+        )
+
+
+def _json_type(value: object) -> str:
+    names = {dict: "object", list: "array", str: "string", bool: "bool"}
+    return names.get(type(value), "number")

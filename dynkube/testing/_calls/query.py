@@ -1,0 +1,40 @@
+"""Numbers and flags in a query, read as the server's own conversion reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from dynkube.testing._calls import refuse
+
+_INT64 = range(-(2**63), 2**63)
+
+
+def boolean(params: Mapping[str, str], name: str) -> bool | None:
+    """A flag: ``None`` where it is not given, and whatever is neither ``0`` nor ``false`` is true."""
+    text = params.get(name)
+    return None if text is None else text.lower() not in {"0", "false"}
+
+
+def integer(params: Mapping[str, str], name: str) -> int | None:
+    """A number, ``None`` where it is not given.
+
+    Raises:
+        BadRequest: It is none, or none of 64 bits. As in the real server the message does not name the parameter.
+    """
+    text = params.get(name)
+    if text is None:
+        return None
+    if problem := digits_problem("ParseInt", text, r"[+-]?[0-9]+", _INT64):
+        raise refuse.bad_request(problem)
+    return int(text)
+
+
+def digits_problem(function: str, text: str, pattern: str, allowed: range) -> str:
+    """What Go's ``strconv`` says about ``text``; ``""`` where it is a number within ``allowed``."""
+    shown = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if not re.fullmatch(pattern, text, re.ASCII):
+        return f"strconv.{function}: parsing {shown}: invalid syntax"
+    if int(text[:40]) not in allowed:
+        return f"strconv.{function}: parsing {shown}: value out of range"
+    return ""
