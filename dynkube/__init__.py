@@ -2,7 +2,8 @@
 
 Start with :func:`connect`. The floors, each importing only from those below it::
 
-    cli         the command line                    testing   an embedded API server, aside
+    cli         the command line                    testing         an embedded API server, aside
+                                                    pytest_plugin   fixtures with one
     connect     Client: all floors put together
     informers   live copies of collections, filters, handlers
     client      verbs on one resource, watch, wait, apply

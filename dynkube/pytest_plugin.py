@@ -1,0 +1,146 @@
+"""Fixtures with an embedded API server for pytest; loaded by itself wherever dynkube is installed.
+
+``api_server`` and ``kube_client`` are for async tests on trio, in virtual time with ``virtual_time_backend``;
+``served_api_server`` and ``api_server_kubeconfig`` are for synchronous tests and foreign clients, over TCP. The marker
+``api_server`` sets the server's options. docs/testing.md shows each.
+
+Nothing but pytest is imported until a test asks for a fixture: the plugin costs nothing where it is not used.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+if TYPE_CHECKING:
+    from dynkube._client import Client
+    from dynkube.testing import APIServer
+    from dynkube.testing import ServerThread as ServedAPIServer
+
+_MARKER = "api_server"
+_ABOUT = (
+    f"{_MARKER}(*, load=None, tls=False, **options): options of the fixtures with an embedded API server: manifests to "
+    "load (paths are relative to the test's file), whether to serve TLS, and whatever dynkube.testing.APIServer takes"
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line("markers", _ABOUT)
+
+
+@pytest.fixture
+def virtual_time_backend() -> tuple[str, dict[str, object]]:
+    """Trio with a clock that jumps to the next deadline as soon as every task waits: what ``anyio_backend`` may return.
+
+    ::
+
+        @pytest.fixture
+        def anyio_backend(virtual_time_backend):
+            return virtual_time_backend
+    """
+    import trio.testing
+
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+@pytest.fixture
+async def api_server(request: pytest.FixtureRequest) -> AsyncIterator[APIServer]:
+    """A running :class:`dynkube.testing.APIServer`, new for each test."""
+    import trio.lowlevel
+
+    if not trio.lowlevel.in_trio_run():
+        _refuse(
+            "the fixtures api_server and kube_client run on trio: let the fixture anyio_backend return 'trio', or take "
+            "virtual_time_backend; on asyncio use served_api_server"
+        )
+    options = _Options.of(request)
+    async with options.server() as server:
+        options.fill(server)
+        yield server
+
+
+@pytest.fixture
+async def kube_client(api_server: APIServer) -> AsyncIterator[Client]:
+    """A :class:`dynkube.Client` of ``api_server``, connected inside the process."""
+    from dynkube._connect import connect
+
+    async with connect(transport=api_server.transport()) as client:
+        yield client
+
+
+@pytest.fixture
+def served_api_server(request: pytest.FixtureRequest) -> Iterator[ServedAPIServer]:
+    """A :class:`dynkube.testing.ServerThread`: on TCP, with functions that any thread may call. On the real clock."""
+    from dynkube.testing import serve_in_thread
+
+    options = _Options.of(request)
+    with serve_in_thread(options.server(), tls=options.tls) as served:
+        options.fill(served)
+        yield served
+
+
+@pytest.fixture
+def api_server_kubeconfig(served_api_server: ServedAPIServer, tmp_path: Path) -> Path:
+    """The path of a kubeconfig for ``served_api_server``: for kubectl, and for what reads ``$KUBECONFIG``."""
+    return served_api_server.endpoint.write_kubeconfig(tmp_path / "kubeconfig")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """What the markers of a test say, those closer to it winning over those of its class and module."""
+
+    constructor: dict[str, object]
+    load: object
+    tls: bool
+    folder: Path
+
+    @classmethod
+    def of(cls, request: pytest.FixtureRequest) -> _Options:
+        given: dict[str, object] = {}
+        for marker in reversed(list(request.node.iter_markers(_MARKER))):
+            if marker.args:
+                _refuse(f"the marker {_MARKER} takes its options by name, and was given {marker.args[0]!r}")
+            given |= marker.kwargs
+        load, tls = given.pop("load", None), bool(given.pop("tls", False))
+        _check_names(given)
+        return cls(constructor=given, load=load, tls=tls, folder=request.path.parent)
+
+    def server(self) -> APIServer:
+        from dynkube.testing import APIServer
+
+        return APIServer(**self.constructor)  # type: ignore[arg-type]  # names are checked, values are the user's
+
+    def fill(self, server: APIServer | ServedAPIServer) -> None:
+        if self.load is not None:
+            server.load(self._located(self.load))  # type: ignore[arg-type]  # load() says what it cannot read
+
+    def _located(self, source: object) -> object:
+        """Relative paths count from the folder of the test's file."""
+        if isinstance(source, list | tuple):
+            return [self._located(part) for part in source]
+        if isinstance(source, Path) or (isinstance(source, str) and not {"\n", "{"} & set(source)):
+            return self.folder / source
+        return source
+
+
+def _check_names(given: dict[str, object]) -> None:
+    import difflib
+
+    from dynkube.testing import APIServer
+
+    known = [*inspect.signature(APIServer).parameters, "load", "tls"]
+    for name in given:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(sorted(known))}"
+            _refuse(f"the marker {_MARKER} has no option {name!r}; {hint}")
+
+
+def _refuse(message: str) -> NoReturn:
+    pytest.fail(message, pytrace=False)

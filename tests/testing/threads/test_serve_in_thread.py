@@ -1,0 +1,121 @@
+"""A server in a thread of its own: reached over TCP, and by plain functions from any thread."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+
+import httpx2
+import pytest
+
+from dynkube.errors import ClosedError, InvalidInput, NotFound
+from dynkube.testing import APIServer, serve_in_thread
+from tests.testing.engine.cluster import config
+
+pytestmark = pytest.mark.real_time
+
+
+def test_a_synchronous_program_uses_it_from_both_sides() -> None:
+    with serve_in_thread() as cluster:
+        cluster.create(config("a"))
+        answer = httpx2.get(f"{cluster.url}/api/v1/namespaces/default/configmaps/a")
+        requests = [(request.verb, request.name) for request in cluster.requests]
+
+    assert answer.json()["data"] == {"k": "v"}
+    assert requests == [("get", "a")]
+
+
+def test_what_the_server_refuses_is_raised_in_the_calling_thread() -> None:
+    with serve_in_thread() as cluster, pytest.raises(NotFound, match='configmaps "a" not found'):
+        cluster.get("configmaps", "a")
+
+
+def test_everything_else_of_the_server_is_run_in_its_thread() -> None:
+    with serve_in_thread() as cluster:
+        cluster.run(cluster.server.fail, status=503, times=1)
+        answer = httpx2.get(f"{cluster.url}/api/v1/pods")
+        thread = cluster.run(threading.current_thread)
+
+    assert answer.status_code == 503
+    assert thread is not threading.current_thread()
+
+
+def test_many_threads_may_write_at_once() -> None:
+    with serve_in_thread() as cluster:
+        threads = [
+            threading.Thread(target=lambda n=n: [cluster.create(config(f"t{n}-{i}")) for i in range(25)])
+            for n in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        stored = cluster.list("configmaps")
+
+    assert len({item["metadata"]["resourceVersion"] for item in stored}) == 100
+
+
+def test_leaving_ends_watches_and_the_thread() -> None:
+    before = threading.active_count()
+
+    with (
+        httpx2.Client() as client,
+        serve_in_thread() as cluster,
+        client.stream("GET", f"{cluster.url}/api/v1/pods?watch=1") as watch,
+    ):
+        assert watch.status_code == 200
+        # The server goes first, with the watch open.
+        cluster.run(lambda: None)
+
+    assert threading.active_count() == before
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(f"{cluster.url}/version")
+    with pytest.raises(RuntimeError):
+        cluster.list("pods")
+
+
+def test_an_exception_in_the_block_comes_out_as_it_was_raised() -> None:
+    with pytest.raises(KeyError, match="mine"), serve_in_thread():
+        raise KeyError("mine")
+
+
+def test_what_keeps_it_from_starting_is_raised_by_the_with_statement() -> None:
+    used = APIServer()
+    with serve_in_thread(used):
+        pass
+
+    with pytest.raises(InvalidInput, match="port 70000"), serve_in_thread(port=70000):
+        pass
+    with pytest.raises(ClosedError, match="make a new one"), serve_in_thread(used):
+        pass
+
+
+def test_a_broken_server_is_told_of_at_the_end_of_the_block() -> None:
+    async def defect() -> None:
+        raise ValueError("a defect")
+
+    with pytest.raises(ExceptionGroup) as raised, serve_in_thread() as cluster:
+        cluster.run(cluster.server._running().start_soon, defect)
+
+    assert raised.group_contains(ValueError, match="a defect")
+
+
+def test_ctrl_c_ends_it_at_once() -> None:
+    script = """if True:
+        import time
+        from dynkube.testing import serve_in_thread
+        with serve_in_thread() as cluster:
+            print(cluster.url, flush=True)
+            time.sleep(60)
+    """
+
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(b"http://")
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+
+    assert errors.rstrip().endswith(b"KeyboardInterrupt")
+    assert process.returncode == -signal.SIGINT
