@@ -25,11 +25,13 @@ from dynkube.testing._store.snapshots import Snapshot
 from dynkube.testing._store.storage import Storage
 from dynkube.testing._store.timers import Timers
 from dynkube.testing._store.watching import EndMode, Watches
+from dynkube.testing._verbs.connecting import Connections
 from dynkube.testing._verbs.deleting import Deletes
 from dynkube.testing._verbs.listing import check_reached, list_objects
 from dynkube.testing._verbs.namespaces import INITIAL, NAMESPACES, NamespaceRules, Namespaces
 from dynkube.testing._verbs.objectmeta import Identity
 from dynkube.testing._verbs.patches import Patches
+from dynkube.testing._verbs.podrequests import PodRequests
 from dynkube.testing._verbs.rules import Rules
 from dynkube.testing._verbs.scaling import scale_of
 from dynkube.testing._verbs.watch_requests import WatchRequests
@@ -106,6 +108,8 @@ class Engine:
         self._writes = Writes(self._storage, identity, namespaces, ownership, rules)
         self._patches = Patches(self._writes)
         self._deletes = Deletes(self._storage, identity, rules)
+        self._connections = Connections(self._storage, self.registry)
+        self._pod_requests = PodRequests(self._writes, self._deletes, self.registry)
         self._watch_requests = WatchRequests(
             storage=self._storage,
             watches=self._watches,
@@ -221,11 +225,17 @@ class Engine:
     # ── inside ────────────────────────────────────────────────────────────────────────────
 
     def _dispatch(self, call: Call) -> Result:
+        if (subresource := call.kind.subresource(call.subresource)) and subresource.connects:
+            return self._connections.answer(call)
         match call.verb:
             case "get":
                 return Result(document=self._get(call))
             case "list":
                 return Result(document=list_objects(self._storage, call))
+            case "create" if call.subresource == "binding" or call.kind.storage_group == "bindings":
+                return self._pod_requests.bind(call)
+            case "create" if call.subresource == "eviction":
+                return self._pod_requests.evict(call)
             case "create":
                 return Result(document=self._writes.create(call), status=201)
             case "update" if call.subresource == "scale":

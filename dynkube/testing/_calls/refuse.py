@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -127,6 +128,17 @@ def internal(why: str) -> APIError:
 def version_set_on_create() -> APIError:
     """500, and without a reason: this is what the real server's storage layer lets through."""
     return _plain(500, "", "resourceVersion should not be set on objects to be created")
+
+
+def failed(message: str) -> APIError:
+    """500 without a reason: an error that the real server passes on as it is."""
+    return _plain(500, "", message)
+
+
+def too_many(message: str, cause: StatusCause, retry_after: int = 0) -> APIError:
+    """429: the request would do harm now, and may be tried again."""
+    status = Status(code=429, reason="TooManyRequests", message=message, causes=(cause,))
+    return APIError.from_status(replace(status, retry_after=retry_after) if retry_after else status)
 
 
 # ── about history ─────────────────────────────────────────────────────────────────────────────

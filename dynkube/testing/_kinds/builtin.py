@@ -31,9 +31,27 @@ class _Row(NamedTuple):
     generation: bool = False
     selectable: tuple[str, ...] = ()
     scale: ScalePaths | None = None
+    warning: str = ""
 
 
 _WORKLOAD = ("scale", "status")
+_NO_COMPONENTS = "v1 ComponentStatus is deprecated in v1.19+"
+_USE_SLICES = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+_READ_ONLY = ("get", "list")
+_NO_DELETECOLLECTION = tuple(verb for verb in ALL_VERBS if verb != "deletecollection")
+_EXTENSIONS = ("api-extensions",)
+_POD_SUBRESOURCES = (
+    "attach",
+    "binding",
+    "ephemeralcontainers",
+    "eviction",
+    "exec",
+    "log",
+    "portforward",
+    "proxy",
+    "resize",
+    "status",
+)
 _SELECTOR = ScalePaths(label_selector=".spec.selector")
 
 _POD_FIELDS = (
@@ -44,6 +62,7 @@ _POD_FIELDS = (
     "spec.hostNetwork",
     "status.phase",
     "status.podIP",
+    "status.podIPs",
     "status.nominatedNodeName",
 )
 _CORE_EVENT_FIELDS = (
@@ -69,17 +88,32 @@ _EVENT_FIELDS = (
     "type",
 )
 
+
+def _admission(resource: str, kind: str, subresources: tuple[str, ...] = ()) -> _Row:
+    return _Row(resource, kind, False, (), _EXTENSIONS, subresources, generation=True)
+
+
 _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
     "v1": (
+        _Row("bindings", "Binding", verbs=_CREATE_ONLY),
+        _Row("componentstatuses", "ComponentStatus", False, ("cs",), verbs=_READ_ONLY, warning=_NO_COMPONENTS),
         _Row("configmaps", "ConfigMap", short_names=("cm",)),
-        _Row("endpoints", "Endpoints", short_names=("ep",)),
+        _Row("endpoints", "Endpoints", short_names=("ep",), warning=_USE_SLICES),
         _Row("events", "Event", short_names=("ev",), selectable=_CORE_EVENT_FIELDS),
         _Row("limitranges", "LimitRange", short_names=("limits",)),
-        _Row("namespaces", "Namespace", False, ("ns",), subresources=_STATUS, selectable=("status.phase",)),
-        _Row("nodes", "Node", False, ("no",), subresources=_STATUS, selectable=("spec.unschedulable",)),
+        _Row(
+            "namespaces",
+            "Namespace",
+            False,
+            ("ns",),
+            subresources=("finalize", "status"),
+            verbs=_NO_DELETECOLLECTION,
+            selectable=("status.phase",),
+        ),
+        _Row("nodes", "Node", False, ("no",), subresources=("proxy", "status"), selectable=("spec.unschedulable",)),
         _Row("persistentvolumeclaims", "PersistentVolumeClaim", short_names=("pvc",), subresources=_STATUS),
         _Row("persistentvolumes", "PersistentVolume", False, ("pv",), subresources=_STATUS),
-        _Row("pods", "Pod", True, ("po",), _ALL, _STATUS, generation=True, selectable=_POD_FIELDS),
+        _Row("pods", "Pod", True, ("po",), _ALL, _POD_SUBRESOURCES, generation=True, selectable=_POD_FIELDS),
         _Row("podtemplates", "PodTemplate", generation=True),
         _Row(
             "replicationcontrollers",
@@ -94,11 +128,13 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
         ),
         _Row("resourcequotas", "ResourceQuota", short_names=("quota",), subresources=_STATUS),
         _Row("secrets", "Secret", selectable=("type",)),
-        _Row("serviceaccounts", "ServiceAccount", short_names=("sa",)),
-        _Row("services", "Service", True, ("svc",), _ALL, _STATUS, selectable=("spec.clusterIP", "spec.type")),
+        _Row("serviceaccounts", "ServiceAccount", short_names=("sa",), subresources=("token",)),
+        _Row(
+            "services", "Service", True, ("svc",), _ALL, ("proxy", "status"), selectable=("spec.clusterIP", "spec.type")
+        ),
     ),
     "apiregistration.k8s.io/v1": (
-        _Row("apiservices", "APIService", False, categories=("api-extensions",), subresources=_STATUS),
+        _Row("apiservices", "APIService", False, categories=_EXTENSIONS, subresources=_STATUS),
     ),
     "apps/v1": (
         _Row("controllerrevisions", "ControllerRevision"),
@@ -130,14 +166,16 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
             "CertificateSigningRequest",
             False,
             ("csr",),
-            subresources=_STATUS,
+            subresources=("approval", "status"),
             selectable=("spec.signerName",),
         ),
     ),
     "networking.k8s.io/v1": (
         _Row("ingressclasses", "IngressClass", False, generation=True),
         _Row("ingresses", "Ingress", short_names=("ing",), subresources=_STATUS, generation=True),
+        _Row("ipaddresses", "IPAddress", False, ("ip",)),
         _Row("networkpolicies", "NetworkPolicy", short_names=("netpol",), generation=True),
+        _Row("servicecidrs", "ServiceCIDR", False, subresources=_STATUS),
     ),
     "policy/v1": (_Row("poddisruptionbudgets", "PodDisruptionBudget", True, ("pdb",), (), _STATUS, generation=True),),
     "rbac.authorization.k8s.io/v1": (
@@ -152,37 +190,15 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
         _Row("csistoragecapacities", "CSIStorageCapacity"),
         _Row("storageclasses", "StorageClass", False, ("sc",)),
         _Row("volumeattachments", "VolumeAttachment", False, subresources=_STATUS),
+        _Row("volumeattributesclasses", "VolumeAttributesClass", False, ("vac",)),
     ),
     "admissionregistration.k8s.io/v1": (
-        _Row(
-            "mutatingwebhookconfigurations",
-            "MutatingWebhookConfiguration",
-            False,
-            categories=("api-extensions",),
-            generation=True,
-        ),
-        _Row(
-            "validatingadmissionpolicies",
-            "ValidatingAdmissionPolicy",
-            False,
-            categories=("api-extensions",),
-            subresources=_STATUS,
-            generation=True,
-        ),
-        _Row(
-            "validatingadmissionpolicybindings",
-            "ValidatingAdmissionPolicyBinding",
-            False,
-            categories=("api-extensions",),
-            generation=True,
-        ),
-        _Row(
-            "validatingwebhookconfigurations",
-            "ValidatingWebhookConfiguration",
-            False,
-            categories=("api-extensions",),
-            generation=True,
-        ),
+        _admission("mutatingadmissionpolicies", "MutatingAdmissionPolicy"),
+        _admission("mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding"),
+        _admission("mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
+        _admission("validatingadmissionpolicies", "ValidatingAdmissionPolicy", _STATUS),
+        _admission("validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding"),
+        _admission("validatingwebhookconfigurations", "ValidatingWebhookConfiguration"),
     ),
     "apiextensions.k8s.io/v1": (
         _Row(
@@ -190,7 +206,7 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
             "CustomResourceDefinition",
             False,
             ("crd", "crds"),
-            ("api-extensions",),
+            _EXTENSIONS,
             _STATUS,
             generation=True,
         ),
@@ -199,6 +215,22 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
     "coordination.k8s.io/v1": (_Row("leases", "Lease"),),
     "node.k8s.io/v1": (_Row("runtimeclasses", "RuntimeClass", False),),
     "discovery.k8s.io/v1": (_Row("endpointslices", "EndpointSlice", generation=True),),
+    "resource.k8s.io/v1": (
+        _Row("deviceclasses", "DeviceClass", False, generation=True),
+        _Row("resourceclaims", "ResourceClaim", subresources=_STATUS),
+        _Row("resourceclaimtemplates", "ResourceClaimTemplate"),
+        _Row(
+            "resourceslices",
+            "ResourceSlice",
+            False,
+            generation=True,
+            selectable=("spec.nodeName", "spec.driver"),
+        ),
+    ),
+    "flowcontrol.apiserver.k8s.io/v1": (
+        _Row("flowschemas", "FlowSchema", False, subresources=_STATUS, generation=True),
+        _Row("prioritylevelconfigurations", "PriorityLevelConfiguration", False, subresources=_STATUS, generation=True),
+    ),
 }
 
 
@@ -220,6 +252,7 @@ def _kind(api_version: str, row: _Row) -> Kind:
         selectable_fields=row.selectable,
         generation=row.generation,
         scale=row.scale,
+        warning=row.warning,
         schema_source=partial(_schema, GVK(group, version, row.kind)),
     )
 

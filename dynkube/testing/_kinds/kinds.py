@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dynkube.meta import GVK, GVR
+from dynkube.testing._kinds.subresources import Subresource, subresource_of
 
 ALL_VERBS: tuple[str, ...] = (
     "create",
@@ -52,7 +53,7 @@ class Kind:
         short_names: Aliases such as ``deploy``.
         categories: Groups such as ``all``.
         verbs: What may be done with it, sorted.
-        subresources: Of ``status`` and ``scale``, those it has.
+        subresources: The names of those it has, sorted; :meth:`subresource` tells about each.
         storage_group: Identity of the resource across its versions: objects written through one version are
             read through the others. ``RESOURCE.GROUP`` unless given.
         stored_as: Version and kind that objects are stored in, where it is another than this one; discovery
@@ -106,6 +107,15 @@ class Kind:
         """
         source = self.schema_source
         return source() if callable(source) else source
+
+    def subresource(self, name: str) -> Subresource | None:
+        """What is behind the subresource ``name``: its kind of object and its verbs; ``None`` where it has none."""
+        return subresource_of(self.gvk, name) if name in self.subresources else None
+
+    @property
+    def gvk(self) -> GVK:
+        """Group, version and kind of its objects."""
+        return GVK(self.gvr.group, self.gvr.version, self.kind)
 
     @property
     def api_version(self) -> str:

@@ -52,6 +52,21 @@ class PlainDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class NoDocument:
+    """Nothing: an answer without a body."""
+
+    @property
+    def json(self) -> bytes:
+        """Empty."""
+        return b""
+
+    @property
+    def data(self) -> JSONObject:
+        """Empty."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
 class ListDocument:
     """A list, or a chunk of one; ``revision`` is that of the whole list."""
 

@@ -22,7 +22,7 @@ def scale_of(call: Call, obj: JSONObject) -> JSONObject:
         raise refuse.internal(f'the spec replicas field "{paths.spec_replicas}" does not exist')
     status: JSONObject = {"replicas": _get(obj, paths.status_replicas) or 0}
     if paths.label_selector and (selector := _get(obj, paths.label_selector)):
-        status["selector"] = selector if isinstance(selector, str) else _selector_text(selector)
+        status["selector"] = selector if isinstance(selector, str) else selector_text(selector)
     metadata = obj["metadata"]
     fields = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     return {
@@ -77,7 +77,7 @@ def _set(obj: JSONObject, path: str, value: int) -> None:
     obj[last] = value
 
 
-def _selector_text(selector: JSONObject) -> str:
+def selector_text(selector: JSONObject) -> str:
     """A ``metav1.LabelSelector`` (or, for ReplicationControllers, its plain labels) as text."""
     labels = selector.get("matchLabels", {} if "matchExpressions" in selector else selector)
     terms = [f"{key}={value}" for key, value in sorted(labels.items())]

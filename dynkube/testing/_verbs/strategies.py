@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Mapping
+
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind
 
 # Objects of these kinds are created with the status they come with: whoever creates a Node reports its state.
 _STATUS_ON_CREATE = {"nodes"}
-_UNCONDITIONAL_UPDATE_REFUSED_GROUPS = {"apiregistration.k8s.io"}
+# An update of these has to name the resourceVersion it is based on.
+_LOCKED_GROUPS = {
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+    "policy",
+}
+_LOCKED_RESOURCES = {"csidrivers", "csinodes", "csistoragecapacities", "volumeattachments"}
 
 
 def reset_for_create(obj: JSONObject, kind: Kind) -> None:
@@ -21,21 +33,24 @@ def reset_for_create(obj: JSONObject, kind: Kind) -> None:
 def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: str) -> JSONObject:
     """The object that results from writing ``obj`` over ``old`` through ``subresource`` (``""``: the object itself).
 
-    Through ``status`` only the status is written; of the metadata, as with custom resources, nothing but the
-    bookkeeping of managers. Through the object itself everything else is, where the kind has a status subresource.
+    Through most subresources only a part of it is written (``status``, ``resize``); of the metadata, as with custom
+    resources, nothing but the bookkeeping of managers. Through the object itself everything else is, where the kind
+    has a status subresource.
     """
-    if subresource == "status":
-        result = {**old, "metadata": dict(old["metadata"])}
+    if subresource in _PARTS:
+        result = copy.deepcopy(old)
         for field in ("managedFields", "resourceVersion"):
             if field in obj["metadata"]:
                 result["metadata"][field] = obj["metadata"][field]
-        _take(result, obj, "status")
+        _PARTS[subresource](result, obj)
         return result
     if "status" in kind.subresources:
         _take(obj, old, "status")
     if kind.gvr.group == "" and kind.kind == "Namespace":
         # Only the finalize subresource changes them, so that no update can stop a namespace from being emptied.
-        _take(obj, old, "spec")
+        if subresource != "finalize":
+            _take(obj, old, "spec")
+        _name_label(obj)
     return obj
 
 
@@ -50,7 +65,8 @@ def bump_generation(obj: JSONObject, old: JSONObject, kind: Kind) -> None:
 
 def allows_unconditional_update(kind: Kind) -> bool:
     """Whether an update without resourceVersion overwrites whatever is there; not for custom resources."""
-    return kind.crd_uid is None and kind.gvr.group not in _UNCONDITIONAL_UPDATE_REFUSED_GROUPS
+    locked = kind.gvr.group in _LOCKED_GROUPS or kind.gvr.resource in _LOCKED_RESOURCES
+    return kind.crd_uid is None and not locked
 
 
 def _take(target: JSONObject, source: JSONObject, field: str) -> None:
@@ -64,6 +80,33 @@ def _without(obj: JSONObject, fields: set[str]) -> JSONObject:
     return {key: value for key, value in obj.items() if key not in fields}
 
 
+def _approval(target: JSONObject, source: JSONObject) -> None:
+    conditions = source.get("status", {}).get("conditions")
+    target["status"] = {**target.get("status", {}), "conditions": conditions or []}
+
+
+def _ephemeral_containers(target: JSONObject, source: JSONObject) -> None:
+    _take(target["spec"], source.get("spec") or {}, "ephemeralContainers")
+
+
+def _resize(target: JSONObject, source: JSONObject) -> None:
+    """Resources of containers, and how they are resized; containers are told by their names."""
+    for field in ("containers", "initContainers"):
+        wanted = {each.get("name"): each for each in (source.get("spec") or {}).get(field) or ()}
+        for container in target["spec"].get(field) or ():
+            for part in ("resources", "resizePolicy"):
+                _take(container, wanted.get(container["name"], container), part)
+
+
+# What a write through a subresource reaches; everything else stays as it is.
+_PARTS: Mapping[str, Callable[[JSONObject, JSONObject], None]] = {
+    "status": lambda target, source: _take(target, source, "status"),
+    "approval": _approval,
+    "ephemeralcontainers": _ephemeral_containers,
+    "resize": _resize,
+}
+
+
 def _pod(obj: JSONObject) -> None:
     obj["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
 
@@ -71,6 +114,10 @@ def _pod(obj: JSONObject) -> None:
 def _namespace(obj: JSONObject) -> None:
     obj["spec"] = {"finalizers": ["kubernetes"]}
     obj["status"] = {"phase": "Active"}
+    _name_label(obj)
+
+
+def _name_label(obj: JSONObject) -> None:
     metadata = obj["metadata"]
     metadata["labels"] = {**metadata.get("labels", {}), "kubernetes.io/metadata.name": metadata.get("name", "")}
 

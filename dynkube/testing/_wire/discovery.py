@@ -16,11 +16,10 @@ import msgspec
 
 from dynkube.meta import GVK, GroupVersion, version_priority
 from dynkube.testing._kinds.kinds import Kind, Registry
+from dynkube.testing._kinds.subresources import Subresource, subresource_of
 
 Document: TypeAlias = dict[str, object]
 
-_SCALE = GVK("autoscaling", "v1", "Scale")
-_SUBRESOURCE_VERBS = ["get", "patch", "update"]
 _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 # Not taken any more once the definition is being deleted.
 _WRITING_VERBS = frozenset({"create", "patch", "update"})
@@ -181,7 +180,7 @@ def _aggregated_list(groups: Iterable[Document]) -> Document:
 def _aggregated_resource(kind: Kind) -> Document:
     entry: Document = {
         "resource": kind.gvr.resource,
-        "responseKind": _response_kind(kind, _own(kind)),
+        "responseKind": _response_kind(kind, kind.gvk),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": _verbs(kind),
@@ -189,32 +188,25 @@ def _aggregated_resource(kind: Kind) -> Document:
         "categories": list(kind.categories),
         "subresources": [
             {
-                "subresource": name,
-                "responseKind": _response_kind(kind, _subresource_kind(kind, name)),
-                "verbs": _SUBRESOURCE_VERBS,
+                "subresource": subresource.name,
+                "responseKind": _response_kind(kind, subresource.gvk),
+                "verbs": list(subresource.verbs),
             }
-            for name in _subresources(kind)
+            for subresource in _subresources(kind)
         ],
     }
     return {key: value for key, value in entry.items() if value != []}
 
 
 def _response_kind(kind: Kind, gvk: GVK) -> Document:
-    if kind.crd_uid is None and gvk == _own(kind):
+    if kind.crd_uid is None and (gvk.group, gvk.version) == (kind.gvr.group, kind.gvr.version):
         return {"group": "", "version": "", "kind": gvk.kind}
     return {"group": gvk.group, "version": gvk.version, "kind": gvk.kind}
 
 
-def _own(kind: Kind) -> GVK:
-    return GVK(kind.gvr.group, kind.gvr.version, kind.kind)
-
-
-def _subresource_kind(kind: Kind, subresource: str) -> GVK:
-    return _SCALE if subresource == "scale" else _own(kind)
-
-
-def _subresources(kind: Kind) -> tuple[str, ...]:
-    return kind.subresources if kind.crd_uid is None else tuple(sorted(kind.subresources, reverse=True))
+def _subresources(kind: Kind) -> list[Subresource]:
+    names = sorted(kind.subresources, reverse=kind.crd_uid is not None)
+    return [subresource_of(kind.gvk, name) for name in names]
 
 
 def _verbs(kind: Kind) -> list[str]:
@@ -241,18 +233,17 @@ def _legacy_resources(kind: Kind) -> Iterator[Document]:
     if kind.categories:
         entry["categories"] = list(kind.categories)
     if {"create", "get"} <= set(kind.verbs):
-        entry["storageVersionHash"] = _storage_version_hash(kind.stored_as or _own(kind))
+        entry["storageVersionHash"] = _storage_version_hash(kind.stored_as or kind.gvk)
     yield entry
-    for name in _subresources(kind):
-        answered = _subresource_kind(kind, name)
-        foreign = {} if answered == _own(kind) else {"group": answered.group, "version": answered.version}
+    for subresource in _subresources(kind):
+        answered = subresource.gvk
         yield {
-            "name": f"{kind.gvr.resource}/{name}",
+            "name": f"{kind.gvr.resource}/{subresource.name}",
             "singularName": "",
             "namespaced": kind.namespaced,
-            **foreign,
+            **({"group": answered.group, "version": answered.version} if subresource.foreign else {}),
             "kind": answered.kind,
-            "verbs": _SUBRESOURCE_VERBS,
+            "verbs": list(subresource.verbs),
         }
 
 

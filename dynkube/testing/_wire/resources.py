@@ -127,12 +127,14 @@ async def _stream_events(stream: WatchStream, receive: Receive, send: Send) -> b
 
 async def _call(request: HTTPRequest, target: Target, receive: Receive) -> Call:
     body: object = None
-    if target.verb not in _NO_BODY:
+    subresource = target.kind.subresource(target.subresource)
+    if target.verb not in _NO_BODY and not (subresource and subresource.connects):
         try:
             data = await read_body(receive, bodies.MAX_BODY)
         except BodyTooLarge:
             raise refusals.body_too_large(bodies.MAX_BODY) from None
-        body = bodies.decode_body(target.verb, target.kind.kind, request.content_type, data)
+        expected = subresource.gvk.kind if subresource else target.kind.kind
+        body = bodies.decode_body(target.verb, expected, request.content_type, data)
     return Call(
         verb=target.verb,
         kind=target.kind,

@@ -12,7 +12,7 @@ from dynkube.testing._wire.http import HTTPRequest
 
 _COLLECTION_VERBS: dict[str, Verb] = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 _ITEM_VERBS: dict[str, Verb] = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_SUBRESOURCE_VERBS: dict[str, Verb] = {"GET": "get", "PUT": "update", "PATCH": "patch"}
+_SUBRESOURCE_VERBS: dict[str, Verb] = {**_ITEM_VERBS, "POST": "create"}
 
 # The only subresources a namespace has; every other third part of its path is a resource inside it.
 _NAMESPACE_SUBRESOURCES = {"status", "finalize"}
@@ -54,7 +54,7 @@ class ResourcePath:
         namespace = ""
         if first == "namespaces" and len(rest) >= 2 and not _is_namespace_itself(group, rest):
             namespace, *parts = rest
-        if len(parts) > 3:
+        if len(parts) > 3 and parts[2] != "proxy":  # the rest of a proxy's path is for whom it leads to
             return None
         resource, name, subresource = (*parts, "", "")[:3]
         return cls(gvr=GVR(group, version, resource), namespace=namespace, name=name, subresource=subresource)
@@ -84,10 +84,11 @@ def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
         raise refusals.unknown_path()
     if path.name and kind.namespaced and not path.namespace:
         raise refusals.unknown_path()
-    if path.subresource and path.subresource not in kind.subresources:
+    subresource = kind.subresource(path.subresource)
+    if path.subresource and subresource is None:
         raise refusals.unknown_path()
     # Creating needs to know the namespace; there is no such route on the collection of all namespaces.
-    homeless = verb == "create" and kind.namespaced and not path.namespace
-    if verb is None or homeless or not (path.subresource or verb in kind.verbs):
+    homeless = verb == "create" and not subresource and kind.namespaced and not path.namespace
+    if verb is None or homeless or verb not in (subresource.verbs if subresource else kind.verbs):
         raise refusals.method_not_allowed()
     return Target(kind=kind, verb=verb, namespace=path.namespace, name=path.name, subresource=path.subresource)

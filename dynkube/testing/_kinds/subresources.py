@@ -1,0 +1,71 @@
+"""Subresources: which kind of object each takes or gives, and which verbs it has.
+
+The names of a kind's subresources are in its table or definition; what stands behind a name is the same for
+nearly all kinds, so it is told here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dynkube.meta import GVK
+
+_EDIT = ("get", "patch", "update")
+_CONNECT = ("create", "delete", "get", "patch", "update")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subresource:
+    """One subresource of a kind.
+
+    Attributes:
+        name: As in the path: ``status``.
+        gvk: The kind of object it takes or gives, as discovery tells it.
+        verbs: What may be done with it, sorted.
+        foreign: Whether that kind is of another group and version than the resource's own objects.
+    """
+
+    name: str
+    gvk: GVK
+    verbs: tuple[str, ...] = _EDIT
+    foreign: bool = False
+
+    @property
+    def connects(self) -> bool:
+        """Whether it leads to what runs behind an object rather than to data: such a request has no body to decode."""
+        return self.name in _CONNECTING
+
+
+_CONNECTING = {"attach", "exec", "log", "portforward", "proxy"}
+_SCALE = Subresource(name="scale", gvk=GVK("autoscaling", "v1", "Scale"), foreign=True)
+_EVICTION = Subresource(name="eviction", gvk=GVK("policy", "v1", "Eviction"), verbs=("create",), foreign=True)
+_TOKEN = Subresource(
+    name="token", gvk=GVK("authentication.k8s.io", "v1", "TokenRequest"), verbs=("create",), foreign=True
+)
+_FOREIGN: Mapping[str, Subresource] = {each.name: each for each in (_SCALE, _EVICTION, _TOKEN)}
+
+_VERBS: Mapping[str, tuple[str, ...]] = {
+    "attach": ("create", "get"),
+    "binding": ("create",),
+    "exec": ("create", "get"),
+    "finalize": ("update",),
+    "log": ("get",),
+    "portforward": ("create", "get"),
+    "proxy": _CONNECT,
+}
+_KINDS: Mapping[str, str] = {
+    "attach": "{}AttachOptions",
+    "binding": "Binding",
+    "exec": "{}ExecOptions",
+    "portforward": "{}PortForwardOptions",
+    "proxy": "{}ProxyOptions",
+}
+
+
+def subresource_of(parent: GVK, name: str) -> Subresource:
+    """The subresource ``name`` of objects of the kind ``parent``; one like ``status`` where nothing else is known."""
+    if name in _FOREIGN:
+        return _FOREIGN[name]
+    kind = _KINDS.get(name, "{}").format(parent.kind)
+    return Subresource(name=name, gvk=GVK(parent.group, parent.version, kind), verbs=_VERBS.get(name, _EDIT))
