@@ -98,6 +98,7 @@ class Engine:
         options = options or EngineOptions()
         self.registry: Registry = Registry()
         self.faults: Faults = Faults()
+        self.now: Callable[[], datetime] = options.now
         self._storage = Storage(history=options.history)
         self._watches = Watches(self._storage)
         self._timers = Timers()

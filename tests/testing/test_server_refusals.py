@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import yaml
 
 from dynkube.testing import APIServer
 from dynkube.testing._calls.api import MERGE_PATCH
@@ -61,9 +62,11 @@ async def test_a_form_that_cannot_be_produced_is_a_406(client: httpx2.AsyncClien
     assert (status["code"], status["reason"]) == (406, "NotAcceptable")
 
 
-async def test_a_watch_has_no_yaml_form(client: httpx2.AsyncClient) -> None:
-    status = _status(await client.get(CONFIGMAPS, params={"watch": "1"}, headers={"Accept": "application/yaml"}))
+async def test_a_watch_has_no_yaml_form_and_says_so_in_yaml(client: httpx2.AsyncClient) -> None:
+    answer = await client.get(CONFIGMAPS, params={"watch": "1"}, headers={"Accept": "application/yaml"})
 
+    status = yaml.safe_load(answer.text)
+    assert (answer.status_code, answer.headers["content-type"]) == (406, "application/yaml")
     assert (status["code"], status["reason"]) == (406, "NotAcceptable")
 
 

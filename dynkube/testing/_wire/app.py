@@ -11,6 +11,7 @@ from dynkube.testing._wire import refusals
 from dynkube.testing._wire.audit import Audit, RequestRecord
 from dynkube.testing._wire.discovery import Discovery
 from dynkube.testing._wire.http import Answer, ClientGone, HTTPRequest, Message, Receive, Scope, Send
+from dynkube.testing._wire.negotiate import negotiate_error
 from dynkube.testing._wire.nonresource import NonResources
 from dynkube.testing._wire.refusals import answer_refusal
 from dynkube.testing._wire.resources import Resources
@@ -72,14 +73,14 @@ class App:
         try:
             await self._serve(request, record, receive, noting_send)
         except APIError as error:
-            await answer_refusal(error).write(noting_send)
+            await answer_refusal(error, negotiate_error(request)).write(noting_send)
         except ClientGone:
             pass  # nobody is left to answer
         except Exception as error:
             # A defect of this server. Clients get the 500 of a real one; whoever runs the server gets the error.
             _logger.exception("%s %s failed", request.method, request.path)
             if record.status is None:
-                await answer_refusal(refusals.internal(error)).write(noting_send)
+                await answer_refusal(refusals.internal(error), negotiate_error(request)).write(noting_send)
             raise
 
     async def _serve(self, request: HTTPRequest, record: RequestRecord, receive: Receive, send: Send) -> None:

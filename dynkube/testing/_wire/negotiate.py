@@ -1,22 +1,28 @@
-"""The Accept header: in which form a client wants its answer."""
+"""The Accept header: in which form a client wants its answer, and how it is to be written."""
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from dynkube.testing._wire import refusals
+from dynkube.testing._wire.http import HTTPRequest
+from dynkube.testing._wire.layouts import JSON, JSON_TYPE, YAML, YAML_TYPE, Layout, Pretty
 
 DISCOVERY_V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
+Conversion: TypeAlias = Literal["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
+_CONVERSIONS: tuple[Conversion, ...] = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 
-class Form(enum.Enum):
-    """A form the server can answer in."""
+# In the order in which an open choice (``*/*``) is decided. There is no protobuf here, which clients that ask for it
+# do without: they name JSON behind it.
+_WRITTEN: Mapping[str, type[Layout]] = {JSON_TYPE: JSON, YAML_TYPE: YAML}
+_STREAMED = (f"{JSON_TYPE};stream=watch",)
 
-    JSON = "application/json"
-    YAML = "application/yaml"
-    DISCOVERY = DISCOVERY_V2
+# Parameters that change nothing here, or that are decided elsewhere.
+_CONVERT_PARAMS = {"as", "g", "v"}
+_HUMANS = ("curl", "Wget", "Mozilla/5.0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +33,34 @@ class MediaRange:
     params: Mapping[str, str]
     quality: float
 
+    def admits(self, media_type: str) -> bool:
+        """Whether ``media_type`` is within the range."""
+        main, _, _ = media_type.partition("/")
+        return self.media_type in {media_type, f"{main}/*", "*/*"}
+
+    @property
+    def _rank(self) -> tuple[float, int]:
+        return -self.quality, self.media_type.count("*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What an answer is to be.
+
+    Attributes:
+        layout: How it is written.
+        conversion: What the object is turned into; ``None`` for the object itself.
+        version: The version of ``meta.k8s.io`` that the conversion is to have.
+    """
+
+    layout: Layout
+    conversion: Conversion | None = None
+    version: str = ""
+
 
 def parse_accept(header: str) -> tuple[MediaRange, ...]:
-    """The entries of an Accept header, best first; equal quality keeps the client's order."""
-    return tuple(sorted(_ranges(header), key=lambda entry: -entry.quality))
+    """The entries of an Accept header, best first; equal quality keeps the client's order, wildcards come last."""
+    return tuple(sorted(_ranges(header), key=lambda entry: entry._rank))
 
 
 def _ranges(header: str) -> Iterator[MediaRange]:
@@ -38,33 +68,87 @@ def _ranges(header: str) -> Iterator[MediaRange]:
         media_type, *fields = (part.strip() for part in entry.split(";"))
         if not media_type:
             continue
-        params = {name.strip().lower(): value.strip() for name, _, value in (field.partition("=") for field in fields)}
+        params = {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in fields)}
         try:
+            # Zero is no "not at all" to kube-apiserver, only the last choice.
             quality = float(params.pop("q", "1"))
         except ValueError:
-            quality = 0.0
-        if quality > 0:
-            yield MediaRange(media_type.lower(), params, quality)
+            quality = 1.0
+        yield MediaRange(media_type, params, quality)
 
 
-def negotiate(header: str | None) -> Form:
-    """The form to answer an object, a list or a Status in.
+def negotiate(request: HTTPRequest, *, custom: bool = False) -> Wanted:
+    """What to answer a request to a resource with.
 
-    Forms that are not built here (Table, PartialObjectMetadata, protobuf) are passed over: clients that ask
-    for them list plain JSON behind, as kubectl and client-go do.
+    Args:
+        request: Whose header it is.
+        custom: Whether it is about a custom resource: the two are refused in other words, and only custom ones
+            are found by ``application/*``.
 
     Raises:
         APIError: 406, nothing in the header can be produced.
     """
-    for entry in parse_accept(header or "*/*"):
-        if entry.params.get("as"):
-            continue
-        match entry.media_type:
-            case "application/json" | "application/*" | "*/*":
-                return Form.JSON
-            case "application/yaml":
-                return Form.YAML
-    raise refusals.not_acceptable(form.value for form in (Form.JSON, Form.YAML))
+    entries = parse_accept(request.headers.get("accept") or "*/*")
+    if not custom and not any(entry.media_type in {*_WRITTEN, "*/*"} for entry in entries):
+        raise refusals.not_representable([*_WRITTEN, *(_STREAMED if _may_stream(request) else ())])
+    for entry in entries:
+        for media_type in _WRITTEN:
+            wanted = _wanted(entry, media_type, request) if entry.admits(media_type) else None
+            if wanted is not None:
+                return wanted
+    raise refusals.not_acceptable(_WRITTEN)
+
+
+def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> Wanted:
+    """What the events of a watch are to be: the same, but only JSON can be streamed.
+
+    Raises:
+        APIError: 406, the first choice among what can be produced is not JSON.
+    """
+    wanted = negotiate(request, custom=custom)
+    if wanted.layout.content_type != JSON_TYPE:
+        raise refusals.not_acceptable(_STREAMED)
+    return wanted
+
+
+def negotiate_error(request: HTTPRequest) -> Layout:
+    """How to write a Status: what cannot be had is not insisted on."""
+    for entry in parse_accept(request.headers.get("accept") or "*/*"):
+        if _CONVERT_PARAMS.isdisjoint(entry.params):
+            for media_type in _WRITTEN:
+                if entry.admits(media_type):
+                    return _layout(media_type, entry, request)
+    return Pretty()
+
+
+def _may_stream(request: HTTPRequest) -> bool:
+    return request.flag("watch")
+
+
+def _wanted(entry: MediaRange, media_type: str, request: HTTPRequest) -> Wanted | None:
+    if entry.params.get("stream", "") not in {"", "watch"}:
+        return None
+    layout = _layout(media_type, entry, request)
+    group, version, kind = (entry.params.get(name, "") for name in ("g", "v", "as"))
+    if _CONVERT_PARAMS.isdisjoint(entry.params) or not (group or version or kind):
+        return Wanted(layout=layout)
+    conversion = next((known for known in _CONVERSIONS if known == kind), None)
+    if conversion is None or group != "meta.k8s.io" or version not in {"v1", "v1beta1"}:
+        return None
+    return Wanted(layout=layout, conversion=conversion, version=version)
+
+
+def _layout(media_type: str, entry: MediaRange, request: HTTPRequest) -> Layout:
+    if media_type == JSON_TYPE and (entry.params.get("pretty") == "1" or _for_people(request)):
+        return Pretty()
+    return _WRITTEN[media_type]()
+
+
+def _for_people(request: HTTPRequest) -> bool:
+    asked = request.params.get("pretty", "")
+    if asked:
+        return asked in {"1", "t", "T", "true", "TRUE", "True"}
+    return request.headers.get("user-agent", "").startswith(_HUMANS)
 
 
 def accepts_aggregated_discovery(header: str | None) -> bool:
@@ -81,3 +165,12 @@ def accepts_aggregated_discovery(header: str | None) -> bool:
             ):
                 return True
     return False
+
+
+def accepts_gzip(request: HTTPRequest) -> bool:
+    """Whether the client takes gzip; as kube-apiserver reads the header, without looking at qualities."""
+    return "gzip" in _tokens(request.headers.get("accept-encoding", ""))
+
+
+def _tokens(header: str) -> Iterable[str]:
+    return (token.strip() for token in header.split(","))

@@ -10,6 +10,7 @@ import msgspec
 from dynkube.errors import APIError, Status
 from dynkube.testing._store.documents import status_object
 from dynkube.testing._wire.http import Answer
+from dynkube.testing._wire.layouts import Layout
 
 
 def unknown_path() -> APIError:
@@ -29,6 +30,12 @@ def method_not_allowed() -> APIError:
 def not_acceptable(accepted: Iterable[str]) -> APIError:
     """406: nothing in the Accept header can be produced."""
     return _refusal(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
+
+
+def not_representable(accepted: Iterable[str]) -> APIError:
+    """406 for a built-in resource: the Accept header names no media type that its paths have at all."""
+    available = ", ".join(accepted)
+    return _refusal(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
 
 
 def unsupported_media_type(accepted: Iterable[str]) -> APIError:
@@ -69,12 +76,13 @@ def _refusal(code: int, reason: str, message: str) -> APIError:
     return APIError.from_status(Status(code=code, reason=reason, message=message))
 
 
-def answer_refusal(error: APIError) -> Answer:
-    """The HTTP answer that says ``error``."""
+def answer_refusal(error: APIError, layout: Layout) -> Answer:
+    """The HTTP answer that says ``error``, written as its reader wants it."""
     status = error.status
     headers: tuple[tuple[str, str], ...] = ()
     if status.retry_after:
         headers = (("Retry-After", str(math.ceil(status.retry_after))),)
     if status.code == 401:
         headers = (*headers, ("WWW-Authenticate", 'Bearer realm="dynkube"'))
-    return Answer(status=status.code, body=msgspec.json.encode(status_object(error)), headers=headers)
+    body = layout.document(msgspec.json.encode(status_object(error)))
+    return Answer(status=status.code, body=body, content_type=layout.content_type, headers=headers)

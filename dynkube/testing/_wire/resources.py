@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import msgspec
 import trio
@@ -11,8 +12,11 @@ from dynkube.testing._access.reviews import answer_review, is_review
 from dynkube.testing._calls.api import Call, StreamCut, WatchStream
 from dynkube.testing._engine import Engine
 from dynkube.testing._store.documents import ListDocument
-from dynkube.testing._wire import bodies, refusals, yaml
+from dynkube.testing._tables.catalog import printer_for
+from dynkube.testing._tables.forms import Form, Include, Metadata, Objects, Table
+from dynkube.testing._wire import bodies, refusals
 from dynkube.testing._wire.audit import Audit, RequestRecord
+from dynkube.testing._wire.compression import GzipSend
 from dynkube.testing._wire.http import (
     CHUNK,
     Answer,
@@ -24,11 +28,12 @@ from dynkube.testing._wire.http import (
     send_chunk,
     start,
 )
-from dynkube.testing._wire.negotiate import Form, negotiate
+from dynkube.testing._wire.layouts import JSON_TYPE, Layout
+from dynkube.testing._wire.negotiate import Wanted, accepts_gzip, negotiate, negotiate_stream
 from dynkube.testing._wire.routes import ResourcePath, Target, asked_verb, route
 
-# Lists of more objects than this are encoded while they are sent.
-_LONG_LIST = 500
+# Items that are made one by one (rows, YAML) are sent in groups, so that none of them holds the loop for long.
+_AT_ONCE = 16
 
 _NO_BODY = {"get", "list", "watch"}
 
@@ -50,59 +55,109 @@ class Resources:
             ClientGone: The client closed the connection before its body was complete.
         """
         target = route(path, asked_verb(request, path), self.engine.registry)
-        form = negotiate(request.headers.get("accept"))
-        call = await _call(request, target, receive)
-        if target.verb != "watch":
-            await self._answer(call, form, send)
+        custom = target.kind.crd_uid is not None
+        if target.verb == "watch":
+            wanted = negotiate_stream(request, custom=custom)
+            call = await _call(request, target, receive)
+            await self._watch(call, self._form(call, wanted), record, receive, send)
             return
-        if form is not Form.JSON:
-            raise refusals.not_acceptable([Form.JSON.value])
-        await self._watch(call, record, receive, send)
+        wanted = negotiate(request, custom=custom)
+        call = await _call(request, target, receive)
+        answer_to = GzipSend(send) if accepts_gzip(request) else send
+        await self._answer(call, self._form(call, wanted), wanted.layout, answer_to)
 
-    async def _answer(self, call: Call, form: Form, send: Send) -> None:
+    def _form(self, call: Call, wanted: Wanted) -> Form:
+        match wanted.conversion:
+            case None:
+                return Objects(call.kind)
+            case "Table":
+                printer = printer_for(call.kind, call.subresource)
+                return Table(call.kind, printer, wanted.version, _include(call), self.engine.now)
+            case conversion:
+                return Metadata(call.kind, wanted.version, of_list=conversion == "PartialObjectMetadataList")
+
+    async def _answer(self, call: Call, form: Form, layout: Layout, send: Send) -> None:
         if is_review(call.kind):
-            await Answer(status=201, body=msgspec.json.encode(answer_review(call))).write(send)
+            body = layout.document(msgspec.json.encode(answer_review(call)))
+            await Answer(status=201, body=body, content_type=layout.content_type).write(send)
             return
         result = self.engine.handle(call)
         document = result.document
         headers = _warning_headers((call.kind.warning, *result.warnings))
-        if form is Form.JSON and isinstance(document, ListDocument) and len(document.versions) > _LONG_LIST:
-            await _write_long_list(document, headers, send)
+        if isinstance(document, ListDocument):
+            await _write_list(document, form, layout, headers, send)
             return
-        body = yaml.dump(document.data) if form is Form.YAML else document.json
-        await Answer(status=result.status, body=body, content_type=form.value, headers=headers).write(send)
+        body = layout.document(form.single(document))
+        await Answer(status=result.status, body=body, content_type=layout.content_type, headers=headers).write(send)
 
-    async def _watch(self, call: Call, record: RequestRecord, receive: Receive, send: Send) -> None:
+    async def _watch(self, call: Call, form: Form, record: RequestRecord, receive: Receive, send: Send) -> None:
         stream = self.engine.open_watch(call)
         try:
             with self.audit.watching(record):
-                await start(send, 200, Form.JSON.value, _warning_headers((call.kind.warning,)))
-                complete = await _stream_events(stream, receive, send)
+                await start(send, 200, JSON_TYPE, _warning_headers((call.kind.warning,)))
+                complete = await _stream_events(stream, form, receive, send)
         finally:
             stream.close()
         if complete:
             await send_chunk(send, b"", last=True)
 
 
-async def _write_long_list(document: ListDocument, headers: tuple[tuple[str, str], ...], send: Send) -> None:
-    """Encode and send a list piece by piece: encoded at once, 20,000 objects would hold the loop for long.
+def _include(call: Call) -> Include:
+    """What the rows of a table are to carry.
 
-    The list is one snapshot all the same, since stored versions never change.
+    Raises:
+        APIError: 400, the parameter has another value.
     """
-    await start(send, 200, Form.JSON.value, headers)
-    parts = [replace(document, versions=()).json.removesuffix(b"]}")]
+    match call.params.get("includeObject", ""):
+        case "" | "Metadata":
+            return "Metadata"
+        case "None":
+            return "None"
+        case "Object":
+            return "Object"
+        case other:
+            raise refusals.bad_request(
+                f'Unable to convert to Table as requested: includeObject: Invalid value: "{other}": '
+                "must be 'Metadata', 'Object', 'None', or empty"
+            )
+
+
+async def _write_list(
+    document: ListDocument, form: Form, layout: Layout, headers: tuple[tuple[str, str], ...], send: Send
+) -> None:
+    """Encode and send a list; a long one piece by piece, since at once it would hold the loop for long.
+
+    The list is one snapshot all the same: stored versions never change.
+    """
+    items = (form.item(version) for version in document.versions)
+    groups = _groups(layout.items(form.head(document), form.list_key, items), plain=form.plain and layout.plain)
+    group = next(groups)
+    following = next(groups, None)
+    if following is None:
+        await Answer(body=group, content_type=layout.content_type, headers=headers).write(send)
+        return
+    await start(send, 200, layout.content_type, headers)
+    while following is not None:
+        await send_chunk(send, group)
+        group, following = following, next(groups, None)
+    await send_chunk(send, group, last=True)
+
+
+def _groups(pieces: Iterator[bytes], *, plain: bool) -> Iterator[bytes]:
+    """Pieces put together to what is sent at once."""
+    parts: list[bytes] = []
     size = 0
-    for index, version in enumerate(document.versions):
-        item = version.encode_item(document.kind)
-        parts.append(b"," + item if index else item)
-        size += len(item)
-        if size >= CHUNK:
-            await send_chunk(send, b"".join(parts))
+    for piece in pieces:
+        parts.append(piece)
+        size += len(piece)
+        if size >= CHUNK or (not plain and len(parts) >= _AT_ONCE):
+            yield b"".join(parts)
             parts, size = [], 0
-    await send_chunk(send, b"".join([*parts, b"]}"]), last=True)
+    if parts:
+        yield b"".join(parts)
 
 
-async def _stream_events(stream: WatchStream, receive: Receive, send: Send) -> bool:
+async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send: Send) -> bool:
     """Send events until the server or the client ends the watch; whether the answer is to be ended properly."""
     complete = False
     async with trio.open_nursery() as nursery:
@@ -117,7 +172,8 @@ async def _stream_events(stream: WatchStream, receive: Receive, send: Send) -> b
             # An empty piece makes the headers leave now: a watch without events is open nevertheless.
             await send_chunk(send, b"")
             async for events in stream:
-                await send_chunk(send, b"".join(event.line for event in events))
+                for group in _groups(map(form.event, events), plain=form.plain):
+                    await send_chunk(send, group)
             complete = True
         except StreamCut:
             pass  # returning without the last piece is how ASGI says "connection lost"

@@ -1,0 +1,1 @@
+"""Objects as rows: the tables that kubectl prints, and the metadata alone."""

@@ -1,0 +1,93 @@
+"""How long ago something was, for people: ``5m3s``, ``2d``, ``<unknown>``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from dynkube.testing._tables.fields import Fields
+
+_MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
+
+# RFC 3339 as Go parses it: datetime.fromisoformat alone takes many other forms.
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)")
+
+UNKNOWN = "<unknown>"
+INVALID = "<invalid>"
+
+
+def human_duration(seconds: float) -> str:
+    """Two or three significant figures of a duration, as ``kubectl get`` shows ages.
+
+    A moment up to two seconds in the future counts as now, since clocks differ; anything later is ``<invalid>``.
+    """
+    total = int(seconds)
+    if total < -1:
+        return INVALID
+    if total < 2 * _MINUTE:
+        return f"{max(total, 0)}s"
+    if total < 10 * _MINUTE:
+        return _two(total, _MINUTE, "m", 1, "s")
+    if total < 3 * _HOUR:
+        return f"{total // _MINUTE}m"
+    if total < 8 * _HOUR:
+        return _two(total, _HOUR, "h", _MINUTE, "m")
+    if total < 2 * _DAY:
+        return f"{total // _HOUR}h"
+    if total < 8 * _DAY:
+        return _two(total, _DAY, "d", _HOUR, "h")
+    if total < 2 * _YEAR:
+        return f"{total // _DAY}d"
+    if total < 8 * _YEAR:
+        return _two(total, _YEAR, "y", _DAY, "d")
+    return f"{total // _YEAR}y"
+
+
+def _two(total: int, large: int, large_unit: str, small: int, small_unit: str) -> str:
+    rest = total % large // small
+    return f"{total // large}{large_unit}" + (f"{rest}{small_unit}" if rest else "")
+
+
+def parse_timestamp(text: str) -> datetime | None:
+    """The moment an RFC 3339 timestamp names; ``None`` where the text is none."""
+    if _TIMESTAMP.fullmatch(text) is None:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:  # the 31st of February, say
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """Durations up to one moment, so that all cells of a table agree on the time.
+
+    Attributes:
+        now: The moment, with its time zone.
+    """
+
+    now: datetime
+
+    @classmethod
+    def at(cls, now: datetime) -> Ages:
+        """Up to ``now``; a time without a zone is taken for UTC."""
+        return cls(now if now.tzinfo is not None else now.replace(tzinfo=UTC))
+
+    def since(self, timestamp: str) -> str:
+        """How long ago ``timestamp`` was; ``<unknown>`` for ``""``, ``<invalid>`` for what is no timestamp."""
+        if not timestamp:
+            return UNKNOWN
+        moment = parse_timestamp(timestamp)
+        return INVALID if moment is None else human_duration((self.now - moment).total_seconds())
+
+    def between(self, start: str, end: str) -> str:
+        """How long it was from one timestamp to the other; to :attr:`now` where ``end`` is ``""``."""
+        first, last = parse_timestamp(start), parse_timestamp(end) if end else self.now
+        if first is None or last is None:
+            return UNKNOWN
+        return human_duration((last - first).total_seconds())
+
+    def of(self, obj: Fields) -> str:
+        """The age of an object."""
+        return self.since(obj.text("metadata.creationTimestamp"))

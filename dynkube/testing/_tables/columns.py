@@ -1,0 +1,87 @@
+"""What a table is made of: columns, and for each kind the function that fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._tables.ages import Ages
+from dynkube.testing._tables.fields import Fields
+
+Cell: TypeAlias = str | int | float | bool | None
+ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "date"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column, as ``metav1.TableColumnDefinition`` has it.
+
+    Attributes:
+        name: The heading; kubectl writes it in capitals.
+        type: What the cells are in JSON.
+        description: What they tell.
+        format: ``"name"`` for the column that names the object.
+        priority: 0 is always shown, more only by ``-o wide``.
+    """
+
+    name: str
+    type: str = "string"
+    description: str = ""
+    format: str = ""
+    priority: int = 0
+
+    @property
+    def definition(self) -> JSONObject:
+        """As it goes over the wire."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "format": self.format,
+            "description": self.description,
+            "priority": self.priority,
+        }
+
+
+def column(name: str, description: str, type: ColumnType = "string") -> Column:  # noqa: A002 - the field's name
+    """A column that is always shown."""
+    return Column(name=name, type=type, description=description)
+
+
+def wide(name: str, description: str) -> Column:
+    """A column of text that only ``-o wide`` shows."""
+    return Column(name=name, description=description, priority=1)
+
+
+NAME = Column(name="Name", format="name", description="Name of the object, unique for its kind in its namespace")
+AGE = Column(name="Age", description="Time since the object was created")
+CREATED_AT = Column(name="Created At", type="date", description="When the object was created")
+
+CONTAINERS = wide("Containers", "Names of the containers in the pod template")
+IMAGES = wide("Images", "Images of the containers in the pod template")
+SELECTOR = wide("Selector", "Which pods it looks after, by their labels")
+
+
+def _no_conditions(_obj: Fields) -> Sequence[JSONObject]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Printer:
+    """How objects of one kind become rows.
+
+    Attributes:
+        columns: The columns, in order.
+        cells: The cells of one object, one for each column.
+        conditions: The ``conditions`` of its row; most kinds have none.
+    """
+
+    columns: tuple[Column, ...]
+    cells: Callable[[Fields, Ages], Sequence[Cell]]
+    conditions: Callable[[Fields], Sequence[JSONObject]] = _no_conditions
+
+    @property
+    def definitions(self) -> list[JSONObject]:
+        """The columns as they go over the wire."""
+        return [each.definition for each in self.columns]

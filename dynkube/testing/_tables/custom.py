@@ -1,0 +1,127 @@
+"""Custom resources as rows: the ``additionalPrinterColumns`` of their definition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from dynkube.errors import InvalidJSONPath
+from dynkube.meta import JSONPath
+from dynkube.testing._tables.ages import Ages
+from dynkube.testing._tables.columns import CREATED_AT, NAME, Cell, Column, Printer
+from dynkube.testing._tables.fields import Fields
+
+# What a definition without columns shows; unlike the Age of built-in kinds its type is a date.
+_AGE: Mapping[str, object] = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """One column: where its value is, and what becomes of it."""
+
+    path: JSONPath
+    convert: Callable[[object, Ages], Cell]
+
+    def cell(self, document: object, ages: Ages) -> Cell:
+        try:
+            found = self.path.find(document)
+        except InvalidJSONPath:
+            return None  # an index out of bounds, say: where evaluation fails the cell is empty
+        return self.convert(found[0], ages) if found else None
+
+
+def custom_printer(columns: Sequence[Mapping[str, object]]) -> Printer:
+    """The printer for ``additionalPrinterColumns``: the name, and each column's first result.
+
+    Args:
+        columns: As the definition has them; where it has none, the age is shown. A column whose path does not parse
+            ends the table before it, as a real server leaves it and what follows out.
+    """
+    headers, paths = [NAME], []
+    for each in columns or (_AGE,):
+        fields = Fields(dict(each))
+        try:
+            path = JSONPath.compile(fields.text("jsonPath"), strict=True)
+        except InvalidJSONPath:
+            break
+        headers.append(_header(fields))
+        paths.append(_Path(path, _CONVERT.get(fields.text("type"), _nothing)))
+    known = tuple(paths)
+
+    def cells(obj: Fields, ages: Ages) -> Sequence[Cell]:
+        document = obj.data
+        return [obj.name, *(path.cell(document, ages) for path in known)]
+
+    return Printer(tuple(headers), cells)
+
+
+def _header(column: Fields) -> Column:
+    path = column.text("jsonPath")
+    default = CREATED_AT.description if path == _AGE["jsonPath"] else f"The value at {path}"
+    return Column(
+        name=column.text("name"),
+        type=column.text("type"),
+        format=column.text("format"),
+        description=column.text("description") or default,
+        priority=column.number("priority"),
+    )
+
+
+def _integer(value: object, _ages: Ages) -> Cell:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value)
+
+
+def _number(value: object, _ages: Ages) -> Cell:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _boolean(value: object, _ages: Ages) -> Cell:
+    return value if isinstance(value, bool) else None
+
+
+def _date(value: object, ages: Ages) -> Cell:
+    return ages.since(value) if isinstance(value, str) else None
+
+
+def _nothing(_value: object, _ages: Ages) -> Cell:
+    return None
+
+
+def _text(value: object, _ages: Ages) -> Cell:
+    """Any value as kubectl's JSONPath prints it."""
+    match value:
+        case str():
+            return value
+        case None:
+            return "<no value>"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return _float_text(value)
+    encoded = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    # Go's encoder keeps its output safe inside HTML.
+    return encoded.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _float_text(value: float) -> str:
+    """As Go's ``%v`` has it: whole numbers without a fraction, others with an exponent from 1e6 on and under 1e-4."""
+    if float(value).is_integer() and abs(value) < 2**63:
+        return str(int(value))
+    exact = Decimal(repr(float(value))).normalize()
+    exponent = exact.adjusted()
+    if -4 <= exponent < 6:
+        return f"{exact:f}"
+    return f"{exact.scaleb(-exponent):f}e{exponent:+03}"
+
+
+_CONVERT: Mapping[str, Callable[[object, Ages], Cell]] = {
+    "integer": _integer,
+    "number": _number,
+    "boolean": _boolean,
+    "date": _date,
+    "string": _text,
+}

@@ -1,0 +1,242 @@
+"""The forms an answer can have: whole objects, their metadata alone, or rows of a table.
+
+What these make is JSON in pieces: the head of a list and its items apart, so that a long list can be written while it
+is made. See https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from dynkube.errors import APIError, Status
+from dynkube.testing._calls.api import Document, JSONObject, WatchEvent
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._store.documents import ListDocument, PlainDocument
+from dynkube.testing._store.storage import Version
+from dynkube.testing._tables.ages import Ages
+from dynkube.testing._tables.columns import Printer
+from dynkube.testing._tables.fields import Fields
+
+Include: TypeAlias = Literal["None", "Metadata", "Object"]
+
+
+class Form(Protocol):
+    """Objects, lists and events of one request in one form.
+
+    Attributes:
+        list_key: Under which key a list has its items.
+        plain: Whether items are stored bytes, which cost nothing to make.
+    """
+
+    @property
+    def list_key(self) -> str: ...
+
+    @property
+    def plain(self) -> bool: ...
+
+    def head(self, document: ListDocument) -> JSONObject:
+        """A list without its items.
+
+        Raises:
+            APIError: 406, a list has no such form.
+        """
+        ...
+
+    def item(self, version: Version) -> bytes:
+        """One item of a list, encoded."""
+        ...
+
+    def single(self, document: Document) -> bytes:
+        """Anything that is no list, encoded; a Status is left as it is.
+
+        Raises:
+            APIError: 406, an object has no such form.
+        """
+        ...
+
+    def event(self, event: WatchEvent) -> bytes:
+        """One event of a watch, encoded, with its newline."""
+        ...
+
+
+class _Envelope(msgspec.Struct):
+    """Decodes the metadata of an object, and skips everything else."""
+
+    metadata: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_ENVELOPE = msgspec.json.Decoder(_Envelope)
+
+
+def _is_status(document: Document) -> bool:
+    return isinstance(document, PlainDocument) and document.content.get("kind") == "Status"
+
+
+def _event_line(event: WatchEvent, encoded: bytes) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (event.type.encode(), encoded)
+
+
+def _list_metadata(document: ListDocument) -> object:
+    return replace(document, versions=()).data["metadata"]
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """The objects themselves."""
+
+    kind: Kind
+    list_key: str = "items"
+    plain: bool = True
+
+    def head(self, document: ListDocument) -> JSONObject:
+        """Kind and metadata of the list."""
+        head = replace(document, versions=()).data
+        del head["items"]
+        return head
+
+    def item(self, version: Version) -> bytes:
+        """The object as lists of its kind have it."""
+        return version.encode_item(self.kind)
+
+    def single(self, document: Document) -> bytes:
+        """As it is."""
+        return document.json
+
+    def event(self, event: WatchEvent) -> bytes:
+        """As it is."""
+        return event.line
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """``PartialObjectMetadata``, and lists of it.
+
+    Attributes:
+        kind: What is asked for.
+        version: Of ``meta.k8s.io``.
+        of_list: Whether the list form was asked for; each of the two has no place where the other belongs.
+    """
+
+    kind: Kind
+    version: str
+    of_list: bool
+    list_key: str = "items"
+    plain: bool = False
+
+    def head(self, document: ListDocument) -> JSONObject:
+        """Metadata of the list, under another kind."""
+        if not self.of_list:
+            raise _misplaced("PartialObjectMetadata", "a list", self.kind, self.kind.list_kind)
+        return {
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": f"meta.k8s.io/{self.version}",
+            "metadata": _list_metadata(document),
+        }
+
+    def item(self, version: Version) -> bytes:
+        """The metadata of one object."""
+        return partial_metadata(version.encode(self.kind), self.version)
+
+    def single(self, document: Document) -> bytes:
+        """The metadata of the object."""
+        if _is_status(document):
+            return document.json
+        if self.of_list:
+            raise _misplaced("PartialObjectMetadataList", "not a list", self.kind, self.kind.kind)
+        return partial_metadata(document.json, self.version)
+
+    def event(self, event: WatchEvent) -> bytes:
+        """The event with the metadata of its object."""
+        if event.type == "ERROR":
+            return event.line
+        return _event_line(event, partial_metadata(event.object.json, self.version))
+
+
+def partial_metadata(encoded: bytes, version: str) -> bytes:
+    """An encoded object as a ``PartialObjectMetadata``."""
+    head = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%b","metadata":' % version.encode()
+    return head + bytes(_ENVELOPE.decode(encoded).metadata) + b"}"
+
+
+def _misplaced(form: str, what: str, kind: Kind, name: str) -> APIError:
+    # A real server names the Go type behind the resource: the package is the group's first word.
+    package = kind.gvr.group.partition(".")[0] or "core"
+    if kind.crd_uid is not None:
+        package, name = "unstructured", "UnstructuredList" if name == kind.list_kind else "Unstructured"
+    message = f"you requested {form}, but the requested object is {what} (*{package}.{name})"
+    return APIError.from_status(Status(code=406, reason="NotAcceptable", message=message))
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows with cells, as kubectl prints them; a new one for each request.
+
+    In a watch the first event has the columns and the others have none, since they are the same.
+
+    Attributes:
+        kind: What is asked for.
+        printer: Fills the cells.
+        version: Of ``meta.k8s.io``.
+        include: What rows carry besides their cells.
+        now: The wall clock.
+    """
+
+    kind: Kind
+    printer: Printer
+    version: str
+    include: Include
+    now: Callable[[], datetime]
+    list_key: str = "rows"
+    plain: bool = False
+    _columns_sent: bool = field(default=False, init=False)
+
+    def head(self, document: ListDocument) -> JSONObject:
+        """The table without rows."""
+        return {**self._head(_list_metadata(document)), "columnDefinitions": self.printer.definitions}
+
+    def item(self, version: Version) -> bytes:
+        """One row."""
+        return self._row(version.encode(self.kind))
+
+    def single(self, document: Document) -> bytes:
+        """A table of one row."""
+        return document.json if _is_status(document) else self._table(document, with_columns=True)
+
+    def event(self, event: WatchEvent) -> bytes:
+        """The event with a table of one row."""
+        with_columns, self._columns_sent = not self._columns_sent, True
+        if event.type == "ERROR":
+            return event.line
+        return _event_line(event, self._table(event.object, with_columns=with_columns))
+
+    def _head(self, metadata: object) -> JSONObject:
+        return {"kind": "Table", "apiVersion": f"meta.k8s.io/{self.version}", "metadata": metadata}
+
+    def _table(self, document: Document, *, with_columns: bool) -> bytes:
+        encoded = document.json
+        metadata = msgspec.json.decode(_ENVELOPE.decode(encoded).metadata)
+        head = self._head({"resourceVersion": Fields(metadata).text("resourceVersion")})
+        head["columnDefinitions"] = self.printer.definitions if with_columns else None
+        # The end of the initial events is told by an annotation, so its row has the metadata in any case.
+        marked = "k8s.io/initial-events-end" in Fields(metadata).mapping("annotations")
+        row = self._row(encoded, "Metadata" if marked and self.include == "None" else self.include)
+        return b'%b,"rows":[%b]}' % (msgspec.json.encode(head)[:-1], row)
+
+    def _row(self, encoded: bytes, include: Include | None = None) -> bytes:
+        obj = Fields(msgspec.json.decode(encoded))
+        row: JSONObject = {"cells": self.printer.cells(obj, Ages.at(self.now()))}
+        if conditions := self.printer.conditions(obj):
+            row["conditions"] = conditions
+        match include or self.include:
+            case "Object":
+                row["object"] = msgspec.Raw(encoded)
+            case "Metadata":
+                row["object"] = msgspec.Raw(partial_metadata(encoded, self.version))
+            case "None":
+                row["object"] = None
+        return msgspec.json.encode(row)

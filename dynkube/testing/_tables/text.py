@@ -1,0 +1,59 @@
+"""Texts that several kinds show in their cells: labels, selectors, containers, shortened lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from dynkube.testing._tables.fields import Fields
+
+NONE = "<none>"
+UNSET = "<unset>"
+
+_OPERATORS = {"In": "in", "NotIn": "notin"}
+
+
+def labels_text(labels: Mapping[str, object]) -> str:
+    """Labels, or a selector that is a plain mapping: ``a=1,b=2``, ``<none>`` for no labels."""
+    return ",".join(f"{key}={labels[key]}" for key in sorted(labels)) or NONE
+
+
+def selector_text(obj: Fields, path: str, *, empty: str = NONE) -> str:
+    """A ``metav1.LabelSelector`` as it would be typed: ``app=web,tier in (a,b)``.
+
+    Args:
+        obj: Where it is.
+        path: Its path in there.
+        empty: What to say for a selector that selects everything, and for one that is not there.
+    """
+    selector = obj.at(path)
+    terms = [(key, f"{key}={value}") for key, value in selector.mapping("matchLabels").items()]
+    terms += [(term.text("key"), _requirement(term)) for term in selector.each("matchExpressions")]
+    # A selector's requirements are kept sorted by key.
+    return ",".join(text for _, text in sorted(terms, key=lambda term: term[0])) or empty
+
+
+def _requirement(term: Fields) -> str:
+    key, operator = term.text("key"), term.text("operator")
+    match operator:
+        case "Exists":
+            return key
+        case "DoesNotExist":
+            return f"!{key}"
+    return f"{key} {_OPERATORS.get(operator, operator)} ({','.join(sorted(term.texts('values')))})"
+
+
+def containers_text(obj: Fields, path: str) -> tuple[str, str]:
+    """Names and images of the containers in the pod spec at ``path``."""
+    containers = obj.each(f"{path}.containers")
+    return ",".join(each.text("name") for each in containers), ",".join(each.text("image") for each in containers)
+
+
+def shortened(values: Sequence[str], shown: int = 3, *, separator: str = ",") -> str:
+    """The first values, and how many more there are."""
+    text = separator.join(values[:shown])
+    return f"{text} + {len(values) - shown} more..." if len(values) > shown else text
+
+
+def addresses_text(ingresses: Iterable[Fields]) -> str:
+    """The addresses of a load balancer status, sorted, each once."""
+    return ",".join(sorted({each.text("ip") or each.text("hostname") for each in ingresses} - {""}))

@@ -1,0 +1,32 @@
+"""A server whose wall clock stands still until a test moves it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pytest
+
+from dynkube.testing import APIServer
+
+
+@dataclass
+class Clock:
+    """A wall clock."""
+
+    now: datetime = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def server(clock: Clock) -> AsyncIterator[APIServer]:
+    async with APIServer(now=clock) as server:
+        yield server
