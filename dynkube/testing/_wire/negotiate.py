@@ -89,8 +89,8 @@ def negotiate(request: HTTPRequest, *, custom: bool = False) -> Wanted:
         APIError: 406, nothing in the header can be produced.
     """
     entries = parse_accept(request.headers.get("accept") or "*/*")
-    if not custom and not any(entry.media_type in {*_WRITTEN, "*/*"} for entry in entries):
-        raise refusals.not_representable([*_WRITTEN, *(_STREAMED if _may_stream(request) else ())])
+    if not custom:
+        _check_representable(entries, request)
     for entry in entries:
         for media_type in _WRITTEN:
             wanted = _wanted(entry, media_type, request) if entry.admits(media_type) else None
@@ -111,18 +111,38 @@ def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> Wanted:
     return wanted
 
 
+def negotiate_document(request: HTTPRequest) -> Layout:
+    """How to write what has one form only, such as discovery.
+
+    Raises:
+        APIError: 406, nothing in the header can be produced.
+    """
+    entries = parse_accept(request.headers.get("accept") or "*/*")
+    _check_representable(entries, request)
+    layout = _plain_layout(entries, request)
+    if layout is None:
+        raise refusals.not_acceptable(_WRITTEN)
+    return layout
+
+
 def negotiate_error(request: HTTPRequest) -> Layout:
     """How to write a Status: what cannot be had is not insisted on."""
-    for entry in parse_accept(request.headers.get("accept") or "*/*"):
+    return _plain_layout(parse_accept(request.headers.get("accept") or "*/*"), request) or Pretty()
+
+
+def _check_representable(entries: Iterable[MediaRange], request: HTTPRequest) -> None:
+    """What the router before the handlers of built-in paths checks: exact media types, whatever their parameters."""
+    if not any(entry.media_type in {*_WRITTEN, "*/*"} for entry in entries):
+        raise refusals.not_representable([*_WRITTEN, *(_STREAMED if request.flag("watch") else ())])
+
+
+def _plain_layout(entries: Iterable[MediaRange], request: HTTPRequest) -> Layout | None:
+    for entry in entries:
         if _CONVERT_PARAMS.isdisjoint(entry.params):
             for media_type in _WRITTEN:
                 if entry.admits(media_type):
                     return _layout(media_type, entry, request)
-    return Pretty()
-
-
-def _may_stream(request: HTTPRequest) -> bool:
-    return request.flag("watch")
+    return None
 
 
 def _wanted(entry: MediaRange, media_type: str, request: HTTPRequest) -> Wanted | None:

@@ -9,10 +9,10 @@ import msgspec
 
 from dynkube.errors import InvalidInput
 from dynkube.meta import GroupVersion
-from dynkube.testing._wire import health, refusals, yaml
+from dynkube.testing._wire import health, refusals
 from dynkube.testing._wire.discovery import Discovery, Document
 from dynkube.testing._wire.http import Answer, HTTPRequest
-from dynkube.testing._wire.negotiate import DISCOVERY_V2, Form, accepts_aggregated_discovery, negotiate
+from dynkube.testing._wire.negotiate import DISCOVERY_V2, accepts_aggregated_discovery, negotiate_document
 from dynkube.testing._wire.openapi import OpenAPI
 
 #: The release whose built-in types the server has, which is what it calls itself.
@@ -112,9 +112,8 @@ class NonResources:
                 document = self._resources(GroupVersion(group, version))
         if document is None:
             return None
-        if negotiate(request.headers.get("accept")) is Form.YAML:
-            return Answer(body=yaml.dump(document), content_type=Form.YAML.value)
-        return _json(document)
+        layout = negotiate_document(request)
+        return Answer(body=layout.document(msgspec.json.encode(document)), content_type=layout.content_type)
 
     def _resources(self, gv: GroupVersion) -> Document | None:
         if gv in self._discovery.unavailable:
