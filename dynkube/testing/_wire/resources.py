@@ -87,7 +87,8 @@ class Resources:
         if isinstance(document, ListDocument):
             await _write_list(document, form, layout, headers, send)
             return
-        body = layout.document(form.single(document))
+        encoded = form.single(document)
+        body = layout.document(encoded) if encoded else b""  # 204 No Content
         await Answer(status=result.status, body=body, content_type=layout.content_type, headers=headers).write(send)
 
     async def _watch(self, call: Call, form: Form, record: RequestRecord, receive: Receive, send: Send) -> None:
