@@ -107,8 +107,9 @@ def _service_cidr(obj: Fields, ages: Ages) -> Sequence[Cell]:
     return [obj.name, ",".join(obj.texts("spec.cidrs")), ages.of(obj)]
 
 
-def _ip_address(obj: Fields, _ages: Ages) -> Sequence[Cell]:
-    return [obj.name, _parent(obj.at("spec.parentRef")) if obj.has("spec.parentRef") else NONE]
+def _ip_address(obj: Fields, ages: Ages) -> Sequence[Cell]:
+    # The age has no column: that is how kube-apiserver 1.36 sends it, and kubectl leaves it out.
+    return [obj.name, _parent(obj.at("spec.parentRef")) if obj.has("spec.parentRef") else NONE, ages.of(obj)]
 
 
 def _parent(ref: Fields) -> str:

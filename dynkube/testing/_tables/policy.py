@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dynkube.testing._tables.ages import Ages, human_duration
 from dynkube.testing._tables.columns import AGE, NAME, Cell, Printer, column, wide
 from dynkube.testing._tables.fields import Fields
-from dynkube.testing._tables.text import NONE, UNSET, selector_text
+from dynkube.testing._tables.text import NONE, UNSET
 
 
 def _binding(obj: Fields, ages: Ages) -> Sequence[Cell]:
@@ -50,7 +50,20 @@ def _param(ref: Fields) -> str:
     if ref.text("name"):
         # Whether the parameter lives in a namespace cannot be told from here.
         return f"{ref.text('namespace') or '*'}/{ref.text('name')}"
-    return selector_text(ref, "selector") if ref.has("selector") else UNSET
+    return _printed_selector(ref.at("selector")) if ref.has("selector") else UNSET
+
+
+def _printed_selector(selector: Fields) -> str:
+    """A selector as Go prints the struct, which is what a real server shows here."""
+    labels = selector.mapping("matchLabels")
+    pairs = "".join(f"{key}: {labels[key]}," for key in sorted(labels))
+    terms = "".join(
+        f"LabelSelectorRequirement{{Key:{term.text('key')},Operator:{term.text('operator')},"
+        f"Values:[{' '.join(term.texts('values'))}],}},"
+        for term in selector.each("matchExpressions")
+    )
+    matched = f"MatchLabels:map[string]string{{{pairs}}},MatchExpressions:[]LabelSelectorRequirement{{{terms}}},"
+    return f"&LabelSelector{{{matched}}}"
 
 
 def _api_service(obj: Fields, ages: Ages) -> Sequence[Cell]:

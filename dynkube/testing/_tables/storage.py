@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dynkube.testing._tables.ages import Ages
-from dynkube.testing._tables.columns import AGE, NAME, Cell, Printer, column, wide
+from dynkube.testing._tables.columns import AGE, NAME, Cell, Column, Printer, column, wide
 from dynkube.testing._tables.fields import Fields
 from dynkube.testing._tables.text import NONE, UNSET
 
@@ -167,7 +167,7 @@ NODES = Printer((NAME, column("Drivers", "How many drivers the node has", "integ
 ATTACHMENTS = Printer(
     (
         NAME,
-        column("Attacher", "Driver that attaches the volume"),
+        Column(name="Attacher", format="name", description="Driver that attaches the volume"),
         column("PV", "Volume that is attached"),
         column("Node", "Node it is attached to"),
         column("Attached", "Whether it is attached by now", "boolean"),
