@@ -80,6 +80,7 @@ class Writes:
         strategies.reset_for_create(obj, kind)
         objectmeta.stamp_new(obj, kind, self.identity)
         rules = self.rules.of(kind)
+        rules.authorize(call, obj, None)
         rules.prepare(kind, obj, None)
         causes = objectmeta.metadata_causes(obj, kind) + rules.causes(kind, obj, None)
         if causes:
@@ -120,6 +121,7 @@ class Writes:
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
         objectmeta.carry_over(obj, before)
         rules = self.rules.of(kind)
+        rules.authorize(call, obj, before)
         rules.prepare(kind, obj, before)
         strategies.bump_generation(obj, before, kind)
         causes = objectmeta.metadata_causes(obj, kind) + objectmeta.finalizer_causes(obj, before)
