@@ -34,7 +34,7 @@ from dynkube.testing._wire.audit import Audit, OpenWatch, RequestRecord, WatchCo
 from dynkube.testing._wire.discovery import Discovery
 from dynkube.testing._wire.http import ASGIApp
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION, NonResources
-from dynkube.testing._wire.openapi import OpenAPI
+from dynkube.testing._wire.openapi.answers import OpenAPI
 from dynkube.testing._wire.resources import Resources
 from dynkube.testing._wire.tcp import Endpoint, serve_tcp
 from dynkube.testing._wire.transport import InProcessTransport
@@ -125,7 +125,7 @@ class APIServer(DirectAccess):
         engine.register(*builtin_kinds())
         self._audit = Audit(audit_limit)
         self._discovery = Discovery(engine.registry)
-        openapi = OpenAPI(engine.registry, self._discovery, version)
+        openapi = OpenAPI(self._discovery, version, options.now)
         self._access = Access(engine, users=check_users(users or {}), rbac=rbac)
         self._parts = Parts(
             resources=Resources(engine, self._audit),

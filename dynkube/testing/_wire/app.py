@@ -116,7 +116,7 @@ class App:
             return
         parts.access.authorize(attributes_of(request, user))
         if path is None:
-            await parts.others.answer(request).write(exchange.send)
+            await (await parts.others.answer(request)).write(exchange.send)
         elif path.gvr.group_version in parts.discovery.unavailable:
             raise refusals.unavailable()
         else:
