@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from dynkube.errors import InvalidInput, NoMatch
 from dynkube.meta import GVR, ResourceArg
 from dynkube.testing._calls import refuse
-from dynkube.testing._calls.api import Call, Document, Result, WatchStream
+from dynkube.testing._calls.api import Call, Document, JSONObject, Result, WatchStream
 from dynkube.testing._calls.options import read_version
 from dynkube.testing._controllers.namespaces import NamespaceController
 from dynkube.testing._definitions.controller import DefinitionController, Surroundings
@@ -28,7 +28,7 @@ from dynkube.testing._store.watching import EndMode, Watches
 from dynkube.testing._verbs.connecting import Connections
 from dynkube.testing._verbs.deleting import Deletes
 from dynkube.testing._verbs.listing import check_reached, list_objects
-from dynkube.testing._verbs.namespaces import INITIAL, NAMESPACES, NamespaceRules, Namespaces
+from dynkube.testing._verbs.namespaces import INITIAL, NAME_LABEL_FIELDS, NAMESPACES, NamespaceRules, Namespaces
 from dynkube.testing._verbs.objectmeta import Identity
 from dynkube.testing._verbs.patches import Patches
 from dynkube.testing._verbs.podrequests import PodRequests
@@ -290,8 +290,9 @@ class Engine:
     def _seed_namespaces(self, kind: Kind) -> None:
         for name in INITIAL:
             if self._storage.get(kind, "", name) is None:
-                body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}
-                self._writes.create(Call(verb="create", kind=kind, body=body, user_agent="kube-apiserver"))
+                obj: JSONObject = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}
+                call = Call(verb="create", kind=kind, name=name, body=obj)
+                self._writes.seed(call, obj, "kube-apiserver", {"f:metadata": {"f:labels": NAME_LABEL_FIELDS}})
 
     def _storage_groups(self, resource: str | GVR) -> set[str]:
         if isinstance(resource, GVR):
