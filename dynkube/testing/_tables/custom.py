@@ -8,28 +8,25 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from dynkube.errors import InvalidJSONPath
-from dynkube.meta import JSONPath
 from dynkube.testing._tables.ages import Ages
 from dynkube.testing._tables.columns import CREATED_AT, NAME, Cell, Column, Printer
 from dynkube.testing._tables.fields import Fields
+from dynkube.testing._tables.paths import ABSENT, FirstValue, first_value
 
 # What a definition without columns shows; unlike the Age of built-in kinds its type is a date.
 _AGE: Mapping[str, object] = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Path:
+class _Value:
     """One column: where its value is, and what becomes of it."""
 
-    path: JSONPath
+    find: FirstValue
     convert: Callable[[object, Ages], Cell]
 
-    def cell(self, document: object, ages: Ages) -> Cell:
-        try:
-            found = self.path.find(document)
-        except InvalidJSONPath:
-            return None  # an index out of bounds, say: where evaluation fails the cell is empty
-        return self.convert(found[0], ages) if found else None
+    def cell(self, obj: Fields, ages: Ages) -> Cell:
+        value = self.find(obj.data)
+        return None if value is ABSENT else self.convert(value, ages)
 
 
 def custom_printer(columns: Sequence[Mapping[str, object]]) -> Printer:
@@ -39,20 +36,18 @@ def custom_printer(columns: Sequence[Mapping[str, object]]) -> Printer:
         columns: As the definition has them; where it has none, the age is shown. A column whose path does not parse
             ends the table before it, as a real server leaves it and what follows out.
     """
-    headers, paths = [NAME], []
+    headers, values = [NAME], []
     for each in columns or (_AGE,):
         fields = Fields(dict(each))
         try:
-            path = JSONPath.compile(fields.text("jsonPath"), strict=True)
+            find = first_value(fields.text("jsonPath"))
         except InvalidJSONPath:
             break
         headers.append(_header(fields))
-        paths.append(_Path(path, _CONVERT.get(fields.text("type"), _nothing)))
-    known = tuple(paths)
+        values.append(_Value(find, _CONVERT.get(fields.text("type"), _nothing)))
 
     def cells(obj: Fields, ages: Ages) -> Sequence[Cell]:
-        document = obj.data
-        return [obj.name, *(path.cell(document, ages) for path in known)]
+        return [obj.name, *(value.cell(obj, ages) for value in values)]
 
     return Printer(tuple(headers), cells)
 

@@ -1,0 +1,77 @@
+"""The JSONPath of a printer column, as a function from an object to the first value there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from dynkube.errors import InvalidJSONPath
+from dynkube.meta import JSONPath
+
+
+class Absent:
+    """The type of :data:`ABSENT`."""
+
+
+#: There is no value, which is something else than a value of ``null``.
+ABSENT: Final = Absent()
+
+FirstValue: TypeAlias = Callable[[Mapping[str, object]], object]
+
+_NAMES = r"(?:\.[A-Za-z_][\w-]*)"
+# Most definitions have a column like this, and evaluating it as any path takes thirty times as long.
+_CONDITION = re.compile(
+    rf"\{{?(?P<list>{_NAMES}+)\[\?\(\s*@\.(?P<key>[A-Za-z_]\w*)\s*==\s*(?P<quote>[\"'])(?P<value>[^\"'\\]*)(?P=quote)\s*\)\]"
+    rf"(?P<rest>{_NAMES}+)\}}?"
+)
+
+
+def first_value(text: str) -> FirstValue:
+    """Compile ``text``; what comes back gives :data:`ABSENT` where nothing is found, or where kubectl would fail.
+
+    Raises:
+        InvalidJSONPath: It does not parse.
+    """
+    condition = _CONDITION.fullmatch(text)
+    if condition is not None:
+        return _by_condition(_names(condition["list"]), condition["key"], condition["value"], _names(condition["rest"]))
+    path = JSONPath.compile(text, strict=True)
+
+    def first(document: Mapping[str, object]) -> object:
+        try:
+            found = path.find(document)
+        except InvalidJSONPath:
+            return ABSENT  # an index out of bounds, say
+        return found[0] if found else ABSENT
+
+    return first
+
+
+def _names(path: str) -> tuple[str, ...]:
+    return tuple(path.split(".")[1:])
+
+
+def _by_condition(to_list: tuple[str, ...], key: str, wanted: str, rest: tuple[str, ...]) -> FirstValue:
+    def first(document: Mapping[str, object]) -> object:
+        elements = _follow(document, to_list)
+        if not isinstance(elements, list):
+            return ABSENT
+        result: object = ABSENT
+        for element in elements:
+            value = element.get(key, ABSENT) if isinstance(element, dict) else ABSENT
+            if value is not ABSENT and not isinstance(value, str):
+                return ABSENT  # only text can be compared with text, and one failure fails them all
+            if value == wanted and result is ABSENT:
+                result = _follow(element, rest)
+        return result
+
+    return first
+
+
+def _follow(value: object, names: tuple[str, ...]) -> object:
+    for name in names:
+        if not isinstance(value, dict) or name not in value:
+            return ABSENT
+        value = value[name]
+    return value
