@@ -1,0 +1,78 @@
+"""JSON on a line, JSON for people, YAML: lists in pieces read as they do in one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import msgspec
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube.testing import APIServer
+from dynkube.testing._wire.layouts import JSON, YAML, Layout, Pretty
+
+LAYOUTS: list[Layout] = [JSON(), Pretty(), YAML()]
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**31), 2**31) | st.text(st.characters(codec="ascii"), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abnz"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: type(layout).__name__)
+@given(items=st.lists(values, max_size=3), key=st.sampled_from(["items", "rows", "a", "zz"]))
+def test_a_list_in_pieces_is_the_list_in_one(layout: Layout, items: list[Any], key: str) -> None:
+    head = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "7"}}
+
+    pieces = b"".join(layout.items(head, key, map(msgspec.json.encode, items)))
+
+    assert yaml.safe_load(pieces) == {**head, key: items}
+    assert pieces == layout.document(msgspec.json.encode({**head, key: items}))
+
+
+def test_json_ends_with_a_newline_unless_it_is_for_people() -> None:
+    assert [layout.document(b'{"a":[1]}') for layout in LAYOUTS] == [
+        b'{"a":[1]}\n',
+        b'{\n  "a": [\n    1\n  ]\n}',
+        b"a:\n- 1\n",
+    ]
+
+
+async def test_a_long_list_in_yaml_is_whole(server: APIServer, client: httpx2.AsyncClient) -> None:
+    names = [f"c{number:03}" for number in range(100)]
+    for name in names:
+        server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"x": "on"}})
+
+    answer = await client.get(CONFIGMAPS, headers={"Accept": "application/yaml"})
+
+    found = yaml.safe_load(answer.text)
+    assert answer.headers["content-type"] == "application/yaml"
+    assert [item["metadata"]["name"] for item in found["items"]] == names
+    assert {item["data"]["x"] for item in found["items"]} == {"on"}
+
+
+async def test_people_get_indented_json_whatever_it_is(client: httpx2.AsyncClient) -> None:
+    browser = {"User-Agent": "Mozilla/5.0 (X11)"}
+    answers = [
+        await client.get(CONFIGMAPS, headers=browser),
+        await client.get(f"{CONFIGMAPS}/none", headers=browser),
+        await client.get(CONFIGMAPS, headers={"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io", **browser}),
+    ]
+
+    for answer in answers:
+        assert answer.text == json.dumps(answer.json(), indent=2)
+    compact = await client.get(CONFIGMAPS, params={"pretty": "false"}, headers=browser)
+    assert compact.text.count("\n") == 1
+
+
+async def test_refusals_are_written_as_their_reader_wants_them(client: httpx2.AsyncClient) -> None:
+    answer = await client.get(f"{CONFIGMAPS}/none", headers={"Accept": "application/yaml"})
+
+    assert answer.headers["content-type"] == "application/yaml"
+    assert yaml.safe_load(answer.text)["message"] == 'configmaps "none" not found'
