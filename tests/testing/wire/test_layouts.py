@@ -19,7 +19,10 @@ LAYOUTS: list[Layout] = [JSON(), Pretty(), YAML()]
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**31), 2**31) | st.text(st.characters(codec="ascii"), max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**31), 2**31)
+    | st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abnz"), inner, max_size=3),
     max_leaves=8,
 )
