@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from dynkube.errors import DynkubeError
-from dynkube.testing._calls.users import ADMIN, User
 from dynkube.testing._kinds.kinds import Kind
 
 # Decoded JSON whose shape nobody has checked yet. Any, because each access would otherwise need a cast that
@@ -41,7 +40,7 @@ class Call:
         body: The decoded body: an object, a list for a JSON patch, ``None`` where there was none. Not changed,
             and not kept.
         content_type: Media type of the body without parameters; decides the kind of patch.
-        user: Who asks.
+        user: Who asks; goes into messages of refusal.
         user_agent: As sent; names the field manager where ``fieldManager`` is not given.
     """
 
@@ -53,7 +52,7 @@ class Call:
     params: Mapping[str, str] = field(default_factory=dict)
     body: object = None
     content_type: str = "application/json"
-    user: User = ADMIN
+    user: str = "system:admin"
     user_agent: str = ""
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+import msgspec
 
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.delete_options import DeleteOptions
-from dynkube.testing._definitions.crds import (
-    CLEANUP_FINALIZER,
-    DEFINITIONS,
-    accept_names,
-    condition,
-    kind_names,
-    kinds_of,
-    resource_names,
-    set_condition,
-)
+from dynkube.testing._definitions.conditions import condition, set_condition
+from dynkube.testing._definitions.crds import CLEANUP_FINALIZER, DEFINITIONS, kinds_of
+from dynkube.testing._definitions.names import accept_names, establish, kind_names, resource_names, tell_approval
 from dynkube.testing._kinds.kinds import Kind, Registry
+from dynkube.testing._patching.ownership import Ownership, Writer
 from dynkube.testing._store.storage import Change, Storage
 from dynkube.testing._store.timers import Timers
 from dynkube.testing._store.watching import Watches
@@ -46,6 +43,7 @@ class Surroundings:
     deletes: Deletes
     watches: Watches
     identity: Identity
+    ownership: Ownership
     timers: Timers
     establish_delay: float
 
@@ -109,33 +107,34 @@ class DefinitionController:
             self._serve(name, definition)
             self._take_down(name, definition)
             return
-        before = version.decode(self._kind())["status"]
         self._accept(name, definition)
-        if definition["status"] != before:
-            self._around.storage.put(self._kind(), definition)
         self._serve(name, definition)
 
     # ── coming ────────────────────────────────────────────────────────────────────────────
 
     def _accept(self, name: str, definition: JSONObject) -> None:
-        group = definition["spec"]["group"]
+        """Give the definition its names, and establish it once it has them: each a change of its own."""
+        pending = condition(definition, "Established")
+        with self._change(definition) as time:
+            tell_approval(definition, time)
+            accept_names(definition, *self._taken(name, definition["spec"]["group"]), time)
+        if condition(definition, "Established") == "True" or condition(definition, "NamesAccepted") != "True":
+            return
+        delay, uid = self._around.establish_delay, definition["metadata"]["uid"]
+        if delay == 0:
+            with self._change(definition) as time:
+                establish(definition, time)
+        elif not pending or name not in self._known:  # otherwise the timer is running
+            self._around.timers.after(delay, lambda: self._establish(name, uid))
+
+    def _taken(self, name: str, group: str) -> tuple[set[str], set[str]]:
+        """What others in the group are called: as resources, as kinds. Built-in kinds are never replaced."""
         others = [known.accepted for other, known in self._known.items() if other != name and known.group == group]
         builtin = [kind for kind in self._around.registry.of_group(group) if kind.crd_uid is None]
         resources = {text for accepted in others for text in resource_names(accepted)}
         resources |= {text for kind in builtin for text in (kind.gvr.resource, kind.singular, *kind.short_names)}
         kinds = {text for accepted in others for text in kind_names(accepted)}
-        kinds |= {text for kind in builtin for text in (kind.kind, kind.list_kind)}
-        was_pending = condition(definition, "Established")
-        accept_names(definition, resources, kinds, self._around.identity.timestamp())
-        if condition(definition, "Established") == "True" or condition(definition, "NamesAccepted") != "True":
-            return
-        if was_pending and name in self._known and self._around.establish_delay > 0:
-            return  # the timer is running
-        uid = definition["metadata"]["uid"]
-        if self._around.establish_delay > 0:
-            self._around.timers.after(self._around.establish_delay, lambda: self._establish(name, uid))
-        else:
-            self._mark_established(definition)
+        return resources, kinds | {text for kind in builtin for text in (kind.kind, kind.list_kind)}
 
     def _establish(self, name: str, uid: str) -> None:
         """The delay is over; unless the definition has gone or changed its mind meanwhile."""
@@ -144,14 +143,20 @@ class DefinitionController:
             return
         definition = version.decode(self._kind())
         if condition(definition, "NamesAccepted") == "True" and condition(definition, "Terminating") != "True":
-            self._mark_established(definition)
-            self._around.storage.put(self._kind(), definition)
+            with self._change(definition) as time:
+                establish(definition, time)
             self._settle_all()
 
-    def _mark_established(self, definition: JSONObject) -> None:
+    @contextmanager
+    def _change(self, definition: JSONObject) -> Iterator[str]:
+        """Store ``definition`` if the block changes its status; gives the time to put into conditions."""
+        before = msgspec.json.decode(msgspec.json.encode(definition))
         time = self._around.identity.timestamp()
-        message = "the initial names have been accepted"
-        set_condition(definition, "Established", True, "InitialNamesAccepted", message, time)
+        yield time
+        if definition["status"] != before["status"]:
+            writer = Writer(manager="kube-apiserver", operation="Update", subresource="status", time=time)
+            self._around.ownership.record(self._kind(), definition, before, writer)
+            self._around.storage.put(self._kind(), definition)
 
     def _serve(self, name: str, definition: JSONObject) -> None:
         """Put the kinds of the definition into the registry; an edit of its spec ends the watches of them."""

@@ -1,158 +1,233 @@
-"""Whether a CustomResourceDefinition can be stored: its names, group, scope and versions.
+"""Whether a CustomResourceDefinition can be stored.
 
-Schemas are taken as they are here.
+It is looked at the way the server does: what all versions have in common (their schema, subresources, columns,
+selectable fields) counts as said once for all, under ``spec``, and causes name it there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dynkube.errors import StatusCause
 from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._calls.refuse import bad_value, duplicate, not_supported, required
-from dynkube.testing._definitions.crds import condition
+from dynkube.testing._calls.refuse import bad_value, not_supported, required
+from dynkube.testing._definitions.approval import approval_causes
+from dynkube.testing._definitions.conditions import condition
+from dynkube.testing._definitions.conversion import bundle_is_bad, conversion_causes
+from dynkube.testing._definitions.internal_form import bad_struct
+from dynkube.testing._definitions.resource_schema import resource_schema_causes
+from dynkube.testing._definitions.shapes import STRUCTS
+from dynkube.testing._definitions.structural import unsupported_keyword
+from dynkube.testing._definitions.version_rules import (
+    column_causes,
+    deprecation_causes,
+    selectable_causes,
+    subresource_causes,
+)
 from dynkube.testing._kinds import naming
 
-_APPROVAL = "api-approved.kubernetes.io"
-_PROTECTED = ("k8s.io", "kubernetes.io")
+_VERSIONS = STRUCTS["CustomResourceDefinitionSpec"]["versions"].shape
+_SHARED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
 
 def definition_causes(definition: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-    """Why ``definition`` cannot be stored, be it new or in place of ``old``."""
-    spec = definition.get("spec")
-    if not isinstance(spec, dict):
-        return [required("spec")]
-    causes = [*_group_causes(spec, definition), *_scope_causes(spec), *_names_causes(spec, definition)]
-    causes += _versions_causes(spec.get("versions"))
-    if not causes:
-        causes += [*_stored_causes(definition)]
+    """Why ``definition``, as it was decoded and completed, cannot be stored: new, or in place of ``old``."""
+    causes = [*_name_causes(definition)] if old is None else []
+    spec = definition["spec"]
+    if old is None or spec != old["spec"]:
+        layout = _Layout(spec, old["spec"] if old is not None else None)
+        causes += [*_group_causes(spec), *_scope_causes(spec), *layout.causes()]
+        causes += conversion_causes(spec["conversion"], check_bundle=_bundle_counts(old))
         if old is not None:
             causes += _immutable_causes(spec, old)
+    causes += _basic_name_causes(definition["status"]["acceptedNames"], "status.acceptedNames")
+    if old is None or spec != old["spec"]:
+        causes += _stored_causes(definition)
+    causes += approval_causes(definition, old)
+    if spec.get("preserveUnknownFields"):
+        detail = (
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        )
+        causes.append(bad_value("spec.preserveUnknownFields", True, detail))
     return causes
 
 
-def _group_causes(spec: JSONObject, definition: JSONObject) -> Iterator[StatusCause]:
-    group = spec.get("group")
-    if not isinstance(group, str) or not group:
+def _name_causes(definition: JSONObject) -> Iterator[StatusCause]:
+    spec, metadata = definition["spec"], definition["metadata"]
+    for field in ("generateName", "name"):
+        name = metadata.get(field)
+        if name and name != f"{spec['names']['plural']}.{spec['group']}":
+            yield bad_value(f"metadata.{field}", name, 'must be spec.names.plural+"."+spec.group')
+
+
+def _group_causes(spec: JSONObject) -> Iterator[StatusCause]:
+    group = spec["group"]
+    if not group:
         yield required("spec.group")
-        return
-    if problem := naming.subdomain_problem(group):
+    elif problem := naming.subdomain_problem(group):
         yield bad_value("spec.group", group, problem)
     elif "." not in group:
         yield bad_value("spec.group", group, "should be a domain with at least one dot")
-    protected = group in _PROTECTED or group.endswith(tuple(f".{domain}" for domain in _PROTECTED))
-    annotations = definition["metadata"].get("annotations", {})
-    if protected and not annotations.get(_APPROVAL):
-        detail = (
-            f'protected groups must have approval annotation "{_APPROVAL}", '
-            "see https://github.com/kubernetes/enhancements/pull/1111"
-        )
-        yield required(f"metadata.annotations[{_APPROVAL}]", detail)
 
 
 def _scope_causes(spec: JSONObject) -> Iterator[StatusCause]:
-    scope = spec.get("scope")
-    if not scope:
+    if not spec["scope"]:
         yield required("spec.scope")
-    elif scope not in {"Cluster", "Namespaced"}:
-        yield not_supported("spec.scope", scope, ["Cluster", "Namespaced"])
+    elif spec["scope"] not in {"Cluster", "Namespaced"}:
+        yield not_supported("spec.scope", spec["scope"], ["Cluster", "Namespaced"])
 
 
-def _names_causes(spec: JSONObject, definition: JSONObject) -> Iterator[StatusCause]:
-    names = spec.get("names")
-    if not isinstance(names, dict):
-        yield required("spec.names.plural")
-        yield required("spec.names.kind")
-        return
+def _bundle_counts(old: JSONObject | None) -> bool:
+    """Whether the webhook's certificates have to be good: once established, unless they were bad before."""
+    if old is None or condition(old, "Established") != "True":
+        return False
+    client = ((old["spec"].get("conversion") or {}).get("webhook") or {}).get("clientConfig") or {}
+    return not (client.get("caBundle") and bundle_is_bad(old))
+
+
+class _Layout:
+    """The versions of a spec, and what they share.
+
+    Args:
+        spec: The spec.
+        before: The one it replaces.
+    """
+
+    def __init__(self, spec: JSONObject, before: JSONObject | None) -> None:
+        self.spec = spec
+        versions: list[JSONObject] = spec["versions"] or []
+        first: Mapping[str, Any] = versions[0] if versions else {}
+        self.shared = {
+            part: first.get(part)
+            for part in _SHARED
+            if all(version.get(part) == first.get(part) for version in versions)
+        }
+        #: The versions without what they share: ``None`` there, as for what a version does not say.
+        self.versions = [
+            {key: value for key, value in version.items() if key not in self.shared} for version in versions
+        ]
+        self._before = {version["name"]: version for version in (before or {}).get("versions") or ()}
+
+    def causes(self) -> Iterator[StatusCause]:
+        """What is wrong with versions, names, and what the versions share."""
+        yield from self._schema_presence_causes()
+        for index, version in enumerate(self.versions):
+            yield from self._version_causes(version, f"spec.versions[{index}]")
+        yield from self._list_causes()
+        yield from _names_causes(self.spec["names"])
+        yield from resource_schema_causes(
+            self.shared.get("schema"), "spec.validation", has_status=any(map(self._has_status, self.versions))
+        )
+        yield from subresource_causes(self.shared.get("subresources"), "spec.subresources")
+        yield from column_causes(self.shared.get("additionalPrinterColumns") or (), "spec.additionalPrinterColumns")
+        if fields := self.shared.get("selectableFields"):
+            yield from self._shared_field_causes(fields)
+
+    def _schema_presence_causes(self) -> Iterator[StatusCause]:
+        if (self.shared.get("schema") or {}).get("openAPIV3Schema") is not None:
+            return
+        for index, version in enumerate(self.versions):
+            if (version.get("schema") or {}).get("openAPIV3Schema") is None:
+                yield required(f"spec.versions[{index}].schema.openAPIV3Schema")
+
+    def _version_causes(self, version: JSONObject, field: str) -> Iterator[StatusCause]:
+        if problem := naming.dns1035_problem(version["name"]):
+            yield bad_value(f"{field}.name", version["name"], problem)
+        yield from deprecation_causes(version, field)
+        schema = version.get("schema")
+        yield from resource_schema_causes(schema, f"{field}.schema", has_status=self._has_status(version))
+        yield from subresource_causes(version.get("subresources"), f"{field}.subresources")
+        yield from column_causes(version.get("additionalPrinterColumns", ()), f"{field}.additionalPrinterColumns")
+        if fields := version.get("selectableFields"):
+            yield from self._field_causes(fields, schema, field, version["name"])
+
+    def _field_causes(
+        self, fields: list[JSONObject], holder: JSONObject | None, field: str, name: str
+    ) -> Iterator[StatusCause]:
+        schema = (holder or {}).get("openAPIV3Schema")
+        if schema is None:
+            detail = "may only be set when `version.schema.openAPIV3Schema` is not included"
+            yield bad_value(f"{field}.selectableFields", "", detail)
+        elif problem := unsupported_keyword(schema):
+            yield bad_value(f"{field}.schema.openAPIV3Schema", "", problem)
+        else:
+            unchanged = self._before.get(name, {}).get("selectableFields") == fields
+            yield from selectable_causes(fields, schema, f"{field}.selectableFields", unchanged=unchanged)
+
+    def _shared_field_causes(self, fields: list[JSONObject]) -> Iterator[StatusCause]:
+        if self.shared.get("schema") is None:
+            yield bad_value("spec.selectableFields", "", "may only be set when validations.schema is included")
+        else:
+            yield from self._field_causes(fields, self.shared["schema"], "spec", self.versions[0]["name"])
+
+    def _list_causes(self) -> Iterator[StatusCause]:
+        names = [version["name"] for version in self.versions]
+        shown = self.versions if self.spec["versions"] is not None else None
+        if len(set(names)) < len(names):
+            yield bad_struct("spec.versions", _VERSIONS, shown, "must contain unique version names")
+        if sum(version["storage"] for version in self.versions) != 1:
+            detail = "must have exactly one version marked as storage version"
+            yield bad_struct("spec.versions", _VERSIONS, shown, detail)
+        if names and names[0] and (problem := naming.dns1035_problem(names[0])):
+            yield bad_value("spec.version", names[0], problem)
+
+    def _has_status(self, version: JSONObject) -> bool:
+        subresources = self.shared["subresources"] if "subresources" in self.shared else version.get("subresources")
+        return (subresources or {}).get("status") is not None
+
+
+def _names_causes(names: JSONObject) -> Iterator[StatusCause]:
     for field in ("plural", "singular", "kind", "listKind"):
-        value = names.get(field)
-        if not isinstance(value, str) or not value:
+        if not names.get(field):
             yield required(f"spec.names.{field}")
-        elif problem := naming.dns1035_problem(value.lower() if field in {"kind", "listKind"} else value):
-            yield bad_value(f"spec.names.{field}", value, problem)
-    for field in ("shortNames", "categories"):
-        values = names.get(field) or []
-        for index, value in enumerate(values if isinstance(values, list) else []):
-            if problem := naming.dns1035_problem(str(value)):
-                yield bad_value(f"spec.names.{field}[{index}]", value, problem)
-    if names.get("kind") and names.get("kind") == names.get("listKind"):
-        yield bad_value("spec.names.listKind", names["listKind"], "kind and listKind may not be the same")
-    expected = f"{names.get('plural')}.{spec.get('group')}"
-    if definition["metadata"].get("name") != expected:
-        yield bad_value("metadata.name", definition["metadata"].get("name"), 'must be spec.names.plural+"."+spec.group')
+    yield from _basic_name_causes(names, "spec.names")
 
 
-def _versions_causes(versions: object) -> list[StatusCause]:
-    if not isinstance(versions, list) or not versions or not all(isinstance(version, dict) for version in versions):
-        return [required("spec.versions", "must have at least one version")]
-    causes = [cause for index, version in enumerate(versions) for cause in _version_causes(index, version)]
-    names = [version.get("name") for version in versions]
-    causes += [
-        duplicate(f"spec.versions[{index}].name", name) for index, name in enumerate(names) if name in names[:index]
-    ]
-    if sum(version.get("storage") is True for version in versions) != 1:
-        detail = "must have exactly one version marked as storage version"
-        causes.append(bad_value("spec.versions", _shortened(versions), detail))
-    return causes
-
-
-def _version_causes(index: int, version: JSONObject) -> Iterator[StatusCause]:
-    field = f"spec.versions[{index}]"
-    name = version.get("name")
-    if not isinstance(name, str) or not name:
-        yield required(f"{field}.name")
-    elif problem := naming.dns1035_problem(name):
-        yield bad_value(f"{field}.name", name, problem)
-    for flag in ("served", "storage"):
-        if not isinstance(version.get(flag), bool):
-            yield required(f"{field}.{flag}")
-    schema = version.get("schema")
-    if not isinstance(schema, dict) or not isinstance(schema.get("openAPIV3Schema"), dict):
-        yield required(f"{field}.schema.openAPIV3Schema", "schemas are required")
-    subresources = version.get("subresources") or {}
-    unknown = sorted(set(subresources) - {"status", "scale"}) if isinstance(subresources, Mapping) else []
-    for subresource in unknown:
-        yield bad_value(f"{field}.subresources", subresource, "only status and scale are known")
-    scale = subresources.get("scale") if isinstance(subresources, Mapping) else None
-    for path, under in (("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")):
-        if isinstance(scale, Mapping):
-            value = scale.get(path)
-            if not value:
-                yield required(f"{field}.subresources.scale.{path}")
-            elif not str(value).startswith(under):
-                detail = f"should be a json path under {under[:-1]}"
-                yield bad_value(f"{field}.subresources.scale.{path}", value, detail)
-
-
-def _stored_causes(definition: JSONObject) -> Iterator[StatusCause]:
-    names = {version["name"] for version in definition["spec"]["versions"]}
-    for index, stored in enumerate(definition["status"].get("storedVersions", ())):
-        if stored not in names:
-            detail = (
-                f"missing from spec.versions; {stored} was previously a storage version, and must remain in "
-                f"spec.versions until a storage migration ensures no data remains persisted in {stored} and "
-                f"removes {stored} from status.storedVersions"
-            )
-            yield bad_value(f"status.storedVersions[{index}]", stored, detail)
+def _basic_name_causes(names: JSONObject, field: str) -> Iterator[StatusCause]:
+    """What has to be true of names wanted, and of names accepted."""
+    for name in ("plural", "singular", "kind", "listKind"):
+        if value := names.get(name):
+            folded = name in {"kind", "listKind"}
+            if problem := naming.dns1035_problem(value.lower() if folded else value):
+                hint = "may have mixed case, but should otherwise match: " if folded else ""
+                yield bad_value(f"{field}.{name}", value, hint + problem)
+    for index, value in enumerate(names.get("shortNames", ())):
+        if problem := naming.dns1035_problem(value):
+            yield bad_value(f"{field}.shortNames[{index}]", value, problem)
+    if names.get("kind") and names["kind"] == names.get("listKind"):
+        yield bad_value(f"{field}.listKind", names["listKind"], "kind and listKind may not be the same")
+    for index, value in enumerate(names.get("categories", ())):
+        if problem := naming.dns1035_problem(value):
+            yield bad_value(f"{field}.categories[{index}]", value, problem)
 
 
 def _immutable_causes(spec: JSONObject, old: JSONObject) -> Iterator[StatusCause]:
-    fields: list[Sequence[str]] = [("group",), ("names", "plural")]
+    before = old["spec"]
+    values = [("spec.group", spec["group"], before["group"])]
+    values.append(("spec.names.plural", spec["names"]["plural"], before["names"]["plural"]))
     if condition(old, "Established") == "True":
-        fields += [("scope",), ("names", "kind")]
-    for path in fields:
-        value, before = _at(spec, path), _at(old["spec"], path)
-        if value != before:
-            yield bad_value(f"spec.{'.'.join(path)}", value, "field is immutable")
+        kinds = ("spec.names.kind", spec["names"]["kind"], before["names"]["kind"])
+        values = [("spec.scope", spec["scope"], before["scope"]), kinds, *values]
+    for field, value, present in values:
+        if value != present:
+            yield bad_value(field, value, "field is immutable")
 
 
-def _at(value: Any, path: Sequence[str]) -> Any:
-    for name in path:
-        value = value[name]
-    return value
-
-
-def _shortened(versions: list[JSONObject]) -> list[JSONObject]:
-    """The versions without their schemas: a message is to be read."""
-    return [{key: value for key, value in version.items() if key != "schema"} for version in versions]
+def _stored_causes(definition: JSONObject) -> Iterator[StatusCause]:
+    field, stored = "status.storedVersions", definition["status"]["storedVersions"]
+    if not stored:
+        yield bad_value(field, stored, "must have at least one stored version")
+        return
+    versions = definition["spec"]["versions"] or ()
+    for version in versions:
+        if version["storage"] and version["name"] not in stored:
+            yield bad_value(field, stored, f"must have the storage version {version['name']}")
+    for index, name in enumerate(stored):
+        if name not in {version["name"] for version in versions}:
+            detail = (
+                f"missing from spec.versions; {name} was previously a storage version, and must remain in "
+                f"spec.versions until a storage migration ensures no data remains persisted in {name} and "
+                f"removes {name} from status.storedVersions"
+            )
+            yield bad_value(f"{field}[{index}]", name, detail)

@@ -69,7 +69,7 @@ def label_problem(name: str) -> str:
 def dns1035_problem(name: str) -> str:
     """RFC 1035 label: begins with a letter."""
     if len(name) > 63:
-        return "must be no more than 63 bytes"
+        return "must be no more than 63 characters"
     return "" if re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name) else _DNS1035_HELP
 
 

@@ -31,8 +31,7 @@ class HTTPRequest:
     """What the request line and the headers say.
 
     ``segments`` are the path's parts after unquoting each, so a quoted slash stays inside its part. ``params``
-    holds the last value of each name. ``headers`` has lower-case names; repeated ones are joined by commas, and
-    ``fields`` has them apart.
+    holds the last value of each name. ``headers`` has lower-case names; repeated ones are joined by commas.
     """
 
     method: str
@@ -40,25 +39,23 @@ class HTTPRequest:
     segments: tuple[str, ...]
     params: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_scope(cls, scope: Scope) -> HTTPRequest:
         """Read an ASGI ``http`` scope."""
         raw = scope.get("raw_path")
         path = raw.decode("ascii", "replace") if raw else scope["path"]
-        fields: dict[str, tuple[str, ...]] = {}
+        headers: dict[str, str] = {}
         for name, value in scope["headers"]:
-            key = name.decode("latin-1").lower()
-            fields[key] = (*fields.get(key, ()), value.decode("latin-1"))
+            key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+            headers[key] = f"{headers[key]}, {text}" if key in headers else text
         query = scope["query_string"].decode("utf-8", "replace")
         return cls(
             method=scope["method"],
             path=scope["path"],
             segments=tuple(unquote(part) for part in path.strip("/").split("/")) if path.strip("/") else (),
             params=dict(parse_qsl(query, keep_blank_values=True)),
-            headers={key: ", ".join(values) for key, values in fields.items()},
-            fields=fields,
+            headers=headers,
         )
 
     @property

@@ -104,7 +104,7 @@ def test_a_schema_says_how_the_lists_of_custom_objects_merge(cluster: Cluster) -
     def listed(kind: str, **more: object) -> JSONObject:
         return {"type": "array", "x-kubernetes-list-type": kind, **more}
 
-    item = {"type": "object", "properties": {"id": {"type": "integer"}}}
+    item = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
     spec = {
         "keyed": listed("map", **{"x-kubernetes-list-map-keys": ["id"]}, items=item),
         "set": listed("set", items={"type": "string"}),

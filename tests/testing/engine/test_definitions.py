@@ -28,15 +28,23 @@ async def test_a_definition_is_accepted_then_established_each_seen_by_a_watch(cl
 
     created = cluster.create(CRDS, definition())
 
-    assert created["status"]["conditions"] == []
-    assert created["status"]["storedVersions"] == ["v1"]
-    assert created["spec"]["names"]["listKind"] == "WidgetList"
+    assert created["status"] == {
+        "conditions": None,
+        "acceptedNames": {"plural": "", "kind": ""},
+        "storedVersions": ["v1"],
+    }
+    assert created["spec"]["names"] == {
+        "plural": "widgets",
+        "kind": "Widget",
+        "singular": "widget",
+        "listKind": "WidgetList",
+    }
     added, *changes = await cluster.rest_of(stream)
     assert added["object"] == created
-    assert conditions(changes[-1]["object"]) == {
-        "NamesAccepted": ("True", "NoConflicts"),
-        "Established": ("True", "InitialNamesAccepted"),
-    }
+    assert [list(conditions(change["object"]).items()) for change in changes] == [
+        [("NamesAccepted", ("True", "NoConflicts")), ("Established", ("False", "Installing"))],
+        [("NamesAccepted", ("True", "NoConflicts")), ("Established", ("True", "InitialNamesAccepted"))],
+    ]
 
 
 async def test_establishing_takes_as_long_as_told() -> None:

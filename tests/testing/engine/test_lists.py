@@ -54,7 +54,10 @@ def test_selectors_select(five: Cluster, selectors: dict[str, str], names: list[
 
 
 def test_fields_can_be_selected_where_the_kind_says_so(cluster: Cluster) -> None:
-    cluster.create(CRDS, definition(versions=[version(selectableFields=[{"jsonPath": ".spec.color"}])]))
+    spec = {"type": "object", "properties": {"color": {"type": "string"}}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    selectable = [{"jsonPath": ".spec.color"}]
+    cluster.create(CRDS, definition(versions=[version(schema=schema, selectableFields=selectable)]))
     for name, color in (("a", "red"), ("b", "blue")):
         cluster.create("widgets", widget(name, spec={"color": color}))
         cluster.create("pods", {"metadata": {"name": name}, "spec": {"nodeName": color, "hostNetwork": color == "red"}})

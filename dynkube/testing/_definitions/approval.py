@@ -1,0 +1,62 @@
+"""Groups of the Kubernetes community: their definitions say who approved them.
+
+See https://github.com/kubernetes/enhancements/pull/1111.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from dynkube.errors import StatusCause
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.refuse import bad_value, required
+
+APPROVAL = "api-approved.kubernetes.io"
+_PROTECTED = ("k8s.io", "kubernetes.io")
+_SEE = "see https://github.com/kubernetes/enhancements/pull/1111"
+
+State: TypeAlias = Literal["Approved", "Unapproved", "Missing", "Invalid"]
+
+
+def is_protected(group: str) -> bool:
+    """Whether ``group`` belongs to the Kubernetes community."""
+    return group in _PROTECTED or group.endswith(tuple(f".{domain}" for domain in _PROTECTED))
+
+
+def approval(definition: JSONObject) -> tuple[State, str]:
+    """What the definition's annotation says of its approval, and how the server words it."""
+    text = (definition["metadata"].get("annotations") or {}).get(APPROVAL, "")
+    if not text:
+        return "Missing", f'protected groups must have approval annotation "{APPROVAL}", {_SEE}'
+    if text.startswith("unapproved"):
+        return "Unapproved", f'not approved: "{text}"'
+    if _is_url(text):
+        return "Approved", f"approved in {text}"
+    return "Invalid", (
+        f'protected groups must have approval annotation "{APPROVAL}" with either a URL or a reason starting with '
+        f'"unapproved", {_SEE}'
+    )
+
+
+def approval_causes(definition: JSONObject, old: JSONObject | None) -> Iterator[StatusCause]:
+    """Protected groups need an approval, or the word that there is none; what was so before may stay so."""
+    if not is_protected(definition["spec"]["group"]):
+        return
+    state, words = approval(definition)
+    if old is not None and approval(old)[0] == state:
+        return
+    field = f"metadata.annotations[{APPROVAL}]"
+    if state == "Missing":
+        yield required(field, words)
+    elif state == "Invalid":
+        yield bad_value(field, definition["metadata"]["annotations"][APPROVAL], words)
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return bool(parts.scheme and parts.hostname)
+    except ValueError:
+        return False

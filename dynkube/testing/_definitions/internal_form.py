@@ -1,0 +1,57 @@
+"""A part of a definition as the server has it internally, which is how its messages show whole versions and schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from dynkube.errors import StatusCause
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._definitions.shapes import STRUCTS, Field, ListOf, MapOf, Ref, Scalar, SchemaOr, Shape
+
+_SCHEMA = Ref(struct="JSONSchemaProps")
+_ABSENT: Mapping[str, object] = {"string": "", "bool": False, "int": 0, "float": 0}
+# Go's encoder writes characters that mean something in HTML as escapes.
+_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def bad_struct(field: str, shape: Shape, value: object, detail: str) -> StatusCause:
+    """A cause that shows a struct, or a list of them, whole."""
+    text = msgspec.json.encode(internal(shape, value)).decode().translate(_HTML)
+    return StatusCause(field, "FieldValueInvalid", f"Invalid value: {text}: {detail}")
+
+
+def internal(shape: Shape, value: Any) -> Any:
+    """``value``, with every field of its structs under its internal name, set or not."""
+    if value is None:
+        return None
+    match shape:
+        case Ref():
+            return {field.go: _field(field, value) for field in STRUCTS[shape.struct].values()}
+        case ListOf():
+            return [internal(shape.item, item) for item in value]
+        case MapOf():
+            return {key: internal(shape.item, item) for key, item in value.items()}
+        case SchemaOr():
+            return _either(shape, value)
+        case Scalar():
+            return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _field(field: Field, struct: JSONObject) -> Any:
+    shape = field.shape
+    if field.json in struct:
+        return internal(shape, struct[field.json])
+    return _ABSENT.get(shape.kind) if isinstance(shape, Scalar) and not field.pointer else None
+
+
+def _either(shape: SchemaOr, value: Any) -> JSONObject:
+    schema = internal(_SCHEMA, value) if isinstance(value, dict) else None
+    if shape.other == "bool":
+        return {"Allows": schema is not None or value is True, "Schema": schema}
+    rest = None if schema is not None else value
+    if shape.other == "array":
+        return {"Schema": schema, "JSONSchemas": internal(ListOf(item=_SCHEMA), rest)}
+    return {"Schema": schema, "Property": rest}

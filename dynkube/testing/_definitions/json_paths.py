@@ -1,0 +1,91 @@
+"""The JSON paths a definition contains: simple ones, and those that must lead somewhere in the schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dynkube.errors import StatusCause
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.refuse import bad_value
+
+# A delimiter, a text in single quotes (where a backslash takes the next character along), or what is between them.
+_TOKENS = re.compile(r"[.\[\]]|'(?:\\.|[^'\\])*'|[^.\[\]]+", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_NOWHERE = "does not refer to a valid field"
+
+
+class PathProblem(Exception):
+    """A path cannot be followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a path leads: the normal form of the path, its first name, and the schema there."""
+
+    path: str
+    root: str
+    schema: JSONObject
+
+
+def simple_path_causes(path: str, field: str) -> Iterator[StatusCause]:
+    """What is wrong with a path in dot notation, as far as the server looks at it."""
+    if not path.startswith("."):
+        yield bad_value(field, path, "must be a simple json path starting with .")
+
+
+def follow(path: str, schema: JSONObject, *, brackets: bool = True) -> Target:
+    """Follow ``path`` through the properties of ``schema``.
+
+    Args:
+        path: Like ``.spec.hosts`` or ``.data['a.b']``.
+        schema: Where to begin.
+        brackets: Whether names may be in brackets.
+
+    Raises:
+        PathProblem: It does not parse, or leads nowhere.
+    """
+    tokens = iter(_TOKENS.findall(path))
+    here, walked = schema, ""
+    names: list[str] = []
+    for mark in tokens:
+        if mark == ".":
+            name = _next(tokens)
+        elif mark != "[":
+            raise PathProblem(f"expected [ or . but got: {mark}")
+        elif not brackets:
+            raise PathProblem("array notation is not allowed")
+        else:
+            name = _quoted(_next(tokens))
+        here, named = _step(here, name)
+        walked += (f".{name}" if walked else name) if named else f"[{name}]"
+        names.append(name)
+        if mark == "[" and (end := _next(tokens)) != "]":
+            raise PathProblem(f"expected ] but got {end}")
+    return Target(walked, names[0] if names else "", here)
+
+
+def _next(tokens: Iterator[str]) -> str:
+    token = next(tokens, None)
+    if token is None:
+        raise PathProblem("unexpected end of JSON path")
+    return token
+
+
+def _quoted(token: str) -> str:
+    if len(token) < 2 or token[0] != "'" or token[-1] != "'":
+        raise PathProblem(f"expected single quoted string but got {token}")
+    return _ESCAPE.sub(r"\1", token[1:-1])
+
+
+def _step(schema: JSONObject, name: str) -> tuple[JSONObject, bool]:
+    """The schema of the field ``name``, and whether that has a schema of its own."""
+    properties: dict[str, Any] | None = schema.get("properties")
+    additional = schema.get("additionalProperties")
+    if not properties and isinstance(additional, dict):
+        return additional, False
+    if not properties or name not in properties:
+        raise PathProblem(_NOWHERE)
+    return properties[name], True

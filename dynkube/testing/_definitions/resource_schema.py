@@ -1,0 +1,60 @@
+"""The schema of a whole resource, in one version or in all: structure, defaults, keywords, rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dynkube.errors import StatusCause
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.refuse import bad_value, not_allowed
+from dynkube.testing._definitions.internal_form import bad_struct
+from dynkube.testing._definitions.schema_rules import schema_causes
+from dynkube.testing._definitions.shapes import STRUCTS, Ref
+from dynkube.testing._definitions.structural import structural_causes, unsupported_keyword
+
+_KEYWORDS = STRUCTS["JSONSchemaProps"]
+# By their internal names, as a message lists them: what may be said at the root where the status is taken apart.
+_WITH_STATUS = (
+    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern "
+    "MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields "
+    "XValidations"
+)
+_AT_ROOT = "at the root of the schema if the status subresource is enabled"
+
+
+def resource_schema_causes(holder: JSONObject | None, field: str, *, has_status: bool) -> list[StatusCause]:
+    """What is wrong with ``openAPIV3Schema`` in ``holder``; ``field`` is where that is."""
+    schema = (holder or {}).get("openAPIV3Schema")
+    if schema is None:
+        return []
+    field = f"{field}.openAPIV3Schema"
+    causes = [*_root_causes(schema, field, has_status)]
+    unsupported = unsupported_keyword(schema)
+    if not unsupported:
+        causes += structural_causes(schema, field)
+    causes += schema_causes(schema, field)
+    if not causes and unsupported:
+        causes.append(bad_value(field, "", unsupported))
+    return causes
+
+
+def _root_causes(schema: JSONObject, field: str, has_status: bool) -> Iterator[StatusCause]:
+    if has_status:
+        yield from _status_causes(schema, field)
+    if schema.get("nullable"):
+        yield not_allowed(f"{field}.nullable", "nullable cannot be true at the root")
+
+
+def _status_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
+    """With the status subresource, the schema of the status is taken out of the whole; the first cause only."""
+    for keyword, known in _KEYWORDS.items():
+        if keyword not in schema:
+            continue
+        if keyword == "type" and schema["type"] != "object":
+            detail = f'only "object" is allowed as the type {_AT_ROOT}'
+            yield bad_value(f"{field}.type", schema["type"], detail)
+            return
+        if known.go not in _WITH_STATUS.split():
+            detail = f"only [{_WITH_STATUS}] fields are allowed {_AT_ROOT}"
+            yield bad_struct(field, Ref(struct="JSONSchemaProps"), schema, detail)
+            return

@@ -1,1 +1,0 @@
-"""OpenAPI documents: what clients find out from the server about fields, patches and parameters."""
