@@ -12,7 +12,7 @@ from dynkube.errors import InvalidInput, NoMatch
 from dynkube.meta import GVR, ResourceArg
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, Document, Result, WatchStream
-from dynkube.testing._calls.options import read_version
+from dynkube.testing._calls.options import WriteOptions, read_version
 from dynkube.testing._controllers.namespaces import NamespaceController
 from dynkube.testing._definitions.controller import DefinitionController, Surroundings
 from dynkube.testing._definitions.crds import DEFINITIONS
@@ -20,6 +20,7 @@ from dynkube.testing._definitions.rules import DefinitionRules
 from dynkube.testing._faults import Faults
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._patching.ownership import Ownership
+from dynkube.testing._schemas.schemas import Schemas
 from dynkube.testing._store.documents import PlainDocument, StoredDocument
 from dynkube.testing._store.snapshots import Snapshot
 from dynkube.testing._store.storage import Storage
@@ -32,6 +33,7 @@ from dynkube.testing._verbs.namespaces import INITIAL, NAMESPACES, NamespaceRule
 from dynkube.testing._verbs.objectmeta import Identity
 from dynkube.testing._verbs.patches import Patches
 from dynkube.testing._verbs.podrequests import PodRequests
+from dynkube.testing._verbs.reading import Reader, Reading
 from dynkube.testing._verbs.rules import Rules
 from dynkube.testing._verbs.scaling import scale_of
 from dynkube.testing._verbs.watch_requests import WatchRequests
@@ -106,7 +108,7 @@ class Engine:
         namespaces = Namespaces(self._storage, self.registry)
         rules = Rules({NAMESPACES: NamespaceRules(), DEFINITIONS: DefinitionRules()})
         ownership = Ownership(enabled=options.managed_fields)
-        self._writes = Writes(self._storage, identity, namespaces, ownership, rules)
+        self._writes = Writes(self._storage, identity, namespaces, ownership, rules, Reader(Schemas()))
         self._patches = Patches(self._writes)
         self._deletes = Deletes(self._storage, identity, rules)
         self._connections = Connections(self._storage, self.registry)
@@ -239,11 +241,11 @@ class Engine:
             case "create" if call.subresource == "eviction":
                 return self._pod_requests.evict(call)
             case "create":
-                return Result(document=self._writes.create(call), status=201)
+                return self._writes.create(call)
             case "update" if call.subresource == "scale":
                 return self._patches.update_scale(call)
             case "update":
-                return Result(document=self._writes.update(call))
+                return self._writes.update(call)
             case "patch":
                 return self._patches.patch(call)
             case "delete":
@@ -266,8 +268,10 @@ class Engine:
     def _seed_namespaces(self, kind: Kind) -> None:
         for name in INITIAL:
             if self._storage.get(kind, "", name) is None:
-                body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}
-                self._writes.create(Call(verb="create", kind=kind, body=body, user_agent="kube-apiserver"))
+                call = Call(verb="create", kind=kind, user_agent="kube-apiserver")
+                # Read from nothing, so that the schemas of built-in kinds stay unread until a client writes.
+                reading = Reading({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}})
+                self._writes.create_object(call, reading, WriteOptions.read(call))
 
     def _storage_groups(self, resource: str | GVR) -> set[str]:
         if isinstance(resource, GVR):

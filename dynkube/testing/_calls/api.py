@@ -39,6 +39,7 @@ class Call:
         params: The query, last value of each name. Values are text as sent.
         body: The decoded body: an object, a list for a JSON patch, ``None`` where there was none. Not changed,
             and not kept.
+        repeated: What the text of the body had twice, in the words of the server: ``duplicate field "spec.a"``.
         content_type: Media type of the body without parameters; decides the kind of patch.
         user: Who asks; goes into messages of refusal.
         user_agent: As sent; names the field manager where ``fieldManager`` is not given.
@@ -51,6 +52,7 @@ class Call:
     subresource: str = ""
     params: Mapping[str, str] = field(default_factory=dict)
     body: object = None
+    repeated: tuple[str, ...] = ()
     content_type: str = "application/json"
     user: str = "system:admin"
     user_agent: str = ""

@@ -79,6 +79,16 @@ def invalid(kind: Kind, name: str, causes: Sequence[StatusCause]) -> APIError:
     return _invalid(kind.gvr.group, kind.kind, name, causes)
 
 
+def invalid_kind(group: str, given: str, name: str, expected: str) -> APIError:
+    """422 for a custom resource of another kind than the path's."""
+    return _invalid(group, given, name, [bad_value("kind", given, f"must be {expected}")])
+
+
+def invalid_patch(result: str, why: str) -> APIError:
+    """422 for a patch whose ``result`` is no object of its kind."""
+    return _invalid("", "", "", [bad_value("patch", result, why)])
+
+
 def invalid_options(options: str, causes: Sequence[StatusCause]) -> APIError:
     """422 for query parameters or a body of ``options`` (``"ListOptions"``, ``"DeleteOptions"``, ...)."""
     return _invalid("meta.k8s.io", options, "", causes)

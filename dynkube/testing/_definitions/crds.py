@@ -6,6 +6,8 @@ from dynkube.meta import GVK, GVR, version_priority
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._definitions.conditions import condition, set_condition
 from dynkube.testing._kinds.kinds import Kind, ScalePaths
+from dynkube.testing._schemas.content import VersionContent
+from dynkube.testing._schemas.structural import Structural
 
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
@@ -54,6 +56,7 @@ def kinds_of(definition: JSONObject) -> tuple[Kind, ...]:
     names = definition["status"]["acceptedNames"]
     established = condition(definition, "Established") == "True"
     stored = next((version["name"] for version in spec["versions"] if version.get("storage")), "")
+    contents = _contents(spec["versions"])
     return tuple(
         Kind(
             gvr=GVR(spec["group"], version["name"], names["plural"]),
@@ -70,13 +73,25 @@ def kinds_of(definition: JSONObject) -> tuple[Kind, ...]:
             scale=_scale(version),
             crd_uid=metadata["uid"],
             terminating=condition(definition, "Terminating") == "True",
-            schema_source=(version.get("schema") or {}).get("openAPIV3Schema"),
+            schema_source=_schema(version),
+            content=contents[version["name"]],
             printer_columns=tuple(version.get("additionalPrinterColumns") or ()),
             warning=_warning(spec, version),
         )
         for version in spec["versions"]
         if version.get("served")
     )
+
+
+def _schema(version: JSONObject) -> JSONObject | None:
+    return (version.get("schema") or {}).get("openAPIV3Schema")
+
+
+def _contents(versions: list[JSONObject]) -> dict[str, VersionContent]:
+    """How objects look in each version, given which of them stores."""
+    schemas = {version["name"]: Structural(_schema(version) or {}) for version in versions}
+    kept = next(schemas[version["name"]] for version in versions if version.get("storage"))
+    return {name: VersionContent(schema, kept) for name, schema in schemas.items()}
 
 
 def _selectable(version: JSONObject) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ The registry holds no objects: those live in the storage under :attr:`Kind.stora
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from dynkube.meta import GVK, GVR
 from dynkube.testing._kinds.subresources import Subresource, subresource_of
@@ -25,6 +25,35 @@ ALL_VERBS: tuple[str, ...] = (
 )
 
 SchemaSource: TypeAlias = Callable[[], Mapping[str, object] | None]
+
+
+class Content(Protocol):
+    """How objects of a kind are kept, and how what is kept looks in one version of it.
+
+    Objects are decoded JSON, and are not changed.
+    """
+
+    @property
+    def shape(self) -> object:
+        """What objects conform to that are kept now; it goes with them."""
+        ...
+
+    def to_keep(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """``obj``, written in this version, as it is kept."""
+        ...
+
+    def shows_as_kept(self, shape: object) -> bool:
+        """Whether objects that were kept when :attr:`shape` was ``shape`` look in this version as they are kept."""
+        ...
+
+    def shown(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """``obj``, as it is kept, as it looks in this version."""
+        ...
+
+    @property
+    def encoded(self) -> MutableMapping[object, bytes]:
+        """Objects that have another look, encoded; what is kept is the key, held weakly."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +96,7 @@ class Kind:
         crd_uid: UID of the defining CustomResourceDefinition; ``None`` for built-in kinds.
         terminating: Whether that definition is being deleted (objects can no longer be created).
         schema_source: Where :attr:`schema` comes from: itself, or what gives it when it is asked for.
+        content: How objects look in this version; ``None`` where all versions look the same.
         printer_columns: The version's ``additionalPrinterColumns``, as stored.
         warning: Sent as a Warning header with each answer (deprecated versions).
     """
@@ -89,6 +119,7 @@ class Kind:
     crd_uid: str | None = None
     terminating: bool = False
     schema_source: SchemaSource | Mapping[str, object] | None = field(default=None, compare=False, repr=False)
+    content: Content | None = field(default=None, compare=False, repr=False)
     printer_columns: tuple[Mapping[str, object], ...] = field(default=(), compare=False, repr=False)
     warning: str = ""
 

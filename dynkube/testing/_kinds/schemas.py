@@ -81,7 +81,8 @@ class BuiltinSchemas:
         also inside of itself (``JSONSchemaProps``), so who walks a schema goes by identity, or by an object's depth.
         Places that take anything say ``x-kubernetes-preserve-unknown-fields``, numbers or texts
         ``x-kubernetes-int-or-string``, and quantities have the format ``quantity``. Of the defaults those are left
-        that fill in something: an empty one there only means that the field's Go type has no null.
+        that fill in something: an empty one there only means that the field's Go type has no null. The title of a
+        type is its name in Go's messages (``v1.PodSpec``).
 
         Raises:
             KeyError: There is no such type.
@@ -89,6 +90,8 @@ class BuiltinSchemas:
         if name not in self._resolved:
             schema = self._resolved[name] = {}
             schema.update(_special(name) or self._translated(self.definitions[name]))
+            package, _, go_name = name.rpartition(".")
+            schema["title"] = f"{package.rpartition('.')[2]}.{go_name}"
         return self._resolved[name]
 
     def _translated(self, schema: Schema) -> Schema:

@@ -21,7 +21,7 @@ from dynkube.testing._kinds.kinds import Kind
 ChangeType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Version:
     """One object as it was from one revision on.
 
@@ -30,6 +30,8 @@ class Version:
     ``fields`` are the values that field selectors of the resource may ask for, ``owners`` the UIDs of its
     ownerReferences, ``finalizers`` those of its metadata, and ``deleting`` says whether it has a deletionTimestamp:
     what has to be known about many objects without decoding them.
+    ``shape`` is what the content conformed to when it was written (``Content.shape`` of its kind): read in another
+    version, or under a schema that has changed since, it may look different.
     """
 
     namespace: str
@@ -42,6 +44,7 @@ class Version:
     owners: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     deleting: bool = False
+    shape: object = None
 
     @property
     def key(self) -> str:
@@ -51,18 +54,28 @@ class Version:
     def encode(self, kind: Kind) -> bytes:
         """The object as JSON in the version of ``kind``."""
         head = f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}","metadata":{{"resourceVersion":"'
-        return b'%b%d"%b' % (head.encode(), self.revision, self.rest)
+        return b'%b%d"%b' % (head.encode(), self.revision, self._rest_for(kind))
 
     def encode_item(self, kind: Kind) -> bytes:
         """The object as it appears inside a list: built-in kinds leave out apiVersion and kind there."""
         if kind.crd_uid is not None:
             return self.encode(kind)
-        return b'{"metadata":{"resourceVersion":"%d"%b' % (self.revision, self.rest)
+        return b'{"metadata":{"resourceVersion":"%d"%b' % (self.revision, self._rest_for(kind))
 
     def decode(self, kind: Kind) -> JSONObject:
         """The object as a new dict in the version of ``kind``."""
         decoded: JSONObject = msgspec.json.decode(self.encode(kind))
         return decoded
+
+    def _rest_for(self, kind: Kind) -> bytes:
+        content = kind.content
+        if content is None or content.shows_as_kept(self.shape):
+            return self.rest
+        rest = content.encoded.get(self)
+        if rest is None:
+            kept: JSONObject = msgspec.json.decode(b'{"metadata":{"resourceVersion":""%b' % self.rest)
+            content.encoded[self] = rest = _encode_rest(content.shown(kept))
+        return rest
 
     def moved_to(self, revision: int) -> Version:
         """The same content under another revision: the last word of a watch on an object that goes."""
@@ -174,8 +187,15 @@ class Storage:
 
     def put(self, kind: Kind, obj: JSONObject) -> Version:
         """Write ``obj``, new or in place of what has its key, under the next revision. ``obj`` is not kept."""
+        return self.put_version(kind, self.encoded(kind, obj))
+
+    def encoded(self, kind: Kind, obj: JSONObject) -> Version:
+        """``obj`` as the next write would store it."""
+        return encode_version(kind, obj, self.revision + 1)
+
+    def put_version(self, kind: Kind, version: Version) -> Version:
+        """Write what :meth:`encoded` gave, with no other write in between."""
         collection = self.collection(kind.storage_group)
-        version = encode_version(kind, obj, self.revision + 1)
         self._commit(
             kind.storage_group, collection, Change(version.revision, collection.current.get(version.key), version)
         )
@@ -229,15 +249,15 @@ def storage_key(namespace: str, name: str) -> str:
 
 def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
     """``obj`` as it is stored; apiVersion, kind and resourceVersion in it do not matter."""
-    return version_of(obj, revision, kind.selectable_fields)
+    content = kind.content
+    if content is None:
+        return version_of(obj, revision, kind.selectable_fields)
+    return version_of(content.to_keep(obj), revision, kind.selectable_fields, shape=content.shape)
 
 
-def version_of(obj: JSONObject, revision: int, selectable_fields: Iterable[str]) -> Version:
+def version_of(obj: JSONObject, revision: int, selectable_fields: Iterable[str], *, shape: object = None) -> Version:
     """``obj`` as it is stored, with the values at ``selectable_fields`` beside it."""
-    metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
-    others = {key: value for key, value in obj.items() if key not in {"apiVersion", "kind", "metadata"}}
-    encoded = msgspec.json.encode(metadata)
-    rest = b",%b,%b" % (encoded[1:], msgspec.json.encode(others)[1:]) if others else b",%b}" % encoded[1:]
+    metadata = obj["metadata"]
     return Version(
         namespace=metadata.get("namespace", ""),
         name=metadata["name"],
@@ -245,11 +265,19 @@ def version_of(obj: JSONObject, revision: int, selectable_fields: Iterable[str])
         revision=revision,
         labels=metadata.get("labels") or {},
         fields={path: field_text(obj, path) for path in selectable_fields},
-        rest=rest,
         owners=tuple(owner.get("uid", "") for owner in metadata.get("ownerReferences") or ()),
         finalizers=tuple(metadata.get("finalizers") or ()),
         deleting="deletionTimestamp" in metadata,
+        rest=_encode_rest(obj),
+        shape=shape,
     )
+
+
+def _encode_rest(obj: JSONObject) -> bytes:
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+    others = {key: value for key, value in obj.items() if key not in {"apiVersion", "kind", "metadata"}}
+    encoded = msgspec.json.encode(metadata)
+    return b",%b,%b" % (encoded[1:], msgspec.json.encode(others)[1:]) if others else b",%b}" % encoded[1:]
 
 
 def field_text(obj: JSONObject, path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import uuid
 from collections.abc import Callable, Mapping
@@ -28,8 +29,6 @@ SYSTEM_FIELDS = (
     "selfLink",
 )
 _STANDARD_FINALIZERS = {"foregroundDeletion", "kubernetes", "orphan"}
-_TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
-_TEXT_MAPS = ("labels", "annotations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +53,11 @@ class Identity:
 
 
 def own_copy(call: Call) -> JSONObject:
-    """The body of a create, update or apply as an object whose top level and metadata may be changed.
+    """The body of ``call`` as an object whose top level and metadata may be changed; no value was looked at.
 
     Raises:
-        BadRequest: It is no object of the call's kind: wrong or missing apiVersion or kind, metadata of the wrong
-            type, a namespace that is not the path's.
+        BadRequest: It is no object, or of another version than the path's.
+        Invalid: It is a custom resource of another kind.
     """
     body = call.body
     if not isinstance(body, dict):
@@ -68,51 +67,64 @@ def own_copy(call: Call) -> JSONObject:
     metadata = obj.get("metadata")
     if metadata is None:
         metadata = {}
-    if not isinstance(metadata, dict):
-        raise _unreadable(call.kind, f"metadata: expected an object, got {_json_type(metadata)}")
-    obj["metadata"] = metadata = {key: value for key, value in metadata.items() if value is not None}
-    _check_types(metadata, call.kind)
-    _check_namespace(metadata, call)
+    if isinstance(metadata, dict):
+        metadata = {key: value for key, value in metadata.items() if value is not None}
+    obj["metadata"] = metadata
     return obj
 
 
 def _check_type(obj: JSONObject, kind: Kind) -> None:
     for field, expected in (("apiVersion", kind.api_version), ("kind", kind.kind)):
         value = obj.get(field)
-        if value in {None, ""}:
-            # Built-in kinds are decoded with the path's kind as the default; custom resources are not.
-            if kind.crd_uid is not None:
-                raise refuse.bad_request(f"Object '{field[0].upper()}{field[1:]}' is missing in the body")
-            obj[field] = expected
-        elif value != expected and field == "apiVersion":
-            raise refuse.bad_request(
-                f"the API version in the data ({value}) does not match the expected API version ({expected})"
-            )
-        elif value != expected:
-            raise refuse.bad_request(
-                f'{value} in version "{kind.gvr.version}" cannot be handled as a {kind.kind}: '
-                f"the path is that of {kind.gvr.resource}"
-            )
+        if value == expected:
+            continue
+        if kind.crd_uid is not None:
+            raise _wrong_custom_type(obj, kind)
+        if value not in {None, ""} if isinstance(value, str | None) else True:
+            raise _wrong_builtin_type(obj, kind)
+        obj[field] = expected  # built-in kinds are decoded with the path's kind as the default
 
 
-def _check_types(metadata: JSONObject, kind: Kind) -> None:
-    for field in _TEXTS:
-        if not isinstance(metadata.get(field, ""), str):
-            raise _unreadable(kind, f"metadata.{field}: expected string, got {_json_type(metadata[field])}")
-    for field in _TEXT_MAPS:
-        entries = metadata.get(field, {})
-        if not isinstance(entries, dict):
-            raise _unreadable(kind, f"metadata.{field}: expected map, got {_json_type(entries)}")
-        for key, value in entries.items():
-            if not isinstance(value, str):
-                raise _unreadable(kind, f"metadata.{field}[{key}]: expected string, got {_json_type(value)}")
-    for field, item in (("finalizers", str), ("ownerReferences", dict)):
-        entries = metadata.get(field, [])
-        if not isinstance(entries, list) or not all(isinstance(entry, item) for entry in entries):
-            raise _unreadable(kind, f"metadata.{field}: expected a list of {'strings' if item is str else 'objects'}")
+def _wrong_custom_type(obj: JSONObject, kind: Kind) -> Exception:
+    version, name = obj.get("apiVersion") or "", obj.get("kind") or ""
+    for field, value in (("apiVersion", version), ("kind", name)):
+        if not isinstance(value, str):
+            found = {bool: "bool", int: "number", float: "number", dict: "object", list: "array"}[type(value)]
+            trouble = f"json: cannot unmarshal {found} into Go struct field .{field} of type string"
+            return _unrecognized(obj, kind, f"couldn't get version/kind; json parse error: {trouble}")
+    if not name:
+        return _unrecognized(obj, kind, f"Object 'Kind' is missing in '{json.dumps(obj)}'")
+    if version != kind.api_version:
+        return refuse.bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
+        )
+    metadata = obj.get("metadata")
+    given = metadata.get("name") if isinstance(metadata, dict) else ""
+    return refuse.invalid_kind(kind.gvr.group, name, str(given or ""), kind.kind)
 
 
-def _check_namespace(metadata: JSONObject, call: Call) -> None:
+def _unrecognized(obj: JSONObject, kind: Kind, why: str) -> Exception:
+    text = json.dumps(obj)
+    summary = f"{text[:30]} ..." if len(text) > 30 else text
+    return refuse.bad_request(f"the object provided is unrecognized (must be of type {kind.kind}): {why} ({summary})")
+
+
+def _wrong_builtin_type(obj: JSONObject, kind: Kind) -> Exception:
+    version, name = obj.get("apiVersion") or kind.api_version, obj.get("kind") or kind.kind
+    short = str(version).rpartition("/")[2]
+    return refuse.bad_request(
+        f'{name} in version "{short}" cannot be handled as a {kind.kind}: no kind "{name}" is registered for version '
+        f'"{version}" in scheme "pkg/runtime/scheme.go:111"'
+    )
+
+
+def check_namespace(obj: JSONObject, call: Call) -> None:
+    """Give ``obj`` the namespace of the path.
+
+    Raises:
+        BadRequest: It says another one.
+    """
+    metadata = obj["metadata"]
     given = metadata.get("namespace", "")
     if not call.kind.namespaced:
         if given:
@@ -186,6 +198,20 @@ def finalizer_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
     return [refuse.not_allowed("metadata.finalizers", detail)]
 
 
+def finalizer_warnings(obj: JSONObject, old: JSONObject | None, kind: Kind) -> list[str]:
+    """What the server says of finalizers that are new on a custom resource, and should have another name."""
+    if kind.crd_uid is None:
+        return []
+    before = old["metadata"].get("finalizers", ()) if old is not None else ()
+    added = {name for name in obj["metadata"].get("finalizers", ()) if name not in before}
+    return [
+        f'metadata.finalizers: "{name}": prefer a domain-qualified finalizer name '
+        f"{'including a path (/) ' if '.' in name else ''}to avoid accidental conflicts with other finalizer writers"
+        for name in sorted(added)
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
+
+
 def _name_causes(metadata: JSONObject, kind: Kind) -> list[StatusCause]:
     if not metadata.get("name"):
         return [refuse.required("metadata.name", "name or generateName is required")]
@@ -224,14 +250,3 @@ def _owner_causes(owners: list[JSONObject]) -> list[StatusCause]:
         )
         causes.append(refuse.bad_value("metadata.ownerReferences", None, detail))
     return causes
-
-
-def _unreadable(kind: Kind, detail: str) -> Exception:
-    return refuse.bad_request(
-        f'{kind.kind} in version "{kind.gvr.version}" cannot be handled as a {kind.kind}: {detail}'
-    )
-
-
-def _json_type(value: object) -> str:
-    names = {dict: "map", list: "list", str: "string", bool: "boolean", int: "integer", float: "number"}
-    return names.get(type(value), "null")

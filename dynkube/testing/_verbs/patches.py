@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dynkube.testing._calls import refuse
-from dynkube.testing._calls.api import APPLY_PATCH, Call, Document, JSONObject, Result
+from dynkube.testing._calls.api import APPLY_PATCH, Call, JSONObject, Result
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._patching import transforms
 from dynkube.testing._patching.apply import Application
@@ -13,6 +13,7 @@ from dynkube.testing._patching.ownership import Writer
 from dynkube.testing._store.documents import PlainDocument
 from dynkube.testing._store.storage import Version
 from dynkube.testing._verbs import objectmeta
+from dynkube.testing._verbs.reading import Reading
 from dynkube.testing._verbs.scaling import scale_of, scaled
 from dynkube.testing._verbs.writing import Writes
 
@@ -40,8 +41,8 @@ class Patches:
         options, old = WriteOptions.read(call), self.writes.existing(call)
         if call.subresource == "scale":
             return self._patch_scale(call, old, options)
-        obj = self._checked(call, transforms.patched(old.decode(call.kind), call))
-        return Result(document=self.writes.update_object(call, obj, old, options))
+        patched = transforms.patched(old.decode(call.kind), call)
+        return self.writes.update_object(call, self.writes.reader.read_patched(call, patched, options), old, options)
 
     def update_scale(self, call: Call) -> Result:
         """Write the Scale in the body.
@@ -61,13 +62,14 @@ class Patches:
     def _rescale(self, call: Call, old: Version, scale: object, options: WriteOptions) -> Result:
         obj = scaled(call, old, scale)
         # Written as part of the object: the spec is what changes, and its generation counts it.
-        written: Document = self.writes.update_object(replace(call, subresource=""), obj, old, options)
-        return Result(document=PlainDocument(scale_of(call, written.data)))
+        written = self.writes.update_object(replace(call, subresource=""), Reading(obj), old, options)
+        return Result(document=PlainDocument(scale_of(call, written.document.data)))
 
     def _apply(self, call: Call, options: WriteOptions) -> Result:
         if call.subresource == "scale":
             raise refuse.unsupported_patch(transforms.accepted_patches(call.kind)[:-1])
-        applied = self._applied(call)
+        reading = self.writes.reader.read_applied(call, options)
+        applied = self._applied(call, reading.obj)
         writer = Writer(
             manager=options.field_manager,
             operation="Apply",
@@ -79,16 +81,17 @@ class Patches:
         if old is None:
             if call.subresource:
                 raise refuse.not_found(call.kind, call.name)
-            created = self.writes.create_object(call, application.merge(None, applied), options, owned=True)
-            return Result(document=created, status=201)
-        merged = application.merge(old.decode(call.kind), applied)
-        return Result(document=self.writes.update_object(call, merged, old, options, owned=True))
+            created = self._completed(call, application.merge(None, applied), reading)
+            return self.writes.create_object(call, created, options, owned=True)
+        merged = self._completed(call, application.merge(old.decode(call.kind), applied), reading)
+        return self.writes.update_object(call, merged, old, options, owned=True)
 
-    def _applied(self, call: Call) -> JSONObject:
+    def _completed(self, call: Call, merged: JSONObject, reading: Reading) -> Reading:
+        return Reading(self.writes.reader.completed(call.kind, merged), reading.warnings)
+
+    @staticmethod
+    def _applied(call: Call, applied: JSONObject) -> JSONObject:
         """What the manager wants, without what it has no say in through this subresource."""
-        if not isinstance(call.body, dict) or not call.body.get("apiVersion") or not call.body.get("kind"):
-            raise refuse.bad_request("an apply needs an object with apiVersion and kind")
-        applied = self._checked(call, call.body)
         metadata = applied["metadata"]
         if metadata.get("managedFields"):
             raise refuse.bad_request("metadata.managedFields must be nil")
@@ -101,9 +104,3 @@ class Patches:
         if "status" in call.kind.subresources:
             applied.pop("status", None)
         return applied
-
-    @staticmethod
-    def _checked(call: Call, body: object) -> JSONObject:
-        obj = objectmeta.own_copy(replace(call, body=body))
-        objectmeta.check_name_in_path(obj, call)
-        return obj

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dynkube.errors import AlreadyExists
+from dynkube.errors import AlreadyExists, StatusCause
 from dynkube.testing._calls import refuse
-from dynkube.testing._calls.api import Call, JSONObject
+from dynkube.testing._calls.api import Call, JSONObject, Result
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._patching.ownership import Ownership, Writer
+from dynkube.testing._schemas.correlation import same_json
+from dynkube.testing._schemas.custom import Written, object_causes
 from dynkube.testing._store.documents import PlainDocument, StoredDocument
 from dynkube.testing._store.storage import Storage, Version
 from dynkube.testing._verbs import objectmeta, strategies
 from dynkube.testing._verbs.namespaces import Namespaces
 from dynkube.testing._verbs.objectmeta import Identity
+from dynkube.testing._verbs.reading import Reader, Reading
 from dynkube.testing._verbs.rules import Rules
 
 _GENERATE_ATTEMPTS = 8
+# What etcd takes in one request, unless told otherwise.
+MAX_OBJECT = 3 * 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,7 @@ class Writes:
         namespaces: Which namespaces take new objects.
         ownership: Who wrote which field.
         rules: What single kinds do about their objects.
+        reader: Reads objects from requests.
     """
 
     storage: Storage
@@ -37,29 +43,30 @@ class Writes:
     namespaces: Namespaces
     ownership: Ownership
     rules: Rules
+    reader: Reader
 
-    def create(self, call: Call) -> StoredDocument | PlainDocument:
+    def create(self, call: Call) -> Result:
         """Carry out a create.
 
         Raises:
             BadRequest: The body is no object of this kind.
             Invalid: Its content is not valid.
+            ServerError: It is too large.
             AlreadyExists: The name is taken.
             NotFound: The namespace does not exist.
             Forbidden: The namespace is being deleted.
             MethodNotAllowed: The kind's definition is being deleted.
         """
         options = WriteOptions.read(call)
-        return self.create_object(call, objectmeta.own_copy(call), options)
+        return self.create_object(call, self.reader.read(call, options), options)
 
-    def create_object(
-        self, call: Call, obj: JSONObject, options: WriteOptions, *, owned: bool = False
-    ) -> StoredDocument | PlainDocument:
-        """Create ``obj``, which is the caller's own copy and consistent with the path.
+    def create_object(self, call: Call, reading: Reading, options: WriteOptions, *, owned: bool = False) -> Result:
+        """Create what was read, which is consistent with the path.
 
         ``owned`` says that its ``managedFields`` are accounted for already.
         """
-        kind, metadata = call.kind, obj["metadata"]
+        kind, obj = call.kind, reading.obj
+        metadata = obj["metadata"]
         if kind.terminating:
             raise refuse.method_not_allowed("create not allowed while custom resource definition is terminating")
         if metadata.pop("resourceVersion", ""):
@@ -70,7 +77,9 @@ class Writes:
             if generated:
                 metadata["name"] = self.identity.generated(metadata["generateName"])
             if self.storage.get(kind, call.namespace, metadata.get("name", "")) is None:
-                return self._create(call, obj, options, owned=owned)
+                document = self._create(call, obj, options, owned=owned)
+                warnings = (*reading.warnings, *objectmeta.finalizer_warnings(obj, None, kind))
+                return Result(document=document, status=201, warnings=warnings)
         raise self._taken(kind, metadata["name"], generated)
 
     def _create(
@@ -82,13 +91,14 @@ class Writes:
         rules = self.rules.of(kind)
         rules.prepare(kind, obj, None)
         causes = objectmeta.metadata_causes(obj, kind) + rules.causes(kind, obj, None)
+        causes += self._content_causes(call, obj, None)
         if causes:
             raise refuse.invalid(kind, obj["metadata"].get("name", ""), causes)
         if not owned:
             self.ownership.record(kind, obj, None, self._writer(call, options))
         return self._store(kind, obj, options)
 
-    def update(self, call: Call) -> StoredDocument | PlainDocument:
+    def update(self, call: Call) -> Result:
         """Carry out an update of an object or of its status.
 
         Raises:
@@ -98,23 +108,23 @@ class Writes:
             Invalid: The content is not valid.
         """
         options = WriteOptions.read(call)
-        obj = objectmeta.own_copy(call)
-        objectmeta.check_name_in_path(obj, call)
+        reading = self.reader.read(call, options)
+        objectmeta.check_name_in_path(reading.obj, call)
         old = self.existing(call)
-        unlocked = not obj["metadata"].get("resourceVersion")
+        unlocked = not reading.obj["metadata"].get("resourceVersion")
         if unlocked and not strategies.allows_unconditional_update(call.kind):
             cause = refuse.bad_value("metadata.resourceVersion", 0, "must be specified for an update")
             raise refuse.invalid(call.kind, call.name, [cause])
-        return self.update_object(call, obj, old, options)
+        return self.update_object(call, reading, old, options)
 
     def update_object(
-        self, call: Call, obj: JSONObject, old: Version, options: WriteOptions, *, owned: bool = False
-    ) -> StoredDocument | PlainDocument:
-        """Write ``obj``, which is the caller's own copy, over ``old``.
+        self, call: Call, reading: Reading, old: Version, options: WriteOptions, *, owned: bool = False
+    ) -> Result:
+        """Write what was read over ``old``.
 
         ``owned`` says that its ``managedFields`` are accounted for already.
         """
-        kind = call.kind
+        kind, obj = call.kind, reading.obj
         self._check_same(kind, obj, old)
         before = old.decode(kind)
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
@@ -123,15 +133,17 @@ class Writes:
         rules.prepare(kind, obj, before)
         strategies.bump_generation(obj, before, kind)
         causes = objectmeta.metadata_causes(obj, kind) + objectmeta.finalizer_causes(obj, before)
-        causes += rules.causes(kind, obj, before)
+        causes += rules.causes(kind, obj, before) + self._content_causes(call, obj, before)
         if causes:
             raise refuse.invalid(kind, call.name, causes)
         if not owned:
             self.ownership.record(kind, obj, before, self._writer(call, options))
         obj["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
-        if obj == before:
-            return StoredDocument(kind, old)  # nothing to write: the revision stays, and nobody is told
-        return self._finish_update(kind, obj, old, options)
+        warnings = (*reading.warnings, *objectmeta.finalizer_warnings(obj, before, kind))
+        if same_json(obj, before):
+            # Nothing to write: the revision stays, and nobody is told.
+            return Result(document=StoredDocument(kind, old), warnings=warnings)
+        return Result(document=self._finish_update(kind, obj, old, options), warnings=warnings)
 
     def existing(self, call: Call) -> Version:
         """The present state of the object the path names.
@@ -143,6 +155,13 @@ class Writes:
         if version is None:
             raise refuse.not_found(call.kind, call.name)
         return version
+
+    def _content_causes(self, call: Call, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
+        """What the definition of a custom resource says against it."""
+        schema = self.reader.schemas.of(call.kind) if call.kind.crd_uid is not None else None
+        if schema is None:
+            return []
+        return object_causes(Written(call.kind, schema, obj, old, call.subresource))
 
     def _finish_update(
         self, kind: Kind, obj: JSONObject, old: Version, options: WriteOptions
@@ -158,7 +177,10 @@ class Writes:
     def _store(self, kind: Kind, obj: JSONObject, options: WriteOptions) -> StoredDocument | PlainDocument:
         if options.dry_run:
             return PlainDocument({"apiVersion": kind.api_version, "kind": kind.kind, **obj})
-        return StoredDocument(kind, self.storage.put(kind, obj))
+        version = self.storage.encoded(kind, obj)
+        if len(version.rest) > MAX_OBJECT:
+            raise refuse.failed("etcdserver: request is too large")
+        return StoredDocument(kind, self.storage.put_version(kind, version))
 
     def _check_same(self, kind: Kind, obj: JSONObject, old: Version) -> None:
         metadata = obj["metadata"]

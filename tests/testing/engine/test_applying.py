@@ -104,7 +104,8 @@ def test_a_schema_says_how_the_lists_of_custom_objects_merge(cluster: Cluster) -
     def listed(kind: str, **more: object) -> JSONObject:
         return {"type": "array", "x-kubernetes-list-type": kind, **more}
 
-    item = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+    fields = {name: {"type": "integer"} for name in ("id", "a", "b")}
+    item = {"type": "object", "properties": fields, "required": ["id"]}
     spec = {
         "keyed": listed("map", **{"x-kubernetes-list-map-keys": ["id"]}, items=item),
         "set": listed("set", items={"type": "string"}),
@@ -136,7 +137,7 @@ def test_the_status_is_applied_through_its_subresource(cluster: Cluster) -> None
     ("body", "words"),
     [
         ({**config(), "metadata": {"name": "a", "managedFields": [{}]}}, "metadata.managedFields must be nil"),
-        ({"metadata": {"name": "a"}}, "an apply needs an object with apiVersion and kind"),
+        ({"metadata": {"name": "a"}}, "invalid object type: /, Kind="),
         ({**config("b")}, "does not match the name on the URL"),
     ],
 )

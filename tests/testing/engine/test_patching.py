@@ -110,7 +110,7 @@ def test_a_patch_with_an_older_version_is_a_conflict(cluster: Cluster) -> None:
         (JSON_PATCH, {}, BadRequest, "cannot unmarshal object"),
         (JSON_PATCH, [{"op": "fly", "path": "/a"}], BadRequest, "error decoding patch"),
         (JSON_PATCH, [{"op": "remove", "path": "/data/none"}], Invalid, "rejected our request"),
-        (JSON_PATCH, [{"op": "replace", "path": "", "value": 1}], BadRequest, "must be a JSON object"),
+        (JSON_PATCH, [{"op": "replace", "path": "", "value": 1}], Invalid, "does not result in an object"),
         (MERGE_PATCH, {"metadata": {"name": "b"}}, BadRequest, "does not match the name on the URL"),
         (MERGE_PATCH, {"kind": "Secret"}, BadRequest, "cannot be handled as a ConfigMap"),
         (MERGE_PATCH, {"metadata": {"labels": {"a": "b c"}}}, Invalid, "metadata.labels"),

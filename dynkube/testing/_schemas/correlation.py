@@ -1,0 +1,95 @@
+"""Which part of an old object a part of the new one comes from: what ratcheting goes by (KEP-4008)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynkube.testing._schemas.structural import Node
+
+
+class Link:
+    """A value, and the old value in its place.
+
+    Fields correspond by name, items of lists only where the schema makes them a ``map`` and their keys agree.
+    """
+
+    __slots__ = ("_by_keys", "_equal", "_links", "node", "old", "value")
+
+    def __init__(self, value: Any, old: Any, node: Node) -> None:
+        self.value = value
+        self.old = old
+        self.node = node
+        self._links: dict[str | int, Link | None] = {}
+        self._by_keys: dict[object, Any] | None = None
+        self._equal: bool | None = None
+
+    def key(self, name: str) -> Link | None:
+        """The link of a field; ``None`` where the old value has none, or the schema does not know it."""
+        if name not in self._links:
+            self._links[name] = self._field(name)
+        return self._links[name]
+
+    def index(self, index: int) -> Link | None:
+        """The link of an item."""
+        if index not in self._links:
+            self._links[index] = self._item(index)
+        return self._links[index]
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether new and old are the same; items of lists of the type ``map`` may have changed places."""
+        if self._equal is None:
+            self._equal = self._compare()
+        return self._equal
+
+    def _field(self, name: str) -> Link | None:
+        if not isinstance(self.value, dict) or not isinstance(self.old, dict):
+            return None
+        node = self.node.field(name)
+        if node is None or name not in self.value or name not in self.old:
+            return None
+        return Link(self.value[name], self.old[name], node)
+
+    def _item(self, index: int) -> Link | None:
+        node = self.node.items
+        if node is None or self.node.list_type != "map" or not isinstance(self.old, list):
+            return None
+        if not isinstance(self.value, list):
+            return None
+        if self._by_keys is None:
+            self._by_keys = {}
+            for item in self.old:
+                self._by_keys.setdefault(self._keys_of(item), item)
+        item = self.value[index]
+        before = self._by_keys.get(self._keys_of(item))
+        return Link(item, before, node) if before is not None else None
+
+    def _keys_of(self, item: Any) -> object:
+        if not isinstance(item, dict):
+            return None
+        return tuple((repr(item.get(key)), key in item) for key in self.node.map_keys)
+
+    def _compare(self) -> bool:
+        value, old = self.value, self.old
+        if isinstance(value, dict) and isinstance(old, dict):
+            return len(value) == len(old) and all(self._same_field(name, old) for name in value)
+        if isinstance(value, list) and isinstance(old, list) and self.node.list_type == "map" and self.node.items:
+            return len(value) == len(old) and all(
+                (link := self.index(index)) is not None and link.unchanged for index in range(len(value))
+            )
+        return same_json(value, old)
+
+    def _same_field(self, name: str, old: dict[str, Any]) -> bool:
+        link = self.key(name)
+        if link is not None:
+            return link.unchanged
+        return name in old and self.node.field(name) is None and same_json(self.value[name], old[name])
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Equality as JSON has it: ``true`` is not 1."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return len(one) == len(other) and all(name in other and same_json(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_json, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)

@@ -1,0 +1,106 @@
+"""Whether a custom resource can be stored: everything its definition says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dynkube.errors import StatusCause
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.refuse import bad_value
+from dynkube.testing._kinds.kinds import Kind, ScalePaths
+from dynkube.testing._schemas.correlation import Link
+from dynkube.testing._schemas.embedded import embedded_causes
+from dynkube.testing._schemas.listtypes import list_causes
+from dynkube.testing._schemas.structural import Node, Structural
+from dynkube.testing._schemas.validation import schema_causes
+
+_MAX_INT32 = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is to be stored.
+
+    Attributes:
+        kind: Its kind.
+        schema: That of the version it was written in.
+        obj: The object.
+        old: What it replaces; ``None`` for a new object.
+        subresource: ``"status"`` where only its status was written.
+    """
+
+    kind: Kind
+    schema: Structural
+    obj: JSONObject
+    old: JSONObject | None = None
+    subresource: str = ""
+
+
+def object_causes(written: Written) -> list[StatusCause]:
+    """Why it cannot be stored: schema, scale, embedded objects, lists."""
+    node = written.schema.root
+    link = None if written.old is None else Link(written.obj, written.old, node)
+    if written.subresource == "status":
+        causes = _status_causes(written, node, link)
+        causes += _scale_status_causes(written)
+    else:
+        causes = schema_causes(written.obj, node, link)
+        causes += [*_scale_spec_causes(written), *_scale_status_causes(written)]
+        causes += embedded_causes(written.obj, node)
+    # Lists that were wrong before may stay so.
+    if written.old is None or not any(True for _ in list_causes(written.old, node)):
+        causes += list_causes(written.obj, node)
+    return causes
+
+
+def _status_causes(written: Written, node: Node, link: Link | None) -> list[StatusCause]:
+    """Only the status has been written, so nothing else is looked at."""
+    status = node.properties.get("status")
+    if status is None or "status" not in written.obj:
+        return []
+    below = link.key("status") if link is not None else None
+    return schema_causes(written.obj["status"], status, below, prefix="status")
+
+
+# ── scale ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _scale_spec_causes(written: Written) -> Iterator[StatusCause]:
+    if (scale := written.kind.scale) is not None:
+        yield from _replicas_causes(written.obj, scale.spec_replicas)
+
+
+def _scale_status_causes(written: Written) -> Iterator[StatusCause]:
+    scale: ScalePaths | None = written.kind.scale
+    if scale is None:
+        return
+    yield from _replicas_causes(written.obj, scale.status_replicas)
+    selector = _at(written.obj, scale.label_selector) if scale.label_selector else None
+    if selector is not None and not isinstance(selector, str):
+        yield bad_value(scale.label_selector, "", _accessor(scale.label_selector, selector, "string"))
+
+
+def _replicas_causes(obj: JSONObject, path: str) -> Iterator[StatusCause]:
+    replicas = _at(obj, path)
+    if replicas is None:
+        return
+    if not isinstance(replicas, int) or isinstance(replicas, bool):
+        yield bad_value(path, 0, _accessor(path, replicas, "int64"))
+    elif replicas < 0:
+        yield bad_value(path, replicas, "should be a non-negative integer")
+    elif replicas > _MAX_INT32:
+        yield bad_value(path, replicas, f"should be less than or equal to {_MAX_INT32}")
+
+
+def _accessor(path: str, value: object, wanted: str) -> str:
+    names = {str: "string", float: "float64", bool: "bool", dict: "map[string]interface {}", list: "[]interface {}"}
+    found = names.get(type(value), "int64")
+    return f"{path} accessor error: {value} is of the type {found}, expected {wanted}"
+
+
+def _at(obj: Any, path: str) -> Any:
+    for name in path.removeprefix(".").split("."):
+        obj = obj.get(name) if isinstance(obj, dict) else None
+    return obj

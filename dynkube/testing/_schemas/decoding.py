@@ -1,0 +1,132 @@
+"""Objects that a Go program could not read into its types: what the real server says of them.
+
+It reads built-in kinds so, and the metadata of all.
+Such an object is no object to it, so this is a 400 and not a 422, and the first trouble is the only one told. Go's
+names for types that are texts by another name (``types.UID``) are told only where they are known.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from typing import Any, Final
+
+from dynkube.testing._schemas.scalars import json_type
+from dynkube.testing._schemas.structural import Node
+from dynkube.testing._schemas.wording import quoted
+
+_LAYOUT: Final = "2006-01-02T15:04:05Z07:00"
+_QUANTITY: Final = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
+_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
+_GO_VALUES: Final = {"integer": "number", "boolean": "bool"}
+_RANGES: Final = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
+_NAMED_TEXTS: Final = {"uid": "types.UID"}
+
+
+def decoding_error(node: Node, value: Any, path: str = "") -> str:
+    """Why ``value`` cannot be read into the Go type behind ``node``; ``""`` where it can.
+
+    Args:
+        node: A schema with the names of Go's types as titles.
+        value: What is to be read.
+        path: Where it is in what the request holds.
+    """
+    return _error(node, value, path, "", "")
+
+
+def _error(node: Node, value: Any, path: str, struct: str, name: str) -> str:
+    """``struct`` is the Go type around the value, ``name`` the last field on the way."""
+    found = json_type(value)
+    if value is None:
+        return ""
+    if special := _special_error(node, value, found, path, struct):
+        return special if special is not _FINE else ""
+    kind = node.types[0] if node.types else ""
+    if kind == "integer" and isinstance(value, int | float) and found in {"integer", "number"}:
+        limit = _RANGES[node.source.get("format") or "int64"]
+        if isinstance(value, float) or value not in limit:
+            return _mismatch(f"number {value}", path, struct, _go_type(node, name))
+        return ""
+    if kind and kind != found and not (kind == "number" and found == "integer"):
+        return _mismatch(_GO_VALUES.get(found, found), path, struct, _go_type(node, name))
+    if found == "object":
+        return _object_error(node, value, path, struct, name)
+    if found == "array" and node.items is not None:
+        items = (_error(node.items, item, path, struct, name) for item in value)
+        return next((error for error in items if error), "")
+    return ""
+
+
+def _object_error(node: Node, value: dict[str, Any], path: str, struct: str, name: str) -> str:
+    title = str(node.source.get("title") or "").rpartition(".")[2]
+    for key, content in value.items():
+        child = node.properties.get(key)
+        if child is not None:
+            below = f"{path}.{key}" if path else key
+            error = _error(child, content, below, title or struct, key)
+        elif node.additional is not None:
+            error = _error(node.additional, content, path, struct, name)
+        else:
+            continue
+        if error:
+            return error
+    return ""
+
+
+_FINE: Final = "fine"
+
+
+def _special_error(node: Node, value: Any, found: str, path: str, struct: str) -> str:
+    """Types that read themselves; ``""`` for all others, and :data:`_FINE`."""
+    given = node.source.get("format")
+    if given == "quantity":
+        fits = found in {"integer", "number"} or (found == "string" and _QUANTITY.fullmatch(value))
+        pattern = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+        return _FINE if fits else f"quantities must match the regular expression '{pattern}'"
+    if len(node.types) == 2:
+        fits = found in {"integer", "string"}
+        return _FINE if fits else _mismatch(_GO_VALUES.get(found, found), path, struct, "int32")
+    if found != "string":
+        return ""
+    if given == "date-time":
+        return _FINE if not value or _TIME.fullmatch(value) else _time_error(value)
+    if given == "byte":
+        return _base64_error(value)
+    return ""
+
+
+def _time_error(value: str) -> str:
+    return f"parsing time {quoted(value)} as {quoted(_LAYOUT)}: cannot parse {quoted(value)} as {quoted('2006')}"
+
+
+def _base64_error(value: str) -> str:
+    try:
+        binascii.a2b_base64(value, strict_mode=True)
+    except binascii.Error:
+        wrong = re.search("[^A-Za-z0-9+/]", value)
+        return f"illegal base64 data at input byte {wrong.start() if wrong else len(value)}"
+    return _FINE
+
+
+def _mismatch(found: str, path: str, struct: str, go_type: str) -> str:
+    where = f"struct field {struct}.{path}" if struct else "value"
+    return f"json: cannot unmarshal {found} into Go {where} of type {go_type}"
+
+
+def _go_type(node: Node, name: str = "") -> str:
+    match node.types[0] if node.types else "":
+        case "string":
+            return _NAMED_TEXTS.get(name, "string")
+        case "integer":
+            return str(node.source.get("format") or "int64")
+        case "number":
+            return "float64"
+        case "boolean":
+            return "bool"
+        case "array":
+            return f"[]{_go_type(node.items)}" if node.items is not None else "[]interface {}"
+    if node.source.get("title"):
+        return str(node.source["title"])
+    if node.additional is not None:
+        return f"map[string]{_go_type(node.additional)}"
+    return "map[string]interface {}"

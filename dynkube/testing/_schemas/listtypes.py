@@ -1,0 +1,52 @@
+"""Lists that are sets or maps: no item, or no item's keys, may be there twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from dynkube.errors import StatusCause
+from dynkube.testing._schemas.findings import INVALID
+from dynkube.testing._schemas.structural import Node
+from dynkube.testing._schemas.wording import shown
+
+
+def list_causes(value: Any, node: Node | None, path: str = "") -> Iterator[StatusCause]:
+    """What is there twice in ``value`` and below."""
+    if node is None:
+        return
+    if isinstance(value, dict):
+        for name, content in value.items():
+            if (child := node.properties.get(name)) is not None:
+                yield from list_causes(content, child, f"{path}.{name}" if path else name)
+            elif node.additional is not None:
+                yield from list_causes(content, node.additional, f"{path}[{name}]")
+    elif isinstance(value, list):
+        if node.list_type == "set":
+            yield from _twice(value, value, path)
+        elif node.list_type == "map":
+            yield from _map_causes(value, node, path)
+        for index, item in enumerate(value):
+            yield from list_causes(item, node.items, f"{path}[{index}]")
+
+
+def _map_causes(value: list[Any], node: Node, path: str) -> Iterator[StatusCause]:
+    for index, item in enumerate(value):
+        if item is not None and not isinstance(item, dict):
+            text = f"Invalid value: {shown(item)}: must be an object for an array of list-type map"
+            yield StatusCause(f"{path}[{index}]", INVALID, text)
+            return
+    keys = [{name: (item or {})[name] for name in node.map_keys if name in (item or {})} for item in value]
+    yield from _twice(keys, keys, path)
+
+
+def _twice(values: list[Any], told: list[Any], path: str) -> Iterator[StatusCause]:
+    """A cause for the second of each that are the same; third ones are not told."""
+    seen: dict[str, int] = {}
+    for index, value in enumerate(values):
+        text = json.dumps(value, sort_keys=True)
+        seen[text] = seen.get(text, 0) + 1
+        if seen[text] == 2:
+            body = f"Duplicate value: {shown(told[index])}"
+            yield StatusCause(f"{path}[{index}]", "FieldValueDuplicate", body)

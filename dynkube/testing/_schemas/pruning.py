@@ -1,0 +1,110 @@
+"""Pruning: fields that the schema does not know are left out, and said by path.
+
+With them go nulls where the schema allows none and has no default, as the real server drops them while decoding.
+Objects are not changed: what stays the same is shared with the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._schemas.objectmeta import pruned_metadata
+from dynkube.testing._schemas.structural import META_FIELDS, Node
+
+# Where a value is, from the inside out; turned into text only where there is something to say.
+Place: TypeAlias = "tuple[Place, str | int] | None"
+
+
+def pruned(obj: JSONObject, node: Node) -> tuple[JSONObject, list[str]]:
+    """``obj``, a whole resource, as far as ``node`` knows it, and the sorted paths of what it does not know.
+
+    apiVersion, kind and metadata are known always; what is in the metadata is not looked at.
+    """
+    walk = _Walk()
+    result = walk.prune_object(obj, node, None, preserve=node.preserves, embedded=True)
+    return result, sorted(walk.unknown) + sorted(walk.unknown_metadata)
+
+
+def pruned_all(obj: JSONObject, node: Node) -> tuple[JSONObject, list[str]]:
+    """``obj``, of a built-in kind, as far as ``node`` knows it, which knows the metadata too.
+
+    The paths of what it does not know are in the order of the object, as Go's decoder comes to them.
+    """
+    walk = _Walk()
+    return walk.prune_object(obj, node, None, preserve=node.preserves, embedded=False), walk.unknown
+
+
+class _Walk:
+    """One walk over an object."""
+
+    __slots__ = ("unknown", "unknown_metadata")
+
+    def __init__(self) -> None:
+        self.unknown: list[str] = []
+        self.unknown_metadata: list[str] = []
+
+    def prune(self, value: Any, node: Node | None, place: Place, *, preserve: bool = False) -> Any:
+        """``preserve`` says that ``value`` is an item of a list whose unknown fields are kept."""
+        if isinstance(value, dict):
+            if node is None:
+                if not preserve:
+                    self._note(value, place)
+                return value if preserve or not value else {}
+            preserve = preserve or node.preserves
+            return self.prune_object(value, node, place, preserve=preserve, embedded=node.embedded)
+        if isinstance(value, list):
+            preserve = preserve or (node is not None and node.preserves)
+            items = node.items if node is not None else None
+            result = [self.prune(item, items, (place, index), preserve=preserve) for index, item in enumerate(value)]
+            changed = any(before is not after for before, after in zip(value, result, strict=True))
+            return result if changed else value
+        return value
+
+    def prune_object(
+        self, value: JSONObject, node: Node, place: Place, *, preserve: bool, embedded: bool
+    ) -> JSONObject:
+        properties, additional = node.properties, node.additional
+        kept: JSONObject = {}
+        changed = False
+        for name, content in value.items():
+            if embedded and name in META_FIELDS:
+                kept[name] = self._meta(name, content, place) if place is not None else content
+                changed = changed or kept[name] is not content
+                continue
+            child = properties.get(name)
+            if child is None and not node.allows_additional:
+                if preserve:
+                    kept[name] = content
+                    continue
+                if place is not None or name not in META_FIELDS:
+                    self.unknown.append(path_text((place, name)))
+                changed = True
+                continue
+            child = child or additional
+            if content is None and child is not None and not child.nullable and not child.has_default:
+                changed = True
+                continue
+            kept[name] = after = self.prune(content, child, (place, name))
+            changed = changed or after is not content
+        return kept if changed else value
+
+    def _note(self, value: JSONObject, place: Place) -> None:
+        self.unknown += [path_text((place, name)) for name in value]
+
+    def _meta(self, name: str, content: object, place: Place) -> object:
+        """What is embedded has metadata, whose fields every server knows."""
+        if name != "metadata" or not isinstance(content, dict):
+            return content
+        result, unknown = pruned_metadata(content)
+        self.unknown_metadata += [f"{path_text(place)}.{path}" for path in unknown]
+        return result
+
+
+def path_text(place: Place) -> str:
+    """A place as messages have it: ``spec.items[0].name``."""
+    parts: list[str] = []
+    while place is not None:
+        place, step = place
+        parts.append(f"[{step}]" if isinstance(step, int) else f".{step}")
+    return "".join(reversed(parts)).removeprefix(".")

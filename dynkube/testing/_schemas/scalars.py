@@ -1,0 +1,195 @@
+"""Checks of single values: type, enum, text, numbers, formats."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final
+
+from dynkube.testing._schemas.correlation import same_json
+from dynkube.testing._schemas.findings import NOT_SUPPORTED, TOO_LONG, TYPE_INVALID, Finding, Findings, invalid, overall
+from dynkube.testing._schemas.formats import FORMATS, checked_format
+from dynkube.testing._schemas.regexes import compile_pattern
+from dynkube.testing._schemas.structural import Node
+from dynkube.testing._schemas.wording import compact, number, quoted, shown
+
+_INT64: Final = range(-(2**63), 2**63)
+_INT32: Final = range(-(2**31), 2**31)
+_MAX_FLOAT32: Final = 3.4028234663852886e38
+
+
+def json_type(value: object) -> str:
+    """The type of a decoded value as schemas name it."""
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, int):
+        return "integer" if value in _INT64 else "number"
+    if isinstance(value, float):
+        return "number"
+    if isinstance(value, list):
+        return "array"
+    return "object" if isinstance(value, dict) else "null"
+
+
+class Scalars:
+    """What one schema says about values that are neither objects nor lists, and about types and enums of all."""
+
+    __slots__ = ("_enum", "_format", "_format_check", "_numeric", "_pattern", "_source", "_text", "_types", "typed")
+
+    def __init__(self, node: Node) -> None:
+        source = node.source
+        self._source = source
+        self._types = node.types
+        given: str = source.get("format") or ""
+        plain = checked_format(given, node.types) if given else ""
+        self._format = given if plain else ""
+        self._format_check = FORMATS.get(plain)
+        #: Whether there is a check of the type at all.
+        self.typed = bool(self._types or self._format)
+        self._enum: list[Any] = source.get("enum") or []
+        self._text = any(source.get(keyword) is not None for keyword in ("minLength", "maxLength", "pattern"))
+        self._pattern: re.Pattern[str] | None = None
+        if pattern := source.get("pattern"):
+            self._pattern = compile_pattern(pattern)
+        self._numeric = any(source.get(keyword) is not None for keyword in ("minimum", "maximum", "multipleOf"))
+
+    # ── type and enum ─────────────────────────────────────────────────────────────────────
+
+    def check_type(self, value: object, nullable: bool, path: str) -> Finding | None:
+        """Whether the type of ``value`` is one of those allowed."""
+        types, found = self._types, json_type(value)
+        if value is None:
+            return None if nullable or not types else _wrong_type(path, ",".join(types), "null")
+        fits = found in types or (found == "integer" and "number" in types)
+        fits = fits or (found == "number" and "integer" in types and _is_whole(value))
+        if fits:
+            return None
+        if self._format:
+            if isinstance(value, str | list):
+                if "number" not in types and "integer" not in types:
+                    return None  # left to the check of the format
+            else:
+                return _wrong_type(path, self._format, _GO_FORMATS.get(found, ""))
+        return _wrong_type(path, ",".join(types), found)
+
+    def check_enum(self, value: object, path: str) -> Finding | None:
+        """Whether ``value`` is one of those listed, if any are; ``null`` never is."""
+        if not self._enum or (value is not None and any(same_json(value, item) for item in self._enum)):
+            return None
+        listed = [item if isinstance(item, str) else compact(item) for item in self._enum]
+        supported = ", ".join(quoted(item) for item in listed)
+        text = f"{path} in body should be one of [{' '.join(listed)}]"
+        return Finding(text, f"Unsupported value: {shown(value)}: supported values: {supported}", NOT_SUPPORTED, path)
+
+    # ── text ──────────────────────────────────────────────────────────────────────────────
+
+    def check_text(self, value: str, path: str) -> Finding | None:
+        """Length and pattern; the first violation is the only one told."""
+        if not self._text:
+            return None
+        longest, shortest, pattern = (self._source.get(key) for key in ("maxLength", "minLength", "pattern"))
+        if longest is not None and len(value) > longest:
+            limit = "1 byte" if longest == 1 else f"{longest} bytes"
+            text = f"{path} in body should be at most {longest} chars long"
+            return Finding(text, f"Too long: may not be more than {limit}", TOO_LONG, path)
+        if shortest is not None and len(value) < shortest:
+            return invalid(path, value, f"{path} in body should be at least {shortest} chars long")
+        if pattern and self._pattern is not None and not self._pattern.search(value):
+            return invalid(path, value, f"{path} in body should match '{pattern}'")
+        return None
+
+    @property
+    def has_text_format(self) -> bool:
+        """Whether text is checked against a format."""
+        return self._format_check is not None
+
+    def check_format(self, value: str, path: str) -> Finding | None:
+        """Whether text has the format."""
+        if self._format_check is None or self._format_check(value):
+            return None
+        text = f"{path} in body must be of type {self._format}: {quoted(value)}"
+        return invalid(path, value, text, TYPE_INVALID)
+
+    # ── numbers ───────────────────────────────────────────────────────────────────────────
+
+    def check_number(self, value: float, path: str) -> Findings:
+        """Range of the type, ``multipleOf``, ``minimum``, ``maximum``, in this order."""
+        result = Findings(checks=1)
+        if problem := self._out_of_range(value, "Checked", path):
+            result.add([problem])
+        if not self._numeric:
+            return result
+        source = self._source
+        limits = (
+            ("multipleOf", "MultipleOf", _not_multiple, False),
+            ("minimum", "Minimum boundary", _below, source.get("exclusiveMinimum") is True),
+            ("maximum", "Maximum boundary", _above, source.get("exclusiveMaximum") is True),
+        )
+        for keyword, words, check, exclusive in limits:
+            limit = source.get(keyword)
+            if limit is None:
+                continue
+            problem = self._out_of_range(limit, words, path)
+            if problem is not None:
+                result.add([problem])
+            elif isinstance(value, int) and value in _INT64:
+                limit = int(limit)
+            if found := check(value, limit, exclusive, path):
+                result.add([found])
+        return result
+
+    def _out_of_range(self, value: float, words: str, path: str) -> Finding | None:
+        only = self._types[0] if len(self._types) == 1 else ""
+        if only == "integer":
+            whole = isinstance(value, int) or value.is_integer()
+            fits = whole and int(value) in (_INT32 if self._format == "int32" else _INT64)
+        else:
+            fits = only != "number" or self._format != "float" or abs(value) <= _MAX_FLOAT32
+        if fits:
+            return None
+        kind = f"with format {self._format}" if self._format else "(default format)"
+        return overall(f"{words} value must be of type {only} {kind} in {path}")
+
+
+_GO_FORMATS = {"integer": "int64", "number": "float64"}
+
+
+def _wrong_type(path: str, wanted: str, found: str) -> Finding:
+    text = f"{path} in body must be of type {wanted}: {quoted(found)}"
+    return invalid(path, found, text, TYPE_INVALID)
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a fraction is small enough to be an error of rounding."""
+    number = float(value)
+    if not math.isfinite(number) or abs(number) > 2**53 - 1:
+        return False
+    whole = math.trunc(number)
+    return whole == number or (whole != 0 and abs(number - whole) / (abs(number) + abs(whole)) < 1e-9)
+
+
+def _not_multiple(value: float, factor: float, _exclusive: bool, path: str) -> Finding | None:
+    if factor <= 0:
+        text = f"factor MultipleOf declared for {path} must be positive: {number(factor)}"
+        return invalid(path, factor, text)
+    if isinstance(value, int) and isinstance(factor, int):
+        fits = value % factor == 0
+    else:
+        fits = _is_whole(1 / factor * value if factor < 1 else value / factor)
+    return None if fits else invalid(path, value, f"{path} in body should be a multiple of {number(factor)}")
+
+
+def _below(value: float, least: float, exclusive: bool, path: str) -> Finding | None:
+    if value > least or (value == least and not exclusive):
+        return None
+    words = "greater than" if exclusive else "greater than or equal to"
+    return invalid(path, value, f"{path} in body should be {words} {number(least)}")
+
+
+def _above(value: float, most: float, exclusive: bool, path: str) -> Finding | None:
+    if value < most or (value == most and not exclusive):
+        return None
+    words = "less than" if exclusive else "less than or equal to"
+    return invalid(path, value, f"{path} in body should be {words} {number(most)}")

@@ -1,0 +1,93 @@
+"""What an apply may say: fields the schema declares, with values of their types.
+
+Apply is stricter than other writes, whatever the field validation: it has to know what each field is to keep account
+of who owns it. The words are those of structured-merge-diff; of several unknown fields in one object the first is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dynkube.testing._schemas.scalars import json_type
+from dynkube.testing._schemas.structural import META_FIELDS, Node
+from dynkube.testing._schemas.wording import compact, go_source, go_text
+
+
+def typed_errors(node: Node, value: Any, path: str = "", *, root: bool = False) -> Iterator[str]:
+    """Why ``value`` cannot be read as the schema says.
+
+    Args:
+        node: The schema.
+        value: What is applied.
+        path: Where it is, beginning with a dot.
+        root: Whether it is a whole custom resource, whose metadata is not in its schema.
+    """
+    kind = node.types[0] if len(node.types) == 1 else ""
+    if value is None:
+        return
+    if kind == "object" or (not kind and isinstance(value, dict)):
+        if not isinstance(value, dict):
+            yield f"{path}: expected map, got &{{{go_text(value)}}}"
+            return
+        yield from _object_errors(node, value, path, root=root)
+    elif kind == "array":
+        if not isinstance(value, list):
+            yield f"{path}: expected list, got &{{{go_text(value)}}}"
+            return
+        yield from _list_errors(node, value, path)
+    elif kind and (error := _scalar_error(kind, value)):
+        yield f"{path}: {error}"
+
+
+def apply_failure(errors: list[str], namespace: str, name: str, gvk: str) -> str:
+    """All of ``errors`` as one message."""
+    listed = errors[0] if len(errors) == 1 else "errors:\n  " + "\n  ".join(errors)
+    return f"failed to create typed patch object ({namespace}/{name}; {gvk}): {listed}"
+
+
+def _object_errors(node: Node, value: dict[str, Any], path: str, *, root: bool) -> Iterator[str]:
+    known = META_FIELDS if root or node.embedded else frozenset()
+    free = node.preserves or node.allows_additional or not (node.properties or node.types)
+    for name in value:
+        if name not in known and name not in node.properties and not free:
+            yield f"{path}.{name}: field not declared in schema"
+            return
+    for name, content in value.items():
+        child = node.properties.get(name)
+        if name in known:
+            continue
+        if child is not None:
+            yield from typed_errors(child, content, f"{path}.{name}")
+        elif node.additional is not None:
+            yield from typed_errors(node.additional, content, f"{path}.{name}")
+
+
+def _list_errors(node: Node, value: list[Any], path: str) -> Iterator[str]:
+    items, seen = node.items, set[str]()
+    for index, item in enumerate(value):
+        place = f"{path}[{index}]"
+        if node.list_type == "map":
+            if not isinstance(item, dict):
+                yield f"{path}: element {index}: associative list with keys may not have non-map elements"
+                return
+            keys = {key: item[key] for key in node.map_keys if key in item}
+            place = f"{path}[{','.join(f'{key}={compact(keys[key])}' for key in sorted(keys))}]"
+            if place in seen and len(keys) == len(node.map_keys):
+                listed = ",".join(f"{key}={compact(keys[key])}" for key in sorted(keys))
+                yield f"{path}: duplicate entries for key [{listed}]"
+            seen.add(place)
+        if items is not None:
+            yield from typed_errors(items, item, place)
+
+
+def _scalar_error(kind: str, value: object) -> str:
+    found = json_type(value)
+    if kind in {"integer", "number"}:
+        names = {"boolean": "bool", "object": "map", "array": "list"}
+        return (
+            "" if found in {"integer", "number"} else f"expected numeric (int or float), got {names.get(found, found)}"
+        )
+    if kind == "boolean":
+        return "" if found == "boolean" else f"expected boolean, got &{{{go_text(value)}}}"
+    return "" if found == kind else f"expected {kind}, got &value.valueUnstructured{{Value:{go_source(value)}}}"

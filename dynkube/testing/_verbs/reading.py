@@ -1,0 +1,164 @@
+"""From what a request holds to an object as it will be written: read, pruned, completed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dynkube.errors import APIError
+from dynkube.testing._calls import refuse
+from dynkube.testing._calls.api import STRATEGIC_PATCH, Call, JSONObject
+from dynkube.testing._calls.options import WriteOptions
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._kinds.schemas import builtin_schemas
+from dynkube.testing._schemas.decoding import decoding_error
+from dynkube.testing._schemas.defaulting import defaulted
+from dynkube.testing._schemas.objectmeta import pruned_metadata
+from dynkube.testing._schemas.pruning import pruned, pruned_all
+from dynkube.testing._schemas.schemas import Schemas
+from dynkube.testing._schemas.structural import Structural
+from dynkube.testing._schemas.typed import apply_failure, typed_errors
+from dynkube.testing._schemas.wording import compact, go_text
+from dynkube.testing._verbs import objectmeta
+
+_OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_YAML_ERRORS = "yaml: unmarshal errors:\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An object read from a request.
+
+    Attributes:
+        obj: Its own copy at the top and in the metadata; what is below may be shared, and is not changed.
+        warnings: What the caller is told about fields that were dropped.
+    """
+
+    obj: JSONObject
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads objects with the schemas of one engine."""
+
+    schemas: Schemas
+
+    def read(self, call: Call, options: WriteOptions) -> Reading:
+        """The body of a create or update.
+
+        Raises:
+            BadRequest: It is no object of the call's kind, or has unknown or repeated fields and the field validation
+                is strict.
+            Invalid: It is of another kind.
+        """
+        kind = call.kind
+        obj = objectmeta.own_copy(call)
+        if error := self._decoding_error(kind, obj):
+            raise _cannot_be_handled(kind, error)
+        obj, unknown = self._pruned(kind, obj)
+        objectmeta.check_namespace(obj, call)
+        problems = [*call.repeated, *unknown] if options.field_validation != "Ignore" else []
+        if problems and options.field_validation == "Strict":
+            raise _cannot_be_handled(kind, _strict_text(problems))
+        return Reading(obj, _warnings(problems))
+
+    def read_patched(self, call: Call, patched: object, options: WriteOptions) -> Reading:
+        """The object that results from the patch in the body of ``call``.
+
+        Raises:
+            BadRequest: It is another object than the path names.
+            Invalid: It is no object of the kind, or has unknown fields and the field validation is strict.
+        """
+        kind = call.kind
+        if not isinstance(patched, dict):
+            raise refuse.unprocessable("the patch does not result in an object")
+        obj = objectmeta.own_copy(replace(call, body=patched))
+        shown = go_text(call.body) if call.content_type == STRATEGIC_PATCH else compact(patched)
+        if error := self._decoding_error(kind, obj):
+            raise refuse.invalid_patch(shown, error)
+        obj, unknown = self._pruned(kind, obj)
+        objectmeta.check_namespace(obj, call)
+        objectmeta.check_name_in_path(obj, call)
+        problems = [*call.repeated, *unknown] if options.field_validation != "Ignore" else []
+        if problems and options.field_validation == "Strict":
+            raise refuse.invalid_patch(shown, _strict_text(problems))
+        return Reading(obj, _warnings(problems))
+
+    def read_applied(self, call: Call, options: WriteOptions) -> Reading:
+        """The configuration in the body of an apply; neither pruned nor completed.
+
+        Raises:
+            BadRequest: It is no object of the call's kind, or repeats keys and the field validation is strict.
+            InternalError: It has fields that the schema does not declare, or values of other types.
+        """
+        body, kind = call.body, call.kind
+        if not isinstance(body, dict):
+            raise refuse.bad_request("error decoding YAML: the body of an apply must be an object")
+        given = tuple(str(body.get(field) or "") for field in ("apiVersion", "kind"))
+        if given != (kind.api_version, kind.kind):
+            group_version = given[0] if "/" in given[0] else f"/{given[0]}"
+            raise refuse.bad_request(f"invalid object type: {group_version}, Kind={given[1]}")
+        obj = objectmeta.own_copy(call)
+        if errors := self._typed_errors(kind, obj):
+            gvk = f"{kind.gvr.group}/{kind.gvr.version}, Kind={kind.kind}"
+            raise refuse.failed(apply_failure(errors, obj["metadata"].get("namespace", ""), call.name, gvk))
+        objectmeta.check_namespace(obj, call)
+        objectmeta.check_name_in_path(obj, call)
+        problems = call.repeated if options.field_validation != "Ignore" else ()
+        if problems and options.field_validation == "Strict":
+            raise refuse.bad_request(f"error strict decoding YAML: {', '.join(problems)}")
+        return Reading(obj, _warnings(problems))
+
+    def completed(self, kind: Kind, obj: JSONObject) -> JSONObject:
+        """``obj``, merged from what was there and what was applied, with defaults where the merge left gaps."""
+        return self._pruned(kind, obj)[0]
+
+    # ── inside ────────────────────────────────────────────────────────────────────────────
+
+    def _object_meta(self) -> Structural:
+        return self.schemas.read(builtin_schemas().resolved(_OBJECT_META))
+
+    def _decoding_error(self, kind: Kind, obj: JSONObject) -> str:
+        schema = self.schemas.of(kind) if kind.crd_uid is None else None
+        if schema is not None:
+            return decoding_error(schema.root, obj)
+        return decoding_error(self._object_meta().root, obj["metadata"], "" if kind.crd_uid else "metadata")
+
+    def _pruned(self, kind: Kind, obj: JSONObject) -> tuple[JSONObject, list[str]]:
+        schema, metadata = self.schemas.of(kind), obj["metadata"]
+        if kind.crd_uid is None and schema is not None:
+            result, unknown = pruned_all(obj, schema.root)
+        else:
+            metadata, unknown = pruned_metadata(metadata)
+            result = obj
+            if schema is not None:
+                result, more = pruned(obj, schema.root)
+                unknown += more
+                result = defaulted(result, schema.root)
+            result = {**result, "metadata": metadata}
+        # The copy at the top stays the caller's own.
+        result = dict(result) if result is not obj else result
+        result["metadata"] = dict(result["metadata"])
+        return result, [f'unknown field "{path}"' for path in unknown]
+
+    def _typed_errors(self, kind: Kind, obj: JSONObject) -> list[str]:
+        schema = self.schemas.of(kind)
+        if schema is None:
+            return []
+        custom = kind.crd_uid is not None
+        metadata = typed_errors(self._object_meta().root, obj["metadata"], ".metadata") if custom else ()
+        return [*metadata, *typed_errors(schema.root, obj, root=custom)]
+
+
+def _cannot_be_handled(kind: Kind, why: str) -> APIError:
+    return refuse.bad_request(f'{kind.kind} in version "{kind.gvr.version}" cannot be handled as a {kind.kind}: {why}')
+
+
+def _strict_text(problems: Sequence[str]) -> str:
+    return f"strict decoding error: {', '.join(problems)}"
+
+
+def _warnings(problems: Sequence[str]) -> tuple[str, ...]:
+    """Each problem as a warning; those of a YAML parser come as one text, a line for each."""
+    return tuple(line.strip() for text in problems for line in text.removeprefix(_YAML_ERRORS).splitlines())
