@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import shlex
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,12 +19,15 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from dynkube.cli._run import CommandFailed
+from dynkube.cli._state import StateFile
+from dynkube.cli._state import load as load_manifests
 from dynkube.cli._text import printable
 
 if TYPE_CHECKING:
     from dynkube.testing import APIServer, Endpoint
 
 _CONTEXT = "dynkube"
+_CANNOT_LISTEN = {errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES, errno.EAFNOSUPPORT}
 
 
 async def serve(
@@ -32,53 +36,70 @@ async def serve(
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 0,
     tls: Annotated[bool, Parameter(negative="")] = False,
     token: Annotated[str | None, Parameter(env_var="DYNKUBE_SERVE_TOKEN")] = None,
-    kubeconfig_out: Path | None = None,
+    load: Annotated[list[Path] | None, Parameter(consume_multiple=True, negative="")] = None,
+    state: Path | None = None,
+    save_every: Annotated[float, Parameter(validator=Number(gt=0))] = 10.0,
+    kubeconfig_out: Annotated[Path | None, Parameter(name=("--kubeconfig-out", "--kubeconfig"))] = None,
     stats: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Run a small Kubernetes API server in memory, until Ctrl-C.
 
-    kubectl and other clients can use it: CRDs, watches, server-side apply. What they put there is gone when it stops.
+    kubectl and other clients can use it: CRDs, watches, server-side apply. What they put there is gone when it stops,
+    unless --state names a file to keep it in.
 
     Args:
         host: Address to listen on.
         port: Port to listen on; 0 takes a free one.
         tls: Serve HTTPS, with a certificate authority made for this run.
         token: Let in only who brings this bearer token.
+        load: Manifests (YAML or JSON files, or folders of them) to create or replace at the start.
+        state: Where to keep what is stored, with UIDs and resourceVersions: read at the start if the file exists,
+            written when it stops and while it runs. Writing is atomic: a crash loses the last seconds, not the file.
+        save_every: Seconds between such writes while it runs; nothing is written where nothing changed.
         kubeconfig_out: Where to write the kubeconfig; a temporary file, removed at the end, unless given.
         stats: At the end, say which watches each client has had: opened in all, and at most at once.
     """
-    with _kubeconfig_path(kubeconfig_out) as path:
-        async with _serving(host=host, port=port, tls=tls, token=token) as (server, endpoint):
-            _write(endpoint, path)
-            with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-                print(f"Kubernetes API at {endpoint.url}")
-                print(f"export KUBECONFIG={shlex.quote(str(path))}", flush=True)
-                if token is None and not _is_loopback(host):
-                    print("warning: whoever reaches this address may use it; --token restricts that", file=sys.stderr)
-                async for _ in signals:
-                    break
-            # From here on Ctrl-C is Python's own again, should closing take too long for somebody.
-            if stats:
-                _print_watches(server)
-
-
-@asynccontextmanager
-async def _serving(*, host: str, port: int, tls: bool, token: str | None) -> AsyncIterator[tuple[APIServer, Endpoint]]:
-    """The embedded server, listening; what keeps it from that is told in words."""
-    started = False
-    try:
+    with _kubeconfig_path(kubeconfig_out) as path, _told_in_words():
         from dynkube.testing import APIServer
 
-        async with APIServer() as server, server.serve(host=host, port=port, tls=tls, token=token) as endpoint:
-            started = True
-            yield server, endpoint
+        async with APIServer(token=token) as server:
+            file = StateFile(server, state, every=save_every)
+            file.restore()
+            load_manifests(server, load or ())
+            try:
+                async with server.serve(host=host, port=port, tls=tls) as endpoint, file.saving():
+                    _write(endpoint, path)
+                    await _announce_and_wait(endpoint, path, open_to_all=token is None and not _is_loopback(host))
+                    # From here on Ctrl-C is Python's own again, should closing take too long for somebody.
+                    if stats:
+                        _print_watches(server)
+            finally:
+                file.save()  # now that nobody writes any more
+
+
+async def _announce_and_wait(endpoint: Endpoint, kubeconfig: Path, *, open_to_all: bool) -> None:
+    """Say where the server is, and return when it is to stop."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        print(f"Kubernetes API at {endpoint.url}")
+        print(f"export KUBECONFIG={shlex.quote(str(kubeconfig))}", flush=True)
+        if open_to_all:
+            print("warning: whoever reaches this address may use it; --token restricts that", file=sys.stderr)
+        async for _ in signals:
+            break
+
+
+@contextmanager
+def _told_in_words() -> Iterator[None]:
+    """What keeps the server from listening, as a message for whoever started it."""
+    try:
+        yield
     except ImportError as error:
         missing = _missing_package(error)
-        if started or missing is None:
+        if missing is None:
             raise
         raise CommandFailed(f"dynkube serve needs {missing}: pip install 'dynkube[cli,serve]'") from error
     except OSError as error:
-        if started:
+        if error.errno not in _CANNOT_LISTEN:
             raise
         raise CommandFailed(
             f"{error.strerror or error}; choose another --host or --port (0 takes a free one)"

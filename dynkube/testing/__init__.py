@@ -5,6 +5,7 @@ it on TCP, and :func:`serve_in_thread` does so for programs without an event loo
 but plain data, so neither hides the other's mistakes.
 """
 
+from dynkube.testing._calls.users import User
 from dynkube.testing._faults import Fault
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._server import APIServer
@@ -22,6 +23,7 @@ __all__ = [
     "RequestRecord",
     "ServerThread",
     "Snapshot",
+    "User",
     "WatchCount",
     "serve_in_thread",
 ]

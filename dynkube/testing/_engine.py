@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 from dynkube.errors import InvalidInput, NoMatch
 from dynkube.meta import GVR, ResourceArg
 from dynkube.testing._calls import refuse
-from dynkube.testing._calls.api import Call, Document, Result, WatchStream
-from dynkube.testing._calls.options import WriteOptions, read_version
+from dynkube.testing._calls.api import Call, Document, JSONObject, Result, WatchStream
+from dynkube.testing._calls.options import read_version
 from dynkube.testing._controllers.namespaces import NamespaceController
 from dynkube.testing._definitions.controller import DefinitionController, Surroundings
 from dynkube.testing._definitions.crds import DEFINITIONS
@@ -29,17 +29,18 @@ from dynkube.testing._store.watching import EndMode, Watches
 from dynkube.testing._verbs.connecting import Connections
 from dynkube.testing._verbs.deleting import Deletes
 from dynkube.testing._verbs.listing import check_reached, list_objects
-from dynkube.testing._verbs.namespaces import INITIAL, NAMESPACES, NamespaceRules, Namespaces
+from dynkube.testing._verbs.namespaces import INITIAL, NAME_LABEL_FIELDS, NAMESPACES, NamespaceRules, Namespaces
 from dynkube.testing._verbs.objectmeta import Identity
 from dynkube.testing._verbs.patches import Patches
 from dynkube.testing._verbs.podrequests import PodRequests
-from dynkube.testing._verbs.reading import Reader, Reading
-from dynkube.testing._verbs.rules import Rules
+from dynkube.testing._verbs.reading import Reader
+from dynkube.testing._verbs.rules import KindRules, Rules
 from dynkube.testing._verbs.scaling import scale_of
 from dynkube.testing._verbs.watch_requests import WatchRequests
 from dynkube.testing._verbs.writing import Writes
 
 ExpiredWatch: TypeAlias = Literal["event", "status"]
+Answers: TypeAlias = Callable[[Call], Result]
 
 
 def _utcnow() -> datetime:
@@ -97,7 +98,7 @@ class Engine:
     """
 
     def __init__(self, options: EngineOptions | None = None) -> None:
-        options = options or EngineOptions()
+        self.options = options = options or EngineOptions()
         self.registry: Registry = Registry()
         self.faults: Faults = Faults()
         self.now: Callable[[], datetime] = options.now
@@ -106,13 +107,19 @@ class Engine:
         self._timers = Timers()
         identity = Identity(options.now, options.random)
         namespaces = Namespaces(self._storage, self.registry)
-        rules = Rules({NAMESPACES: NamespaceRules(), DEFINITIONS: DefinitionRules()})
+        self._rules: dict[str, KindRules] = {NAMESPACES: NamespaceRules(), DEFINITIONS: DefinitionRules()}
+        self._answers: dict[tuple[str, str], Answers] = {}
+        self._settlers: list[Callable[[], bool]] = []
+        rules = Rules(self._rules)
         ownership = Ownership(enabled=options.managed_fields)
         self._writes = Writes(self._storage, identity, namespaces, ownership, rules, Reader(Schemas()))
         self._patches = Patches(self._writes)
         self._deletes = Deletes(self._storage, identity, rules)
         self._connections = Connections(self._storage, self.registry)
-        self._pod_requests = PodRequests(self._writes, self._deletes, self.registry)
+        pod_requests = PodRequests(self._writes, self._deletes, self.registry)
+        self.answer("bindings", "", pod_requests.bind)
+        self.answer("pods", "binding", pod_requests.bind)
+        self.answer("pods", "eviction", pod_requests.evict)
         self._watch_requests = WatchRequests(
             storage=self._storage,
             watches=self._watches,
@@ -134,6 +141,25 @@ class Engine:
             establish_delay=options.establish_delay,
         )
         self._definition_controller = DefinitionController(around, self._settle)
+
+    # ── what the floors above add ─────────────────────────────────────────────────────────
+
+    @property
+    def storage(self) -> Storage:
+        """What is stored, to read and to listen to; writes go through :meth:`handle`."""
+        return self._storage
+
+    def govern(self, storage_group: str, rules: KindRules) -> None:
+        """Let ``rules`` say what else writes to one resource have to meet."""
+        self._rules[storage_group] = rules
+
+    def answer(self, storage_group: str, subresource: str, answers: Answers) -> None:
+        """Let ``answers`` carry out creates of what is answered and never stored (reviews, tokens)."""
+        self._answers[storage_group, subresource] = answers
+
+    def settle_with(self, settle: Callable[[], bool]) -> None:
+        """Call ``settle`` after each call, until neither it nor anybody else has done something (``True``)."""
+        self._settlers.append(settle)
 
     # ── what the wire calls ───────────────────────────────────────────────────────────────
 
@@ -231,15 +257,13 @@ class Engine:
     def _dispatch(self, call: Call) -> Result:
         if (subresource := call.kind.subresource(call.subresource)) and subresource.connects:
             return self._connections.answer(call)
+        if call.verb == "create" and (answers := self._answers.get((call.kind.storage_group, call.subresource))):
+            return answers(call)
         match call.verb:
             case "get":
                 return Result(document=self._get(call))
             case "list":
                 return Result(document=list_objects(self._storage, call))
-            case "create" if call.subresource == "binding" or call.kind.storage_group == "bindings":
-                return self._pod_requests.bind(call)
-            case "create" if call.subresource == "eviction":
-                return self._pod_requests.evict(call)
             case "create":
                 return self._writes.create(call)
             case "update" if call.subresource == "scale":
@@ -262,16 +286,16 @@ class Engine:
         return StoredDocument(call.kind, version)
 
     def _settle(self) -> None:
-        while self._definition_controller.settle() or self._namespace_controller.settle():
+        own = (self._definition_controller.settle, self._namespace_controller.settle)
+        while any(settle() for settle in (*own, *self._settlers)):
             pass
 
     def _seed_namespaces(self, kind: Kind) -> None:
         for name in INITIAL:
             if self._storage.get(kind, "", name) is None:
-                call = Call(verb="create", kind=kind, user_agent="kube-apiserver")
-                # Read from nothing, so that the schemas of built-in kinds stay unread until a client writes.
-                reading = Reading({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}})
-                self._writes.create_object(call, reading, WriteOptions.read(call))
+                obj: JSONObject = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}
+                call = Call(verb="create", kind=kind, name=name, body=obj)
+                self._writes.seed(call, obj, "kube-apiserver", {"f:metadata": {"f:labels": NAME_LABEL_FIELDS}})
 
     def _storage_groups(self, resource: str | GVR) -> set[str]:
         if isinstance(resource, GVR):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -14,8 +14,14 @@ from typing import Self
 import httpx2
 import trio
 
-from dynkube.errors import ClosedError
-from dynkube.meta import GVR, GroupVersion
+from dynkube.errors import ClosedError, InvalidInput, NoMatch
+from dynkube.meta import GVR, GroupVersion, ResourceArg
+from dynkube.testing._access.access import Access
+from dynkube.testing._access.attributes import PolicyRule
+from dynkube.testing._access.authentication import as_user, check_users
+from dynkube.testing._access.grants import check_verbs
+from dynkube.testing._access.seats import Seats
+from dynkube.testing._calls.users import User
 from dynkube.testing._direct import DirectAccess
 from dynkube.testing._engine import Engine, EngineOptions, ExpiredWatch
 from dynkube.testing._faults import Fault
@@ -23,12 +29,12 @@ from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.snapshots import Snapshot
 from dynkube.testing._store.watching import EndMode
-from dynkube.testing._wire.app import App
+from dynkube.testing._wire.app import App, Parts
 from dynkube.testing._wire.audit import Audit, OpenWatch, RequestRecord, WatchCount
 from dynkube.testing._wire.discovery import Discovery
 from dynkube.testing._wire.http import ASGIApp
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION, NonResources
-from dynkube.testing._wire.openapi import OpenAPI
+from dynkube.testing._wire.openapi.answers import OpenAPI
 from dynkube.testing._wire.resources import Resources
 from dynkube.testing._wire.tcp import Endpoint, serve_tcp
 from dynkube.testing._wire.transport import InProcessTransport
@@ -65,8 +71,14 @@ class APIServer(DirectAccess):
         min_request_timeout: Least duration of a watch without ``timeoutSeconds``, in seconds; at most it lasts
             twice as long.
         version: What ``/version`` says; by default the release whose built-in types the server has.
-        token: Bearer token that every request has to bring; ``None`` lets everybody in.
-        audit_limit: How many requests are remembered in :attr:`requests`.
+        token: Bearer token of the cluster's administrator.
+        users: Who is who: users by their bearer tokens. Where there is neither a token nor a user, callers need none
+            and are the administrator (:meth:`transport` can make them somebody else).
+        rbac: Whether the stored roles and bindings decide who may do what, with the default roles of a cluster;
+            otherwise everybody may do everything. :meth:`grant` is the short way to a role.
+        max_inflight: How many requests are worked on at once before others get 429; watches count until they are
+            open, probes never.
+        audit_limit: How many requests are remembered in :attr:`audit`.
         now: The wall clock, for timestamps in objects.
         random: Where UIDs, generated names and the spread of timeouts come from; seed one for equal runs.
 
@@ -89,6 +101,9 @@ class APIServer(DirectAccess):
         min_request_timeout: float = 1800.0,
         version: str = DEFAULT_VERSION,
         token: str | None = None,
+        users: Mapping[str, User] | None = None,
+        rbac: bool = False,
+        max_inflight: int | None = None,
         audit_limit: int = 10_000,
         now: Callable[[], datetime] | None = None,
         random: Random | None = None,
@@ -110,11 +125,19 @@ class APIServer(DirectAccess):
         engine.register(*builtin_kinds())
         self._audit = Audit(audit_limit)
         self._discovery = Discovery(engine.registry)
-        openapi = OpenAPI(engine.registry, self._discovery, version)
-        self._resources = Resources(engine, self._audit)
-        self._others = NonResources(self._discovery, openapi, version=version, aggregated=aggregated_discovery)
+        openapi = OpenAPI(self._discovery, version, options.now)
+        self._access = Access(engine, users=check_users(users or {}), rbac=rbac)
+        self._parts = Parts(
+            resources=Resources(engine, self._audit),
+            others=NonResources(self._discovery, openapi, version=version, aggregated=aggregated_discovery),
+            discovery=self._discovery,
+            faults=engine.faults,
+            audit=self._audit,
+            access=self._access,
+            seats=Seats(max_inflight),
+        )
         self._token = token
-        self._app = self._build_app(token)
+        self._app = App(self._parts, self._access.authenticator(token))
         self._manager: AbstractAsyncContextManager[trio.Nursery, bool | None] | None = None
         self._nursery: trio.Nursery | None = None
 
@@ -160,13 +183,20 @@ class APIServer(DirectAccess):
         """The ASGI 3 application, for an ASGI server of your own. Works while the APIServer is entered."""
         return self._app
 
-    def transport(self) -> httpx2.AsyncBaseTransport:
+    def transport(self, user: User | str | None = None) -> httpx2.AsyncBaseTransport:
         """A new in-process connection pool for one httpx2 client; use it with the base URL :attr:`url`.
 
         Answers stream, virtual time works, and closing an answer ends its watch before ``aclose()`` returns.
         Closing the transport ends what was opened through it.
+
+        Args:
+            user: Whom requests without a token come from: a user, or the name of one
+                (``"system:serviceaccount:NAMESPACE:NAME"`` is in the groups of service accounts).
         """
-        return InProcessTransport(self._app, self._spawn)
+        if user is None:
+            return InProcessTransport(self._app, self._spawn)
+        authenticator = self._access.authenticator(self._token).acting_as(as_user(user))
+        return InProcessTransport(App(self._parts, authenticator), self._spawn)
 
     @asynccontextmanager
     async def serve(
@@ -178,10 +208,11 @@ class APIServer(DirectAccess):
         connections. Do not use it under a clock that jumps: sockets are outside of virtual time.
 
         Args:
-            host: Address to listen on. Everybody who reaches it may do everything, unless a token is set.
+            host: Address to listen on. Everybody who reaches it may do everything, unless a token or users are set.
             port: ``0`` takes any free port.
             tls: Serve HTTPS with a certificate of a fresh authority (``Endpoint.ca_pem``).
-            token: Bearer token that requests to this endpoint have to bring; the server's own unless given.
+            token: Bearer token for its kubeconfig; the server's own unless given. One of a user is that user, any
+                other the cluster's administrator on this endpoint.
 
         Raises:
             ImportError: The ``serve`` extra is not installed.
@@ -190,29 +221,91 @@ class APIServer(DirectAccess):
             ClosedError: The APIServer is not entered.
         """
         token = self._token if token is None else token
-        app = self._app if token == self._token else self._build_app(token)
+        app = self._app if token == self._token else App(self._parts, self._access.authenticator(token))
         async with serve_tcp(app, self._running(), host=host, port=port, tls=tls, token=token) as endpoint:
             yield endpoint
 
-    def _build_app(self, token: str | None) -> App:
-        return App(
-            self._resources,
-            self._others,
-            discovery=self._discovery,
-            faults=self._engine.faults,
-            audit=self._audit,
-            token=token,
-        )
+    # ── who may do what ───────────────────────────────────────────────────────────────────
+
+    def grant(
+        self,
+        user: str,
+        *,
+        verbs: Iterable[str],
+        resource: str | GVR,
+        namespace: str | None = None,
+        names: Iterable[str] = (),
+    ) -> None:
+        """Let ``user`` do something from the next request on, by a role and a binding as an administrator writes them.
+
+        Grants for one resource add up. Needs ``rbac=True``.
+
+        Args:
+            user: A user name, also of a service account (``"system:serviceaccount:NAMESPACE:NAME"``).
+            verbs: Like ``["get", "list", "watch"]``, or ``["*"]``.
+            resource: As kubectl names it (``"pods"``, ``"deployments.apps"``), with a subresource where it is about one
+                (``"pods/log"``), a GVR, or ``"*"`` for all of every group.
+            namespace: Where; ``None`` for everywhere.
+            names: Only these objects; all unless given.
+
+        Raises:
+            InvalidInput: The server runs without RBAC, or an argument is malformed.
+            NoMatch: The resource is not served, and named without its group.
+            NotFound: There is no such namespace.
+        """
+        group, plural = self._granted(resource)
+        rule = PolicyRule(check_verbs(verbs), (group,), (plural,), tuple(names))
+        self._access.grants.grant(user, rule, namespace or "")
+
+    def revoke(self, user: str, resource: str | GVR | None = None, namespace: str | None = None) -> int:
+        """Take back what :meth:`grant` gave; how many roles went. Open watches go on, as in a real server.
+
+        Args:
+            user: From whom.
+            resource: For which resource, as it was granted; all of them unless given.
+            namespace: Where, as it was granted.
+
+        Raises:
+            InvalidInput: The server runs without RBAC, or an argument is malformed.
+            NoMatch: The resource is not served, and named without its group.
+        """
+        group, plural = self._granted(resource) if resource is not None else ("", "")
+        return self._access.grants.revoke(user, plural, group, namespace or "")
+
+    def _granted(self, resource: str | GVR) -> tuple[str, str]:
+        """Group and plural (with subresource) of what a grant is about."""
+        if not self._access.rbac:
+            raise InvalidInput("this server allows everybody everything; grants need APIServer(rbac=True)")
+        if resource == "*":
+            return "*", "*"
+        base, slash, subresource = str(resource).partition("/") if isinstance(resource, str) else (resource, "", "")
+        try:
+            gvr = self.kind(base).gvr
+        except NoMatch:
+            # Rules may be about what is not served yet, as long as it is clear what they mean.
+            arg = ResourceArg.parse(base) if isinstance(base, str) else ResourceArg(base.resource, None, base.group)
+            if arg.group is None:
+                raise
+            return arg.group, f"{arg.name}{slash}{subresource}"
+        return gvr.group, f"{gvr.resource}{slash}{subresource}"
 
     # ── what it has seen ──────────────────────────────────────────────────────────────────
 
     @property
+    def audit(self) -> list[RequestRecord]:
+        """Every request received so far, oldest first (the last ``audit_limit`` of them); a new list.
+
+        Each says who asked for what, with which body, how it was answered and how long that took.
+        """
+        return self._audit.requests
+
+    @property
     def requests(self) -> list[RequestRecord]:
-        """Every request received so far, oldest first (the last ``audit_limit`` of them); a new list."""
+        """The same as :attr:`audit`."""
         return self._audit.requests
 
     def forget_requests(self) -> None:
-        """Empty :attr:`requests`, so that a test can look at one phase alone."""
+        """Empty :attr:`audit`, so that a test can look at one phase alone."""
         self._audit.forget_requests()
 
     @property

@@ -90,15 +90,6 @@ async def test_legacy_discovery_is_always_there(client: httpx2.AsyncClient, path
     assert (await client.get(path)).json()["kind"] == kind
 
 
-async def test_every_group_version_has_an_openapi_document(client: httpx2.AsyncClient) -> None:
-    index = (await client.get("/openapi/v3")).json()["paths"]
-    document = (await client.get(index["apis/apps/v1"]["serverRelativeURL"])).json()
-
-    patch = document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"]
-    assert patch["x-kubernetes-group-version-kind"] == {"group": "apps", "version": "v1", "kind": "Deployment"}
-    assert "fieldValidation" in [parameter["name"] for parameter in patch["parameters"]]
-
-
 async def test_reviews_say_yes_and_are_not_stored(client: httpx2.AsyncClient) -> None:
     review = {
         "apiVersion": "authorization.k8s.io/v1",
@@ -116,4 +107,4 @@ async def test_a_review_of_another_kind_is_refused(client: httpx2.AsyncClient) -
     answer = await client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", json={"kind": "Pod"})
 
     assert answer.status_code == 400
-    assert "kind in the body is 'Pod'" in answer.json()["message"]
+    assert 'Pod in version "v1" cannot be handled as a SelfSubjectAccessReview' in answer.json()["message"]

@@ -1,54 +1,157 @@
 """Access and identity reviews: objects that are answered and never stored.
 
-The embedded server lets everybody do everything, so the answers are short. They are here because clients ask:
-``kubectl auth can-i``, ``kubectl auth whoami``, and operators at start.
+``kubectl auth can-i`` and ``whoami``, operators at start, and API servers behind this one ask them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
+from dynkube.errors import StatusCause
+from dynkube.testing._access.attributes import Attributes, Authorizer
+from dynkube.testing._access.authentication import Authenticator
+from dynkube.testing._access.rules import write_rule
+from dynkube.testing._access.tokens import InvalidToken
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject
-from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._calls.users import User
 
-_GROUPS = {"authentication.k8s.io", "authorization.k8s.io"}
-_ALLOWED = {"allowed": True, "reason": "the embedded API server allows everything"}
-_RULES = {
-    "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
-    "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-    "incomplete": False,
-}
+_ATTRIBUTES = ("resourceAttributes", "nonResourceAttributes")
 
 
-def is_review(kind: Kind) -> bool:
-    """Whether objects of ``kind`` are questions rather than things."""
-    return kind.gvr.group in _GROUPS and kind.crd_uid is None
+class Reviews:
+    """Answers reviews by asking who decides in earnest.
 
-
-def answer_review(call: Call) -> JSONObject:
-    """The review of ``call`` with its status filled in.
-
-    Raises:
-        APIError: 400, the body is an object of some other kind.
+    Args:
+        authenticator: Knows whom tokens stand for.
+        authorizer: Knows who may do what.
+        timestamp: Now, as ``creationTimestamp`` has it.
     """
-    body = dict(call.body) if isinstance(call.body, dict) else {}
-    wanted = {"apiVersion": call.kind.api_version, "kind": call.kind.kind}
-    for name, value in wanted.items():
-        if body.get(name, value) != value:
-            raise refuse.bad_request(f"{name} in the body is {body[name]!r}, and this path takes {value!r}")
-    metadata = {"creationTimestamp": None, **(body.get("metadata") or {})}
-    return {**body, **wanted, "metadata": metadata, "status": _status(call, body)}
+
+    def __init__(self, authenticator: Authenticator, authorizer: Authorizer, timestamp: Callable[[], str]) -> None:
+        self._authenticator = authenticator
+        self._authorizer = authorizer
+        self._timestamp = timestamp
+        self._answers: Mapping[str, Callable[[Call, JSONObject], JSONObject]] = {
+            "selfsubjectreviews.authentication.k8s.io": self._who_am_i,
+            "tokenreviews.authentication.k8s.io": self._token,
+            "selfsubjectaccessreviews.authorization.k8s.io": self._own_access,
+            "subjectaccessreviews.authorization.k8s.io": self._access,
+            "localsubjectaccessreviews.authorization.k8s.io": self._local_access,
+            "selfsubjectrulesreviews.authorization.k8s.io": self._rules,
+        }
+
+    @property
+    def storage_groups(self) -> tuple[str, ...]:
+        """The resources that are answered here."""
+        return tuple(self._answers)
+
+    def answer(self, call: Call) -> JSONObject:
+        """The review of ``call`` with its status filled in.
+
+        Raises:
+            BadRequest: The body is an object of some other kind, or lacks what it has to ask.
+            Invalid: What it asks contradicts itself.
+        """
+        body = dict(call.body) if isinstance(call.body, dict) else {}
+        kind = call.kind
+        for field, expected in (("apiVersion", kind.api_version), ("kind", kind.kind)):
+            if (given := body.get(field) or expected) != expected:
+                raise refuse.other_kind(kind, field, given)
+        spec = body.get("spec") or {}
+        if not isinstance(spec, dict):
+            raise refuse.bad_request(f"the spec of a {kind.kind} is an object, and the body has {spec!r}")
+        answered = self._answers[kind.storage_group](call, spec)
+        metadata = answered.pop("metadata", body.get("metadata") or {})
+        typed = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+        return {**typed, **({"spec": spec} if spec else {}), **answered}
+
+    # ── who ───────────────────────────────────────────────────────────────────────────────
+
+    def _who_am_i(self, call: Call, spec: JSONObject) -> JSONObject:
+        return {"metadata": {"creationTimestamp": self._timestamp()}, "status": {"userInfo": call.user.info}}
+
+    def _token(self, call: Call, spec: JSONObject) -> JSONObject:
+        token, audiences = spec.get("token"), spec.get("audiences") or ()
+        if not isinstance(token, str) or not token:
+            raise refuse.bad_request("token is required for TokenReview in authentication")
+        try:
+            verified = self._authenticator.verify(token, audiences)
+        except InvalidToken as error:
+            wrong = "invalid bearer token"
+            told = wrong if str(error) == wrong else f"[{wrong}, {error}]"
+            return {"status": {"user": {}, "error": told}}
+        status = {"authenticated": True, "user": verified.user.info, "audiences": list(verified.audiences)}
+        return {"status": status}
+
+    # ── may they ──────────────────────────────────────────────────────────────────────────
+
+    def _own_access(self, call: Call, spec: JSONObject) -> JSONObject:
+        return self._decide(call.user, spec)
+
+    def _access(self, call: Call, spec: JSONObject) -> JSONObject:
+        user = _subject(spec)
+        if not user.name and not user.groups:
+            raise _invalid(refuse.bad_value("spec.user", "", "at least one of user or group must be specified"))
+        return self._decide(user, spec)
+
+    def _local_access(self, call: Call, spec: JSONObject) -> JSONObject:
+        if other := spec.get("nonResourceAttributes"):
+            shown = {"Path": other.get("path", ""), "Verb": other.get("verb", "")}
+            raise _invalid(refuse.bad_value("spec.nonResourceAttributes", shown, "disallowed on this kind of request"))
+        namespace = (spec.get("resourceAttributes") or {}).get("namespace", "")
+        if namespace != call.namespace:
+            field = "spec.resourceAttributes.namespace"
+            raise _invalid(refuse.bad_value(field, namespace, "must match metadata.namespace"))
+        return self._access(call, spec)
+
+    def _decide(self, user: User, spec: JSONObject) -> JSONObject:
+        about, other = (spec.get(field) for field in _ATTRIBUTES)
+        if about and other:
+            shown = {"Path": other.get("path", ""), "Verb": other.get("verb", "")}
+            detail = "cannot be specified in combination with resourceAttributes"
+            raise _invalid(refuse.bad_value("spec.nonResourceAttributes", shown, detail))
+        if not isinstance(about, dict) and not isinstance(other, dict):
+            detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+            raise _invalid(refuse.bad_value("spec.resourceAttributes", None, detail))
+        decision = self._authorizer.decide(_attributes(user, about, other or {}))
+        reason = {"reason": decision.reason} if decision.reason else {}
+        return {"status": {"allowed": decision.allowed, **reason}}
+
+    def _rules(self, call: Call, spec: JSONObject) -> JSONObject:
+        namespace = spec.get("namespace")
+        if not namespace:
+            raise refuse.bad_request("no namespace on request")
+        rules, error = self._authorizer.rules_for(call.user, namespace)
+        status: JSONObject = {
+            "resourceRules": [write_rule(rule) for rule in rules if rule.resources],
+            "nonResourceRules": [write_rule(rule) for rule in rules if rule.urls],
+            "incomplete": bool(error),
+        }
+        if error:
+            status["evaluationError"] = error
+        return {"spec": {}, "status": status}
 
 
-def _status(call: Call, body: JSONObject) -> JSONObject:
-    user = {"username": call.user, "groups": ["system:masters", "system:authenticated"]}
-    match call.kind.kind:
-        case "SelfSubjectReview":
-            return {"userInfo": user}
-        case "TokenReview":
-            spec = body.get("spec")
-            token = spec.get("token") if isinstance(spec, dict) else None
-            return {"authenticated": True, "user": user} if token else {"error": "spec.token is empty"}
-        case "SelfSubjectRulesReview":
-            return dict(_RULES)
-        case _:
-            return dict(_ALLOWED)
+def _subject(spec: JSONObject) -> User:
+    extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
+    return User(spec.get("user") or "", tuple(spec.get("groups") or ()), spec.get("uid") or "", extra)
+
+
+def _attributes(user: User, about: JSONObject | None, other: JSONObject) -> Attributes:
+    if not about:
+        return Attributes(user=user, verb=other.get("verb") or "", path=other.get("path") or "")
+    return Attributes(
+        user=user,
+        verb=about.get("verb") or "",
+        group=about.get("group") or "",
+        # A question about no resource in particular is one about all of them.
+        resource=about.get("resource") or "*",
+        subresource=about.get("subresource") or "",
+        name=about.get("name") or "",
+        namespace=about.get("namespace") or "",
+    )
+
+
+def _invalid(cause: StatusCause) -> Exception:
+    return refuse.invalid_review(cause)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from dynkube.errors import DynkubeError
+from dynkube.testing._calls.users import ADMIN, User
 from dynkube.testing._kinds.kinds import Kind
 
 # Decoded JSON whose shape nobody has checked yet. Any, because each access would otherwise need a cast that
@@ -41,7 +42,7 @@ class Call:
             and not kept.
         repeated: What the text of the body had twice, in the words of the server: ``duplicate field "spec.a"``.
         content_type: Media type of the body without parameters; decides the kind of patch.
-        user: Who asks; goes into messages of refusal.
+        user: Who asks.
         user_agent: As sent; names the field manager where ``fieldManager`` is not given.
     """
 
@@ -54,7 +55,7 @@ class Call:
     body: object = None
     repeated: tuple[str, ...] = ()
     content_type: str = "application/json"
-    user: str = "system:admin"
+    user: User = ADMIN
     user_agent: str = ""
 
 

@@ -99,12 +99,40 @@ def invalid_scale(name: str, *causes: StatusCause) -> APIError:
     return _invalid("autoscaling", "Scale", name, causes)
 
 
+def invalid_token_request(name: str, cause: StatusCause) -> APIError:
+    """422 for a TokenRequest."""
+    return _invalid("authentication.k8s.io", "TokenRequest", name, [cause])
+
+
+def invalid_review(cause: StatusCause) -> APIError:
+    """422 for an access review; the real server names no kind there."""
+    return _invalid("authorization.k8s.io", "", "", [cause])
+
+
 # ── about the request ─────────────────────────────────────────────────────────────────────────
 
 
 def bad_request(message: str) -> APIError:
     """400."""
     return _plain(400, "BadRequest", message)
+
+
+def other_kind(kind: Kind, field: str, given: object) -> APIError:
+    """400: the body's ``apiVersion`` or ``kind`` is not that of the path."""
+    if field == "apiVersion":
+        expected = kind.api_version
+        return bad_request(
+            f"the API version in the data ({given}) does not match the expected API version ({expected})"
+        )
+    return bad_request(
+        f'{given} in version "{kind.gvr.version}" cannot be handled as a {kind.kind}: '
+        f'no kind "{given}" is registered for version "{kind.api_version}" in scheme "pkg/runtime/scheme.go:111"'
+    )
+
+
+def unauthorized() -> APIError:
+    """401: no credentials, or none that are known."""
+    return _plain(401, "Unauthorized", "Unauthorized")
 
 
 def method_not_allowed(message: str) -> APIError:

@@ -20,6 +20,7 @@ from dynkube.meta import GVK
 # A schema as decoded JSON: its keywords are checked where they are used. Never changed after it was built.
 Schema: TypeAlias = dict[str, Any]
 
+OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _PREFIX = "#/components/schemas/"
 _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"

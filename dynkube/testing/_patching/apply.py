@@ -1,7 +1,6 @@
 """Server-side apply (KEP-555): merge what a manager wants into what is there, and keep account of who owns what.
 
-Known limits: one set of owners for all versions of a resource, and list shapes of built-in kinds from a table of
-field names (see ``_shapes``).
+Known limit: one set of owners for all versions of a resource.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Which lists are merged by key, which are sets and which are one value: what apply and strategic merge go by.
 
-For custom resources the schema says so (``x-kubernetes-list-type`` and its neighbours). For built-in kinds a table
-of field names does; it covers the lists people patch, and takes every other list as one value.
+Schemas say so: those of definitions for custom resources, and those of the package for built-in kinds. The two ways
+of merging do not always agree: apply tells the ports of a container apart by number and protocol, strategic merge by
+number alone.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._kinds.schemas import OBJECT_META, builtin_schemas
 
 ListType: TypeAlias = Literal["atomic", "set", "map"]
 
@@ -43,6 +45,21 @@ class Shape(Protocol):
 
     def default(self, key: str) -> object:
         """The default of a key field of its items, ``None`` where it has none."""
+        ...
+
+    @property
+    def patch_key(self) -> str:
+        """For a list that strategic merge patches merge, the one field that tells items apart; ``""`` for values."""
+        ...
+
+    @property
+    def patch_merges(self) -> bool:
+        """Whether strategic merge patches merge it if it is a list."""
+        ...
+
+    @property
+    def patch_replaces(self) -> bool:
+        """Whether strategic merge patches replace it if it is an object."""
         ...
 
 
@@ -89,80 +106,28 @@ class SchemaShape:
         field = items.field(key)
         return field.schema.get("default") if isinstance(field, SchemaShape) else None
 
+    @property
+    def patch_key(self) -> str:
+        """From ``x-kubernetes-patch-merge-key``."""
+        return str(self.schema.get("x-kubernetes-patch-merge-key", ""))
+
+    @property
+    def patch_merges(self) -> bool:
+        """From ``x-kubernetes-patch-strategy``, which may name several (``merge,retainKeys``)."""
+        return "merge" in self._strategies
+
+    @property
+    def patch_replaces(self) -> bool:
+        """From ``x-kubernetes-patch-strategy``."""
+        return "replace" in self._strategies
+
+    @property
+    def _strategies(self) -> list[str]:
+        return str(self.schema.get("x-kubernetes-patch-strategy", "")).split(",")
+
 
 def _schema_shape(schema: object) -> SchemaShape:
     return SchemaShape(schema if isinstance(schema, dict) else {})
-
-
-_MAP_KEYS: Mapping[tuple[str, str], tuple[str, ...]] = {
-    # (parent field, field); "" as parent: whatever it is.
-    ("metadata", "ownerReferences"): ("uid",),
-    ("", "conditions"): ("type",),
-    ("", "containers"): ("name",),
-    ("", "initContainers"): ("name",),
-    ("", "ephemeralContainers"): ("name",),
-    ("", "volumes"): ("name",),
-    ("", "env"): ("name",),
-    ("", "volumeMounts"): ("mountPath",),
-    ("", "volumeDevices"): ("devicePath",),
-    ("", "imagePullSecrets"): ("name",),
-    ("", "secrets"): ("name",),
-    ("", "hostAliases"): ("ip",),
-    ("", "topologySpreadConstraints"): ("topologyKey", "whenUnsatisfiable"),
-    ("containers", "ports"): ("containerPort", "protocol"),
-    ("initContainers", "ports"): ("containerPort", "protocol"),
-    ("spec", "ports"): ("port", "protocol"),
-    ("webhooks", "webhooks"): ("name",),
-    ("", "webhooks"): ("name",),
-    ("", "taints"): ("key", "effect"),
-}
-_SETS = {("metadata", "finalizers"), ("spec", "loadBalancerSourceRanges"), ("spec", "podCIDRs")}
-_ATOMIC_MAPS = {
-    "selector",
-    "nodeSelector",
-    "secretRef",
-    "configMapKeyRef",
-    "secretKeyRef",
-    "fieldRef",
-    "scaleTargetRef",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltinShape:
-    """A shape of a built-in kind, known by the names of its field and of the field around it."""
-
-    parent: str = ""
-    name: str = ""
-
-    @property
-    def list_type(self) -> ListType:
-        """From the table."""
-        if self.keys:
-            return "map"
-        return "set" if (self.parent, self.name) in _SETS else "atomic"
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """From the table."""
-        return _MAP_KEYS.get((self.parent, self.name)) or _MAP_KEYS.get(("", self.name), ())
-
-    @property
-    def atomic(self) -> bool:
-        """From the table; a Service's selector, though, is merged."""
-        return self.name in _ATOMIC_MAPS
-
-    def field(self, name: str) -> Shape:
-        """The field ``name`` in it."""
-        return BuiltinShape(self.name, name)
-
-    def item(self) -> Shape:
-        """Items are known by the name of their list."""
-        return BuiltinShape(self.parent, self.name)
-
-    def default(self, key: str) -> object:
-        """``protocol`` is TCP where a port does not say."""
-        return "TCP" if key == "protocol" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +135,12 @@ class _CustomRoot(SchemaShape):
     """A custom resource: its metadata is that of every kind, whatever the schema says about it."""
 
     def field(self, name: str) -> Shape:
-        return BuiltinShape("", "metadata") if name == "metadata" else SchemaShape.field(self, name)
+        if name == "metadata":
+            return SchemaShape(builtin_schemas().resolved(OBJECT_META))
+        return SchemaShape.field(self, name)
 
 
 def shape_of(kind: Kind) -> Shape:
     """The shape of whole objects of ``kind``."""
-    if kind.crd_uid is None:
-        return BuiltinShape()
-    return _CustomRoot(kind.schema or {})
+    schema = kind.schema or {}
+    return SchemaShape(schema) if kind.crd_uid is None else _CustomRoot(schema)

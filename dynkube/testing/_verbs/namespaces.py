@@ -11,6 +11,8 @@ from dynkube.testing._verbs.rules import KindRules
 
 NAMESPACES = "namespaces"
 INITIAL = ("default", "kube-node-lease", "kube-public", "kube-system")
+# What is owned of a namespace that says nothing but its name, as FieldsV1.
+NAME_LABEL_FIELDS: JSONObject = {".": {}, "f:kubernetes.io/metadata.name": {}}
 _IMMORTAL = {"default", "kube-system", "kube-public"}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dynkube.errors import StatusCause
-from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._kinds.kinds import Kind
 
 
@@ -22,6 +22,13 @@ class KindRules:
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
         """Why ``obj`` cannot be stored; empty where it can."""
         return []
+
+    def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
+        """Refuse what the caller in particular may not write; ``old`` is what ``obj`` replaces, if anything.
+
+        Raises:
+            Forbidden: They may not.
+        """
 
     def in_two_steps(self, kind: Kind) -> bool:
         """Whether a delete may leave something behind even if there are no finalizers in the metadata."""

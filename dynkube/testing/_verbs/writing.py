@@ -9,7 +9,7 @@ from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject, Result
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._patching.ownership import Ownership, Writer
+from dynkube.testing._patching.ownership import Ownership, Writer, new_entry, write_entries
 from dynkube.testing._schemas.correlation import same_json
 from dynkube.testing._schemas.custom import Written, object_causes
 from dynkube.testing._store.documents import PlainDocument, StoredDocument
@@ -89,6 +89,7 @@ class Writes:
         strategies.reset_for_create(obj, kind)
         objectmeta.stamp_new(obj, kind, self.identity)
         rules = self.rules.of(kind)
+        rules.authorize(call, obj, None)
         rules.prepare(kind, obj, None)
         causes = objectmeta.metadata_causes(obj, kind) + rules.causes(kind, obj, None)
         causes += self._content_causes(call, obj, None)
@@ -97,6 +98,14 @@ class Writes:
         if not owned:
             self.ownership.record(kind, obj, None, self._writer(call, options))
         return self._store(kind, obj, options)
+
+    def seed(self, call: Call, obj: JSONObject, manager: str, fields: JSONObject) -> None:
+        """Create ``obj``, of which ``manager`` owns ``fields`` (FieldsV1): nobody has to work that out at start."""
+        writer = Writer(manager=manager, operation="Update", subresource="", time=self.identity.timestamp())
+        if self.ownership.enabled:
+            write_entries(obj, [new_entry(call.kind, writer, fields)])
+        # Read from nothing, so that the schemas of built-in kinds stay unread until a client writes.
+        self.create_object(call, Reading(obj), WriteOptions(), owned=True)
 
     def update(self, call: Call) -> Result:
         """Carry out an update of an object or of its status.
@@ -130,6 +139,7 @@ class Writes:
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
         objectmeta.carry_over(obj, before)
         rules = self.rules.of(kind)
+        rules.authorize(call, obj, before)
         rules.prepare(kind, obj, before)
         strategies.bump_generation(obj, before, kind)
         causes = objectmeta.metadata_causes(obj, kind) + objectmeta.finalizer_causes(obj, before)

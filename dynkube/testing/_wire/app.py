@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import hmac
 import logging
+from dataclasses import dataclass
+
+import trio
 
 from dynkube.errors import APIError
+from dynkube.testing._access.access import Access
+from dynkube.testing._access.authentication import Authenticator
+from dynkube.testing._access.seats import Seat, Seats
+from dynkube.testing._calls.users import User
 from dynkube.testing._faults import Faults
 from dynkube.testing._wire import refusals
 from dynkube.testing._wire.audit import Audit, RequestRecord
@@ -14,6 +20,7 @@ from dynkube.testing._wire.http import Answer, ClientGone, HTTPRequest, Message,
 from dynkube.testing._wire.negotiate import negotiate_error
 from dynkube.testing._wire.nonresource import NonResources
 from dynkube.testing._wire.refusals import answer_refusal
+from dynkube.testing._wire.requestinfo import attributes_of
 from dynkube.testing._wire.resources import Resources
 from dynkube.testing._wire.routes import ResourcePath, asked_verb
 
@@ -21,36 +28,47 @@ _logger = logging.getLogger("dynkube.testing")
 
 # What kube-apiserver shows to anybody (the system:public-info-viewer role).
 _PUBLIC = {"healthz", "livez", "readyz", "version"}
+# Probes have to be answered above all when there is too much to do.
+_PROBES = {"healthz", "livez", "readyz"}
 
 
-class App:
-    """ASGI 3: ``http`` and ``lifespan``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What answers requests, shared by all applications of a server.
 
-    Args:
+    Attributes:
         resources: Answers requests to resources.
         others: Answers everything else.
         discovery: Knows which group-versions are out of order.
         faults: Answers in place of the parts above, where a test told it to.
         audit: Records every request.
-        token: What callers have to bring as a bearer token; ``None`` lets everybody in.
+        access: Knows who may do what.
+        seats: How many requests there may be at once.
     """
 
-    def __init__(
-        self,
-        resources: Resources,
-        others: NonResources,
-        *,
-        discovery: Discovery,
-        faults: Faults,
-        audit: Audit,
-        token: str | None = None,
-    ) -> None:
-        self._resources = resources
-        self._others = others
-        self._discovery = discovery
-        self._faults = faults
-        self._audit = audit
-        self._token = token
+    resources: Resources
+    others: NonResources
+    discovery: Discovery
+    faults: Faults
+    audit: Audit
+    access: Access
+    seats: Seats
+
+
+class App:
+    """ASGI 3: ``http`` and ``lifespan``.
+
+    The order is that of a real server: authentication, impersonation, the limit of requests at once, authorization,
+    and only then whether there is such a path.
+
+    Args:
+        parts: What answers.
+        authenticator: Finds out who asks.
+    """
+
+    def __init__(self, parts: Parts, authenticator: Authenticator) -> None:
+        self._parts = parts
+        self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection's request, or the lifespan of an ASGI server."""
@@ -63,51 +81,92 @@ class App:
                 raise ValueError(f"the embedded API server speaks HTTP, not {other!r}")
 
     async def _http(self, request: HTTPRequest, receive: Receive, send: Send) -> None:
-        record = self._audit.received(request)
-
-        async def noting_send(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                record.status = message["status"]
-            await send(message)
-
+        exchange = Exchange(self._parts.audit, request, receive, send)
         try:
-            await self._serve(request, record, receive, noting_send)
+            await self._serve(request, exchange)
         except APIError as error:
-            await answer_refusal(error, negotiate_error(request)).write(noting_send)
+            await answer_refusal(error, negotiate_error(request)).write(exchange.send)
         except ClientGone:
             pass  # nobody is left to answer
         except Exception as error:
             # A defect of this server. Clients get the 500 of a real one; whoever runs the server gets the error.
             _logger.exception("%s %s failed", request.method, request.path)
-            if record.status is None:
-                await answer_refusal(refusals.internal(error), negotiate_error(request)).write(noting_send)
+            if exchange.record.status is None:
+                await answer_refusal(refusals.internal(error), negotiate_error(request)).write(exchange.send)
             raise
+        finally:
+            exchange.finish()
 
-    async def _serve(self, request: HTTPRequest, record: RequestRecord, receive: Receive, send: Send) -> None:
+    async def _serve(self, request: HTTPRequest, exchange: Exchange) -> None:
+        parts, record = self._parts, exchange.record
         path = ResourcePath.parse(request.segments)
         if path is not None:
             record.verb = asked_verb(request, path) or ""
             record.resource, record.namespace, record.name = path.gvr, path.namespace, path.name
-        self._authenticate(request)
-        fault = self._faults.take(verb=record.verb, resource=record.resource, path=request.path)
+            record.subresource = path.subresource
+        user = self._identify(request, exchange)
+        if not (request.segments and request.segments[0] in _PROBES):
+            exchange.seat = parts.seats.take()
+        fault = parts.faults.take(verb=record.verb, resource=record.resource, path=request.path)
         if fault is not None:
             answer = Answer(
                 status=fault.status, body=fault.body, content_type=fault.content_type, headers=fault.headers
             )
-            await answer.write(send)
-        elif path is None:
-            await self._others.answer(request).write(send)
-        elif path.gvr.group_version in self._discovery.unavailable:
+            await answer.write(exchange.send)
+            return
+        parts.access.authorize(attributes_of(request, user))
+        if path is None:
+            await (await parts.others.answer(request)).write(exchange.send)
+        elif path.gvr.group_version in parts.discovery.unavailable:
             raise refusals.unavailable()
         else:
-            await self._resources.serve(request, path, record, receive, send)
+            await parts.resources.serve(request, path, user, record, exchange.receive, exchange.send)
 
-    def _authenticate(self, request: HTTPRequest) -> None:
-        if self._token is None or (request.segments and request.segments[0] in _PUBLIC):
-            return
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode(), self._token.encode()):
-            raise refusals.unauthorized()
+    def _identify(self, request: HTTPRequest, exchange: Exchange) -> User:
+        """Who asks, or whom they act for."""
+        public = bool(request.segments) and request.segments[0] in _PUBLIC
+        sender = self._authenticator.identify(request.headers.get("authorization"), public=public)
+        exchange.record.user = sender
+        user = self._parts.access.acting_user(attributes_of(request, sender), request.fields)
+        if user is not sender:
+            exchange.record.user, exchange.record.impersonator = user, sender
+        return user
+
+
+class Exchange:
+    """One request under way: what it tells the audit, and the seat it takes."""
+
+    def __init__(self, audit: Audit, request: HTTPRequest, receive: Receive, send: Send) -> None:
+        self.record: RequestRecord = audit.received(request)
+        self.seat: Seat | None = None
+        self._audit = audit
+        self._body: list[bytes] = []
+        self._receive = receive
+        self._send = send
+
+    async def receive(self) -> Message:
+        """The next message from the client, noting what belongs to the body."""
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._body.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                self._audit.received_body(self.record, b"".join(self._body))
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send a message, noting when the answer starts."""
+        if message["type"] == "http.response.start":
+            self.record.status = message["status"]
+            if self.record.verb == "watch" and self.seat is not None:
+                # As in a real server, a watch takes a seat until it is open, and not while it waits for events.
+                self.seat.release()
+        await self._send(message)
+
+    def finish(self) -> None:
+        """The request is over, whichever side ended it."""
+        self.record.finished = trio.current_time()
+        if self.seat is not None:
+            self.seat.release()
 
 
 async def serve_lifespan(receive: Receive, send: Send) -> None:

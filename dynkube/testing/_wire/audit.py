@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
 
+import msgspec
 import trio
 
 from dynkube.meta import GVR
+from dynkube.testing._calls.users import User
+from dynkube.testing._wire import yaml
 from dynkube.testing._wire.http import HTTPRequest
 
+# Enough for every object that etcd would take, and for all of the requests of a test.
+_MAX_BODY = 2 * 1024 * 1024
+_MAX_BODIES = 64 * 1024 * 1024
 
-@dataclass(slots=True, kw_only=True, eq=False)
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class RequestRecord:
     """One request the server received.
 
@@ -28,20 +37,64 @@ class RequestRecord:
         resource: What it was about; ``None`` for paths that are no resources.
         namespace: From the path.
         name: From the path.
+        subresource: From the path.
+        user: Who asked, or whom they acted for; ``None`` for who could not say who they are.
+        impersonator: Who acted for ``user``, if anybody did.
         status: The HTTP status it was answered with; ``None`` until the answer starts.
+        content: The body as it was received. Bodies over 2 MiB are left out, and so are the oldest ones where all
+            bodies together are over 64 MiB.
+        finished: When the answer ended, on trio's clock, whichever side ended it; ``None`` until then.
     """
 
     method: str
     path: str
     params: Mapping[str, str]
     user_agent: str
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Mapping[str, str]
     time: float
     verb: str = ""
     resource: GVR | None = None
     namespace: str = ""
     name: str = ""
+    subresource: str = ""
+    user: User | None = None
+    impersonator: User | None = None
     status: int | None = None
+    content: bytes = b""
+    finished: float | None = None
+
+    @property
+    def content_type(self) -> str:
+        """Media type of the body, lower-case, without parameters; ``""`` where none was sent."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def body(self) -> Any:
+        """The body decoded from JSON or YAML, afresh on each access; ``None`` where there is none, or it is neither.
+
+        Annotated as ``Any`` because tests look into it right away: ``record.body["spec"]["replicas"]``.
+        """
+        try:
+            return msgspec.json.decode(self.content) if self.content else None
+        except (ValueError, RecursionError):
+            pass
+        try:
+            return yaml.load_document(self.content)
+        except ValueError:
+            return None
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from its arrival to the end of the answer; ``None`` until then."""
+        return None if self.finished is None else self.finished - self.time
+
+    def __repr__(self) -> str:
+        query = f"?{urlencode(self.params)}" if self.params else ""
+        who = self.user.name if self.user is not None else "nobody"
+        acting = f" for {self.impersonator.name}" if self.impersonator is not None else ""
+        outcome = "unanswered" if self.status is None else str(self.status)
+        took = "" if self.duration is None else f" in {self.duration:.3f} s"
+        return f"<{self.method} {self.path}{query} by {who}{acting}: {outcome}{took}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -87,6 +140,8 @@ class Audit:
 
     def __init__(self, limit: int) -> None:
         self._requests: deque[RequestRecord] = deque(maxlen=limit)
+        self._with_body: deque[RequestRecord] = deque()
+        self._body_bytes = 0
         self._watches: dict[int, OpenWatch] = {}
         self._counts: dict[tuple[GVR, str], WatchCount] = {}
         self._changed = trio.Event()
@@ -115,6 +170,8 @@ class Audit:
     def forget_requests(self) -> None:
         """Start with an empty record again."""
         self._requests.clear()
+        self._with_body.clear()
+        self._body_bytes = 0
 
     def received(self, request: HTTPRequest) -> RequestRecord:
         """Record ``request``; what is learnt about it later is set on the record."""
@@ -131,6 +188,18 @@ class Audit:
         )
         self._requests.append(record)
         return record
+
+    def received_body(self, record: RequestRecord, content: bytes) -> None:
+        """Record the body of a request, and let go of the oldest ones where they are too much together."""
+        if not content or len(content) > _MAX_BODY:
+            return
+        record.content = content
+        self._with_body.append(record)
+        self._body_bytes += len(content)
+        while self._body_bytes > _MAX_BODIES or len(self._with_body) > (self._requests.maxlen or 0):
+            oldest = self._with_body.popleft()
+            self._body_bytes -= len(oldest.content)
+            oldest.content = b""
 
     @contextmanager
     def watching(self, record: RequestRecord) -> Iterator[None]:

@@ -31,7 +31,8 @@ class HTTPRequest:
     """What the request line and the headers say.
 
     ``segments`` are the path's parts after unquoting each, so a quoted slash stays inside its part. ``params``
-    holds the last value of each name. ``headers`` has lower-case names; repeated ones are joined by commas.
+    holds the last value of each name. ``headers`` has lower-case names; repeated ones are joined by commas, and
+    ``fields`` has them apart.
     """
 
     method: str
@@ -39,23 +40,25 @@ class HTTPRequest:
     segments: tuple[str, ...]
     params: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_scope(cls, scope: Scope) -> HTTPRequest:
         """Read an ASGI ``http`` scope."""
         raw = scope.get("raw_path")
         path = raw.decode("ascii", "replace") if raw else scope["path"]
-        headers: dict[str, str] = {}
+        fields: dict[str, tuple[str, ...]] = {}
         for name, value in scope["headers"]:
-            key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-            headers[key] = f"{headers[key]}, {text}" if key in headers else text
+            key = name.decode("latin-1").lower()
+            fields[key] = (*fields.get(key, ()), value.decode("latin-1"))
         query = scope["query_string"].decode("utf-8", "replace")
         return cls(
             method=scope["method"],
             path=scope["path"],
             segments=tuple(unquote(part) for part in path.strip("/").split("/")) if path.strip("/") else (),
             params=dict(parse_qsl(query, keep_blank_values=True)),
-            headers=headers,
+            headers={key: ", ".join(values) for key, values in fields.items()},
+            fields=fields,
         )
 
     @property

@@ -13,7 +13,7 @@ from dynkube.testing._wire import health, refusals
 from dynkube.testing._wire.discovery import Discovery, Document
 from dynkube.testing._wire.http import Answer, HTTPRequest
 from dynkube.testing._wire.negotiate import DISCOVERY_V2, accepts_aggregated_discovery, negotiate_document
-from dynkube.testing._wire.openapi import OpenAPI
+from dynkube.testing._wire.openapi.answers import OpenAPI
 
 #: The release whose built-in types the server has, which is what it calls itself.
 DEFAULT_VERSION = "v1.36.3"
@@ -49,14 +49,14 @@ class NonResources:
         self._version = _version_info(version)
         self._aggregated = aggregated
 
-    def answer(self, request: HTTPRequest) -> Answer:
+    async def answer(self, request: HTTPRequest) -> Answer:
         """The answer to ``request``.
 
         Raises:
             APIError: 404 for a version that a group does not have, 405 for another method than GET, 406 for a form
                 that a document does not have, 503 for discovery of a group-version that is out of order.
         """
-        found = self._find(request)
+        found = await self._openapi.answer(request) if request.segments[:1] == ("openapi",) else self._find(request)
         if found is None:
             return _NOT_FOUND
         # Probes may use any method.
@@ -72,8 +72,6 @@ class NonResources:
                 return _json(self._version)
             case [name, *_] if name in health.ENDPOINTS:
                 return health.answer(request)
-            case ["openapi", "v3", *rest]:
-                return self._openapi_v3(rest)
             case ["api" | "apis", *rest]:
                 return self._discover(request, rest)
         return None
@@ -83,17 +81,6 @@ class NonResources:
             if gv.group:
                 yield f"/apis/{gv.group}"
             yield f"/apis/{gv}" if gv.group else f"/api/{gv}"
-
-    def _openapi_v3(self, rest: list[str]) -> Answer | None:
-        body: bytes | None = None
-        match rest:
-            case []:
-                return _json(self._openapi.index())
-            case ["api", version]:
-                body = self._openapi.document(GroupVersion("", version))
-            case ["apis", group, version]:
-                body = self._openapi.document(GroupVersion(group, version))
-        return None if body is None else Answer(body=body)
 
     def _discover(self, request: HTTPRequest, rest: list[str]) -> Answer | None:
         core = request.segments[0] == "api"

@@ -57,11 +57,6 @@ def bad_request(message: str) -> APIError:
     return _refusal(400, "BadRequest", message)
 
 
-def unauthorized() -> APIError:
-    """401: no token, or not the right one."""
-    return _refusal(401, "Unauthorized", "Unauthorized")
-
-
 def unavailable() -> APIError:
     """503: the server behind an aggregated API does not answer."""
     return _refusal(503, "ServiceUnavailable", "the server is currently unable to handle the request")
@@ -82,7 +77,5 @@ def answer_refusal(error: APIError, layout: Layout) -> Answer:
     headers: tuple[tuple[str, str], ...] = ()
     if status.retry_after:
         headers = (("Retry-After", str(math.ceil(status.retry_after))),)
-    if status.code == 401:
-        headers = (*headers, ("WWW-Authenticate", 'Bearer realm="dynkube"'))
     body = layout.document(msgspec.json.encode(status_object(error)))
     return Answer(status=status.code, body=body, content_type=layout.content_type, headers=headers)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import msgspec
 import trio
 
-from dynkube.testing._access.reviews import answer_review, is_review
 from dynkube.testing._calls.api import Call, StreamCut, WatchStream
+from dynkube.testing._calls.users import User
 from dynkube.testing._engine import Engine
 from dynkube.testing._store.documents import ListDocument
 from dynkube.testing._tables.catalog import printer_for
@@ -46,9 +45,9 @@ class Resources:
     audit: Audit
 
     async def serve(
-        self, request: HTTPRequest, path: ResourcePath, record: RequestRecord, receive: Receive, send: Send
+        self, request: HTTPRequest, path: ResourcePath, user: User, record: RequestRecord, receive: Receive, send: Send
     ) -> None:
-        """Answer one request to a resource.
+        """Answer one request of ``user`` to a resource.
 
         Raises:
             APIError: The request is refused; nothing was sent.
@@ -58,11 +57,11 @@ class Resources:
         custom = target.kind.crd_uid is not None
         if target.verb == "watch":
             wanted = negotiate_stream(request, custom=custom)
-            call = await _call(request, target, receive)
+            call = await _call(request, target, user, receive)
             await self._watch(call, self._form(call, wanted), record, receive, send)
             return
         wanted = negotiate(request, custom=custom)
-        call = await _call(request, target, receive)
+        call = await _call(request, target, user, receive)
         answer_to = GzipSend(send) if accepts_gzip(request) else send
         await self._answer(call, self._form(call, wanted), wanted.layout, answer_to)
 
@@ -77,10 +76,6 @@ class Resources:
                 return Metadata(call.kind, wanted.version, of_list=conversion == "PartialObjectMetadataList")
 
     async def _answer(self, call: Call, form: Form, layout: Layout, send: Send) -> None:
-        if is_review(call.kind):
-            body = layout.document(msgspec.json.encode(answer_review(call)))
-            await Answer(status=201, body=body, content_type=layout.content_type).write(send)
-            return
         result = self.engine.handle(call)
         document = result.document
         headers = _warning_headers((call.kind.warning, *result.warnings))
@@ -182,7 +177,7 @@ async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send
     return complete
 
 
-async def _call(request: HTTPRequest, target: Target, receive: Receive) -> Call:
+async def _call(request: HTTPRequest, target: Target, user: User, receive: Receive) -> Call:
     body: object = None
     subresource = target.kind.subresource(target.subresource)
     if target.verb not in _NO_BODY and not (subresource and subresource.connects):
@@ -201,7 +196,7 @@ async def _call(request: HTTPRequest, target: Target, receive: Receive) -> Call:
         params=request.params,
         body=body,
         content_type=request.content_type or bodies.JSON_TYPE,
-        user=request.headers.get("impersonate-user", "system:admin"),
+        user=user,
         user_agent=request.headers.get("user-agent", ""),
     )
 

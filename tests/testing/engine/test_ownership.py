@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dynkube.errors import ApplyConflict
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._patching.fieldset import (
     MISSING,
     all_fields_v1,
@@ -21,7 +22,7 @@ from dynkube.testing._patching.fieldset import (
     to_fields_v1,
     value_at,
 )
-from dynkube.testing._patching.shapes import BuiltinShape
+from dynkube.testing._patching.shapes import shape_of
 from tests.testing.engine.cluster import Cluster, config
 
 
@@ -83,6 +84,7 @@ def keyed(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[list[JSONObject
     return st.lists(item, max_size=3, unique_by=lambda one: str(one["name"]))
 
 
+PODS = shape_of(next(kind for kind in builtin_kinds() if kind.kind == "Pod"))
 _CONTAINERS = keyed(image=st.text("i", max_size=1), args=_VALUES, env=keyed(value=st.text("v", max_size=1)))
 _OBJECTS = st.fixed_dictionaries(
     {
@@ -96,15 +98,15 @@ _OBJECTS = st.fixed_dictionaries(
 
 @given(_OBJECTS)
 def test_field_sets_survive_being_written(obj: JSONObject) -> None:
-    fields = fields_of(obj, BuiltinShape())
+    fields = fields_of(obj, PODS)
 
     assert from_fields_v1(to_fields_v1(fields)) == fields
-    assert from_fields_v1(all_fields_v1(obj, BuiltinShape())) == fields
+    assert from_fields_v1(all_fields_v1(obj, PODS)) == fields
 
 
 @given(_OBJECTS)
 def test_every_field_of_an_object_is_found_and_can_be_removed(obj: JSONObject) -> None:
-    shape = BuiltinShape()
+    shape = PODS
     for path in fields_of(obj, shape):
         assert value_at(obj, path, shape) is not MISSING
         assert value_at(remove_at(obj, path, shape), path, shape) is MISSING
@@ -112,7 +114,7 @@ def test_every_field_of_an_object_is_found_and_can_be_removed(obj: JSONObject) -
 
 @given(_OBJECTS, _OBJECTS)
 def test_what_changes_is_what_comparing_every_field_finds(old: JSONObject, new: JSONObject) -> None:
-    shape = BuiltinShape()
+    shape = PODS
     before, after = fields_of(old, shape), fields_of(new, shape)
 
     written, gone = changes(old, new, shape)
@@ -125,7 +127,7 @@ def test_what_changes_is_what_comparing_every_field_finds(old: JSONObject, new: 
 
 @given(_OBJECTS)
 def test_a_written_set_can_be_asked_without_reading_it(obj: JSONObject) -> None:
-    fields = fields_of(obj, BuiltinShape())
+    fields = fields_of(obj, PODS)
     prefixes = {path[:length] for path in fields for length in range(1, len(path))}
 
     assert all(says(to_fields_v1(fields), path) == (path in fields) for path in fields | prefixes)

@@ -50,7 +50,7 @@ def test_a_strategic_patch_merges_lists_by_their_keys(cluster: Cluster, pod: JSO
     patched = cluster.patch("pods", "p", patch, STRATEGIC_PATCH)["spec"]
 
     app, side = patched["containers"]
-    assert app == {"name": "app", "image": "app:1", "env": [{"name": "B", "value": "2"}, {"name": "C", "value": "3"}]}
+    assert app == {"name": "app", "image": "app:1", "env": [{"name": "C", "value": "3"}, {"name": "B", "value": "2"}]}
     assert side == pod["spec"]["containers"][1]
     assert patched["nodeSelector"] == {"disk": "ssd", "zone": "a"}
 
@@ -105,10 +105,11 @@ def test_a_patch_with_an_older_version_is_a_conflict(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("content_type", "patch", "error", "words"),
     [
-        (MERGE_PATCH, [], BadRequest, "a merge patch must be a JSON object"),
-        (STRATEGIC_PATCH, [], BadRequest, "a strategic merge patch must be a JSON object"),
+        (MERGE_PATCH, [], BadRequest, "cannot unmarshal array into Go value of type map"),
+        (STRATEGIC_PATCH, [], BadRequest, "cannot unmarshal array into Go value of type map"),
         (JSON_PATCH, {}, BadRequest, "cannot unmarshal object"),
-        (JSON_PATCH, [{"op": "fly", "path": "/a"}], BadRequest, "error decoding patch"),
+        (JSON_PATCH, [1], BadRequest, "cannot unmarshal number"),
+        (JSON_PATCH, [{"op": "fly", "path": "/a"}], Invalid, "rejected our request"),
         (JSON_PATCH, [{"op": "remove", "path": "/data/none"}], Invalid, "rejected our request"),
         (JSON_PATCH, [{"op": "replace", "path": "", "value": 1}], Invalid, "does not result in an object"),
         (MERGE_PATCH, {"metadata": {"name": "b"}}, BadRequest, "does not match the name on the URL"),

@@ -1,0 +1,127 @@
+"""What an embedded server begins with and leaves behind: manifests to load, and a file that keeps its state."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import trio
+
+from dynkube.cli._run import CommandFailed
+from dynkube.errors import APIError, DynkubeError
+
+if TYPE_CHECKING:
+    from dynkube.testing import APIServer
+
+# What is written between the last save and a crash is lost. Clients who saw it hold resourceVersions of it: a restored
+# server begins far above these, so that such clients get 410 and look again.
+_SKIP = 1_000_000
+
+
+def load(server: APIServer, paths: Sequence[Path]) -> None:
+    """Create or replace what the manifests say, and tell on stderr how much that was.
+
+    Raises:
+        CommandFailed: One cannot be read or is refused; it names file and line.
+    """
+    for path in paths:
+        try:
+            count = len(server.load(path))
+        except OSError as error:
+            raise CommandFailed(f"--load {path}: cannot be read: {error.strerror or error}") from error
+        except APIError as error:
+            where = "; ".join(getattr(error, "__notes__", ()))
+            raise CommandFailed(f"--load {path}: {error} ({where})") from error
+        except DynkubeError as error:
+            raise CommandFailed(f"--load {error}") from error
+        print(f"loaded {count} objects from {path}", file=sys.stderr)
+
+
+class StateFile:
+    """The file that keeps a server's state over its end; with ``None`` for the path it does nothing.
+
+    Args:
+        server: Whose state.
+        path: Where, or ``None``.
+        every: Seconds between saves while the server runs, where something changed.
+
+    Raises:
+        CommandFailed: The path cannot be that of a file.
+    """
+
+    def __init__(self, server: APIServer, path: Path | None, *, every: float) -> None:
+        self._server = server
+        self._path = None if path is None else _checked(path)
+        self._every = every
+        self._used = False
+        self._saved = 0
+
+    def restore(self) -> None:
+        """Give the server what the file has, if there is one, and tell on stderr how much that was.
+
+        Raises:
+            CommandFailed: The file cannot be read or is no saved state.
+        """
+        from dynkube.testing import Snapshot
+
+        if self._path is None:
+            return
+        try:
+            snapshot = Snapshot.read(self._path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise CommandFailed(f"--state {self._path}: cannot be read: {error.strerror or error}") from error
+        except DynkubeError as error:
+            raise CommandFailed(f"--state {error}") from error
+        self._server.restore(snapshot)
+        print(f"restored {len(snapshot)} objects from {self._path}", file=sys.stderr)
+
+    @asynccontextmanager
+    async def saving(self) -> AsyncIterator[None]:
+        """Save now and then inside the block. What goes wrong is told on stderr, and tried again."""
+        self._used = True
+        async with trio.open_nursery() as nursery:
+            if self._path is not None:
+                nursery.start_soon(self._save_by_and_by, self._path)
+            yield
+            nursery.cancel_scope.cancel()
+
+    def save(self) -> None:
+        """Save the last state, if the server ever was in use: one that failed to start leaves the file alone.
+
+        Raises:
+            CommandFailed: The file cannot be written.
+        """
+        if self._path is None or not self._used:
+            return
+        try:
+            self._server.snapshot().save(self._path)
+        except OSError as error:
+            raise CommandFailed(f"--state {self._path}: the last state is lost: {error.strerror or error}") from error
+
+    async def _save_by_and_by(self, path: Path) -> None:
+        while True:
+            await trio.sleep(self._every)
+            if self._server.revision == self._saved:
+                continue
+            snapshot = self._server.snapshot()
+            try:
+                await trio.to_thread.run_sync(partial(snapshot.save, path, skip=_SKIP))
+            except OSError as error:
+                print(f"warning: --state {path}: cannot be written now: {error.strerror or error}", file=sys.stderr)
+            else:
+                self._saved = snapshot.revision
+
+
+def _checked(path: Path) -> Path:
+    path = path.absolute()
+    if not path.parent.is_dir():
+        raise CommandFailed(f"--state {path}: the directory {path.parent} does not exist")
+    if path.is_dir():
+        raise CommandFailed(f"--state {path}: is a directory; give the path of a file, which need not exist yet")
+    return path

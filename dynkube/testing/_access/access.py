@@ -1,0 +1,95 @@
+"""Who may ask an engine what: authentication, authorization, and the resources that tell about both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC
+
+from dynkube.testing._access import bootstrap
+from dynkube.testing._access.aggregation import Aggregation
+from dynkube.testing._access.attributes import AllowAll, Attributes, Authorizer, denied
+from dynkube.testing._access.authentication import Authenticator
+from dynkube.testing._access.escalation import BindingRules, RoleRules
+from dynkube.testing._access.grants import Grants
+from dynkube.testing._access.impersonation import Wanted, impersonate
+from dynkube.testing._access.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, RBAC, ROLE_BINDINGS, ROLES
+from dynkube.testing._access.reviews import Reviews
+from dynkube.testing._access.tokens import AccountTokens
+from dynkube.testing._calls.api import Call, JSONObject, Result
+from dynkube.testing._calls.users import ADMIN, User
+from dynkube.testing._engine import Engine
+from dynkube.testing._store.documents import PlainDocument
+
+
+class Access:
+    """The access control of one engine.
+
+    Args:
+        engine: What is protected. Reviews and service account tokens are answered in it from now on; with RBAC it
+            gets the bootstrap roles, and the checks on writes of roles and bindings.
+        users: Whom each bearer token stands for.
+        rbac: Whether stored roles decide; otherwise everybody may do everything.
+    """
+
+    def __init__(self, engine: Engine, *, users: Mapping[str, User], rbac: bool) -> None:
+        self._users = dict(users)
+        self._accounts = AccountTokens(engine.storage, engine.options.now, engine.options.random)
+        self.rbac = rbac
+        self.grants = Grants(engine)
+        self.authorizer: Authorizer = _install_rbac(engine) if rbac else AllowAll()
+
+        def timestamp() -> str:
+            return engine.options.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+        reviews = Reviews(self.authenticator(), self.authorizer, timestamp)
+        for storage_group in reviews.storage_groups:
+            engine.answer(storage_group, "", _created(reviews.answer))
+        engine.answer("serviceaccounts", "token", _created(self._accounts.request))
+
+    def authenticator(self, token: str | None = None) -> Authenticator:
+        """What finds out who asks, where ``token`` stands for the administrator unless it is that of a user.
+
+        Where nobody has a token, whoever asks is taken for the administrator.
+        """
+        tokens = self._users if token is None else {token: ADMIN, **self._users}
+        return Authenticator(
+            tokens=tokens, accounts=self._accounts, default=None if tokens else ADMIN, anonymous=self.rbac
+        )
+
+    def acting_user(self, request: Attributes, headers: Mapping[str, tuple[str, ...]]) -> User:
+        """As whom to carry out ``request``: its sender, or whom they impersonate.
+
+        Raises:
+            BadRequest: The headers make no sense together.
+            Forbidden: The sender may not act as that user.
+        """
+        wanted = Wanted.read(headers)
+        return request.user if wanted is None else impersonate(wanted, request, self.authorizer)
+
+    def authorize(self, request: Attributes) -> None:
+        """Let ``request`` pass, or refuse it.
+
+        Raises:
+            Forbidden: Nothing allows it.
+        """
+        decision = self.authorizer.decide(request)
+        if not decision.allowed:
+            raise denied(request, decision.reason)
+
+
+def _install_rbac(engine: Engine) -> RBAC:
+    rbac = RBAC(engine.storage, engine.registry)
+    for gvr in (ROLES, CLUSTER_ROLES):
+        engine.govern(f"{gvr.resource}.{gvr.group}", RoleRules(rbac))
+    for gvr in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
+        engine.govern(f"{gvr.resource}.{gvr.group}", BindingRules(rbac))
+    Aggregation(engine)
+    bootstrap.install(engine)
+    return rbac
+
+
+def _created(answer: Callable[[Call], JSONObject]) -> Callable[[Call], Result]:
+    def answers(call: Call) -> Result:
+        return Result(document=PlainDocument(answer(call)), status=201)
+
+    return answers

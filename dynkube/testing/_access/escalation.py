@@ -1,0 +1,102 @@
+"""Nobody gives away by RBAC what they do not have: the checks on writes of roles and bindings.
+
+As in kube-apiserver a role may be written by who holds all of its permissions, or may ``escalate`` roles; a binding by
+who holds those of the role it names, or may ``bind`` that role; and by members of ``system:masters``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dynkube.errors import APIError, Status, StatusCause
+from dynkube.testing._access.attributes import Attributes, PolicyRule
+from dynkube.testing._access.rbac import GROUP, RBAC, RoleNotFound
+from dynkube.testing._access.rules import describe_rules, missing_rules, read_rules
+from dynkube.testing._calls import refuse
+from dynkube.testing._calls.api import Call, JSONObject
+from dynkube.testing._calls.users import MASTERS
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._verbs.rules import KindRules
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRules(KindRules):
+    """What Roles and ClusterRoles have to meet."""
+
+    rbac: RBAC
+
+    def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
+        """Refuse rules that the caller does not hold.
+
+        Raises:
+            Forbidden: There are some; the message lists them.
+        """
+        if MASTERS in call.user.groups or (old is not None and _same_but_metadata(obj, old)):
+            return
+        if not _may(self.rbac, call, "escalate", call.kind.gvr.resource, call.name):
+            _confirm(self.rbac, call, obj, read_rules(obj))
+
+
+@dataclass(frozen=True, slots=True)
+class BindingRules(KindRules):
+    """What RoleBindings and ClusterRoleBindings have to meet."""
+
+    rbac: RBAC
+
+    def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
+        """Refuse a role whose permissions the caller does not hold.
+
+        Raises:
+            Forbidden: It has such; the message lists them.
+            NotFound: There is no such role, so that nobody knows.
+        """
+        if MASTERS in call.user.groups or (old is not None and _same_but_metadata(obj, old)):
+            return
+        role = obj.get("roleRef") or {}
+        kind, name = str(role.get("kind", "")), str(role.get("name", ""))
+        resource = {"Role": "roles", "ClusterRole": "clusterroles"}.get(kind, "")
+        if resource and _may(self.rbac, call, "bind", resource, name):
+            return
+        try:
+            rules = self.rbac.role_rules(kind, call.namespace, name)
+        except RoleNotFound as error:
+            status = Status(code=404, reason="NotFound", message=str(error), name=name, group=GROUP, kind=kind.lower())
+            raise APIError.from_status(status) from None
+        _confirm(self.rbac, call, obj, rules)
+
+    def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
+        """A binding stays with its role: who may change its subjects may not change what they get."""
+        if old is None or obj.get("roleRef") == old.get("roleRef"):
+            return []
+        return [refuse.bad_value("roleRef", obj.get("roleRef"), "cannot change roleRef")]
+
+
+def _may(rbac: RBAC, call: Call, verb: str, resource: str, name: str) -> bool:
+    attributes = Attributes(
+        user=call.user, verb=verb, group=GROUP, resource=resource, name=name, namespace=call.namespace
+    )
+    return rbac.decide(attributes).allowed
+
+
+def _confirm(rbac: RBAC, call: Call, obj: JSONObject, wanted: Sequence[PolicyRule]) -> None:
+    held, error = rbac.rules_for(call.user, call.namespace)
+    missing = missing_rules(held, wanted)
+    if not missing:
+        return
+    groups = " ".join(f'"{group}"' for group in call.user.groups)
+    why = (
+        f'user "{call.user.name}" (groups=[{groups}]) is attempting to grant RBAC permissions not currently held:\n'
+        + "\n".join(describe_rules(missing))
+    )
+    if error:
+        why += f"; resolution errors: [{error}]"
+    raise refuse.forbidden(call.kind, obj["metadata"].get("name", ""), why)
+
+
+def _same_but_metadata(obj: JSONObject, old: JSONObject) -> bool:
+    """Whether only what the garbage collector needs may have changed."""
+    return all(obj.get(field) == old.get(field) for field in ("rules", "aggregationRule", "roleRef", "subjects")) and (
+        obj["metadata"].get("labels") == old["metadata"].get("labels")
+        and obj["metadata"].get("annotations") == old["metadata"].get("annotations")
+    )

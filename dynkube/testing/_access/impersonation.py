@@ -1,0 +1,125 @@
+"""Impersonation: requests in the name of somebody else, where the sender may act for them.
+
+As in kube-apiserver since 1.36 there are two ways to be allowed (KEP-5284): the old one, the verb ``impersonate``, and
+constrained impersonation, the verbs ``impersonate:MODE`` for who is impersonated and ``impersonate-on:MODE:VERB`` for
+what is done in their name. The modes of nodes are not here: an embedded server has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import unquote
+
+from dynkube.errors import APIError
+from dynkube.testing._access.attributes import Attributes, Authorizer, denied
+from dynkube.testing._calls import refuse
+from dynkube.testing._calls.users import MASTERS, User, account_groups, split_account
+
+_USER, _UID, _GROUP, _EXTRA = "impersonate-user", "impersonate-uid", "impersonate-group", "impersonate-extra-"
+_IDENTITIES = "authentication.k8s.io"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Whom a request wants to act as, as its headers say."""
+
+    name: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, headers: Mapping[str, tuple[str, ...]]) -> Wanted | None:
+        """Read the headers (lower-case names, all values of each); ``None`` where nobody is to be impersonated.
+
+        Raises:
+            BadRequest: Groups, a UID or extra fields without a user.
+        """
+        first = {name: next(iter(headers.get(name, ())), "") for name in (_USER, _UID)}
+        extra = {
+            unquote(name.removeprefix(_EXTRA)): values for name, values in headers.items() if name.startswith(_EXTRA)
+        }
+        wanted = cls(name=first[_USER], uid=first[_UID], groups=headers.get(_GROUP, ()), extra=extra)
+        if wanted.name:
+            return wanted
+        if wanted.uid or wanted.groups or wanted.extra:
+            raise refuse.bad_request(f"requested {wanted._shown()} without impersonating a user name")
+        return None
+
+    def _shown(self) -> str:
+        # kube-apiserver prints its own data structure here.
+        groups = ", ".join(f'"{group}"' for group in self.groups)
+        extra = ", ".join(
+            f'"{key}":[]string{{{", ".join(chr(34) + value + chr(34) for value in values)}}}'
+            for key, values in sorted(self.extra.items())
+        )
+        return (
+            f'&user.DefaultInfo{{Name:"", UID:"{self.uid}", '
+            f"Groups:[]string{f'{{{groups}}}' if self.groups else '(nil)'}, "
+            f"Extra:map[string][]string{f'{{{extra}}}' if self.extra else '(nil)'}}}"
+        )
+
+
+def impersonate(wanted: Wanted, request: Attributes, authorizer: Authorizer) -> User:
+    """The user to carry out ``request`` as.
+
+    Args:
+        wanted: Whom to act as.
+        request: What is to be done, by the user who sent it.
+        authorizer: Decides whether they may.
+
+    Raises:
+        Forbidden: Neither way is allowed; the answer is about the first one that was tried.
+    """
+    account = split_account(wanted.name)
+    constrained = not (account and (wanted.groups or wanted.uid or wanted.extra))
+    refusal: APIError | None = None
+    if constrained:
+        mode = "serviceaccount" if account else "user-info"
+        onward = replace(request, verb=f"impersonate-on:{mode}:{request.verb}")
+        refusal = _refusal(onward, authorizer) or _check(wanted, request.user, f"impersonate:{mode}", authorizer)
+    if not constrained or refusal is not None:
+        legacy = _check(wanted, request.user, "impersonate", authorizer)
+        if legacy is not None:
+            raise refusal or legacy
+    groups = account_groups(account[0]) if account and not wanted.groups else wanted.groups
+    return User(wanted.name, groups, wanted.uid, wanted.extra).authenticated()
+
+
+def _check(wanted: Wanted, sender: User, verb: str, authorizer: Authorizer) -> APIError | None:
+    """Why ``sender`` may not act as ``wanted`` by ``verb``; ``None`` where they may."""
+    constrained = verb != "impersonate"
+    for attributes in _steps(wanted, sender, verb):
+        if constrained and attributes.resource == "groups" and MASTERS in wanted.groups:
+            refused = replace(attributes, name=MASTERS)
+            return denied(refused, "impersonating the system:masters group is not allowed")
+        if refusal := _refusal(attributes, authorizer):
+            return refusal
+    return None
+
+
+def _steps(wanted: Wanted, sender: User, verb: str) -> Iterator[Attributes]:
+    """Each thing that ``sender`` has to be allowed."""
+    group = "" if verb == "impersonate" else _IDENTITIES
+    if account := split_account(wanted.name):
+        namespace, name = account
+        yield Attributes(
+            user=sender, verb=verb, group=group, resource="serviceaccounts", namespace=namespace, name=name
+        )
+    else:
+        yield Attributes(user=sender, verb=verb, group=group, resource="users", name=wanted.name)
+    if wanted.uid:
+        yield Attributes(user=sender, verb=verb, group=_IDENTITIES, resource="uids", name=wanted.uid)
+    for name in wanted.groups:
+        yield Attributes(user=sender, verb=verb, group=group, resource="groups", name=name)
+    for key, values in wanted.extra.items():
+        for value in values:
+            yield Attributes(
+                user=sender, verb=verb, group=_IDENTITIES, resource="userextras", subresource=key, name=value
+            )
+
+
+def _refusal(attributes: Attributes, authorizer: Authorizer) -> APIError | None:
+    decision = authorizer.decide(attributes)
+    return None if decision.allowed else denied(attributes, decision.reason)

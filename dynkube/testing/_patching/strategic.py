@@ -1,0 +1,211 @@
+"""Strategic merge patch: a merge patch that knows which lists have keys, and takes directives.
+
+The semantics are those of the reference implementation (apimachinery's ``strategicpatch``), down to the order of
+items in merged lists: what the patch names comes in the order of the patch (or of ``$setElementOrder``), what only
+the object has keeps its place before what stood behind it, and items that are new come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dynkube.testing._calls import refuse
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.gotext import go_text, go_type
+from dynkube.testing._patching.shapes import Shape
+
+_PATCH = "$patch"
+_RETAIN_KEYS = "$retainKeys"
+_SET_ORDER = "$setElementOrder/"
+_DELETE_FROM = "$deleteFromPrimitiveList/"
+
+
+def strategically_merged(target: JSONObject, patch: JSONObject, shape: Shape) -> JSONObject:
+    """``target`` after ``patch``; arguments stay as they are.
+
+    Raises:
+        BadRequest: A directive has a value of the wrong form.
+        APIError: 500, as the real server has it, where the patch contradicts itself or the object.
+    """
+    if _PATCH in patch:
+        return _directed(patch)
+    result = _retained(target, patch)
+    ordered = [key.removeprefix(_SET_ORDER) for key in patch if key.startswith(_SET_ORDER)]
+    for key in ordered:
+        _merge_ordered(result, patch, key, shape.field(key))
+    for key, value in patch.items():
+        if key.startswith(_DELETE_FROM):
+            _delete_from(result, key.removeprefix(_DELETE_FROM), value)
+        elif key not in ordered and not key.startswith((_SET_ORDER, _RETAIN_KEYS)):
+            _merge_field(result, key, value, shape.field(key))
+    return result
+
+
+def _directed(patch: JSONObject) -> JSONObject:
+    match patch[_PATCH]:
+        case "replace":
+            return {key: value for key, value in patch.items() if key != _PATCH}
+        case "delete":
+            return {}
+    raise refuse.failed(f"unknown patch type: {go_text(patch[_PATCH])} in map: {go_text(patch)}")
+
+
+def _retained(target: JSONObject, patch: JSONObject) -> JSONObject:
+    """A copy of ``target`` with the fields that ``$retainKeys`` lists; it has to list what the patch sets."""
+    if _RETAIN_KEYS not in patch:
+        return dict(target)
+    retained = patch[_RETAIN_KEYS]
+    directives = (_RETAIN_KEYS, _SET_ORDER, _DELETE_FROM)
+    set_here = {key for key, value in patch.items() if value is not None and not key.startswith(directives)}
+    if not isinstance(retained, list) or not set_here <= {key for key in retained if isinstance(key, str)}:
+        raise refuse.bad_request("invalid patch format of retainKeys")
+    return {key: value for key, value in target.items() if key in retained}
+
+
+def _merge_field(result: JSONObject, key: str, value: Any, shape: Shape) -> None:
+    present = result.get(key)
+    if value is None:
+        result.pop(key, None)
+    elif isinstance(present, dict) and isinstance(value, dict):
+        result[key] = value if shape.patch_replaces else strategically_merged(present, value, shape)
+    elif isinstance(present, list) and isinstance(value, list):
+        result[key] = _merged_list(present, value, shape) if shape.patch_merges else value
+    elif _is_directive(value):
+        result.pop(key, None)
+    else:
+        result[key] = _plain(value)
+
+
+def _delete_from(result: JSONObject, key: str, unwanted: Any) -> None:
+    present = result.get(key)
+    if isinstance(present, list) and isinstance(unwanted, list):
+        result[key] = [item for item in present if item not in unwanted]
+
+
+# ── lists ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _merge_ordered(result: JSONObject, patch: JSONObject, key: str, shape: Shape) -> None:
+    """Merge the list ``key`` and put it into the order of its ``$setElementOrder``."""
+    order, wanted, present = patch[_SET_ORDER + key], patch.get(key), result.get(key)
+    for value in (order, present, wanted):
+        if not isinstance(value, list) and value is not None:
+            raise refuse.failed(f"expected a []interface {{}}, but received a {go_type(value)}")
+    _check_order(wanted or [], order, shape.patch_key)
+    merged: list[Any]
+    if wanted is None:
+        if present is None:
+            return
+        merged = present
+    elif present is None:
+        merged = _plain(wanted)
+    else:
+        merged = _merged_list(present, wanted, shape) if shape.patch_merges else wanted
+    result[key] = _in_order(merged, order, present or [], shape.patch_key)
+
+
+def _check_order(wanted: list[Any], order: list[Any], key: str) -> None:
+    """What the patch sets has to be in the order list, in the same order."""
+    if not order or not wanted:
+        return
+    left = [_identity(item, key) for item in wanted if not _is_directive(item)]
+    for item in order:
+        if left and left[0] == _identity(item, key):
+            left.pop(0)
+    if left:
+        shown = (
+            f"The order in patch list:\n{go_text(wanted)}\n doesn't match $setElementOrder list:\n{go_text(order)}\n"
+        )
+        raise refuse.failed(shown)
+
+
+def _merged_list(present: list[Any], patch: list[Any], shape: Shape) -> list[Any]:
+    if not present and not patch:
+        return present
+    _check_items(present, patch)
+    if not isinstance((patch or present)[0], dict):
+        both = [*present, *patch]
+        return _in_order([item for at, item in enumerate(both) if item not in both[:at]], patch, present, "")
+    if any(isinstance(item, dict) and item.get(_PATCH) == "replace" for item in patch):
+        return [item for item in patch if _PATCH not in item]
+    present, wanted = _without_deleted(present, patch, shape.patch_key)
+    merged, key = list(present), shape.patch_key
+    for item in wanted:
+        name = _identity(item, key)
+        at = next((at for at, there in enumerate(merged) if _identity(there, key) == name), None)
+        if at is None:
+            merged.append(_plain(item))
+        else:
+            merged[at] = strategically_merged(merged[at], item, shape.item())
+    return _in_order(merged, wanted, present, key)
+
+
+def _without_deleted(present: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
+    """The items of the object that the patch does not delete, and what else the patch says."""
+    wanted = []
+    for item in patch:
+        match item.get(_PATCH):
+            case None:
+                wanted.append(item)
+            case "delete":
+                name = _identity(item, key)
+                present = [there for there in present if _identity(there, key) != name]
+            case "merge":
+                raise refuse.failed("merging lists cannot yet be specified in the patch")
+            case other:
+                raise refuse.failed(f"unknown patch type: {go_text(other)} in map: {go_text(item)}")
+    return present, wanted
+
+
+def _check_items(present: list[Any], patch: list[Any]) -> None:
+    kinds = {go_type(item) for item in (*present, *patch)}
+    if len(kinds) > 1:
+        raise refuse.failed(f"list element types are not identical: {go_text([present, patch])}")
+    if "[]interface {}" in kinds:
+        raise refuse.failed("lists of lists are not supported")
+
+
+def _in_order(merged: list[Any], patched: list[Any], present: list[Any], key: str) -> list[Any]:
+    """``merged`` with what ``patched`` names in its order, and the rest where ``present`` has it among those."""
+    before = [_identity(item, key) for item in present]
+    order = [_identity(item, key) for item in patched]
+    ours = [item for item in merged if _identity(item, key) in order]
+    ours.sort(key=lambda item: order.index(_identity(item, key)))
+    theirs = [item for item in merged if _identity(item, key) not in order]
+    theirs.sort(key=lambda item: _position(before, _identity(item, key)))
+    result: list[Any] = []
+    while ours and theirs:
+        left, right = _position(before, _identity(theirs[0], key)), _position(before, _identity(ours[0], key))
+        result.append((theirs if left < right < len(before) else ours).pop(0))
+    return [*result, *ours, *theirs]
+
+
+def _position(names: Sequence[object], name: object) -> int:
+    return names.index(name) if name in names else len(names)
+
+
+def _identity(item: Any, key: str) -> object:
+    """What tells an item apart: the value of its merge key, or itself in a list of values."""
+    if not key or not isinstance(item, dict):
+        return item
+    if key not in item:
+        raise refuse.failed(f"map: {go_text(item)} does not contain declared merge key: {key}")
+    return item[key]
+
+
+# ── values ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _is_directive(value: object) -> bool:
+    return isinstance(value, dict) and _PATCH in value
+
+
+def _plain(value: Any) -> Any:
+    """A value that was not there before: without directives, and without fields that are null."""
+    if isinstance(value, dict):
+        kept = {key: part for key, part in value.items() if part is not None and not _is_directive(part)}
+        return {key: _plain(part) for key, part in kept.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value if not _is_directive(part)]
+    return value

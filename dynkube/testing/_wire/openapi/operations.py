@@ -1,0 +1,322 @@
+"""Which operations a kind has on which paths: what both versions of OpenAPI write down, each in its way.
+
+Operation ids, tags and descriptions follow kube-apiserver, since generators of clients name their functions after
+them. Left out is the deprecated ``/watch/`` prefix, which the server does not serve.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Literal, NamedTuple, TypeAlias
+
+from dynkube.meta import GVK, GroupVersion
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._kinds.subresources import Subresource
+from dynkube.testing._wire.openapi import parameters
+from dynkube.testing._wire.openapi.naming import META, builtin_name, list_name_of, name_of
+from dynkube.testing._wire.openapi.parameters import Parameter
+
+_OBJECT_TYPES = ("application/json", "application/yaml")
+_BUILTIN_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_TEXT_TYPES = ("text/plain",)
+_STREAM_TYPES = ("application/json", "application/json;stream=watch", "application/yaml")
+_PATCH_TYPES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
+_STRATEGIC = "application/strategic-merge-patch+json"
+
+_OK, _CREATED, _ACCEPTED = HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """What an operation reads: the name of its definition and the media types it may come in."""
+
+    schema: str
+    media_types: tuple[str, ...]
+    required: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One method on one path.
+
+    Attributes:
+        method: In lower case, as documents have it.
+        action: ``x-kubernetes-action``; empty for discovery.
+        id: ``operationId``.
+        tag: The group-version, for sorting.
+        description: What it does, in a few words.
+        gvk: The kind it is about; ``None`` for discovery.
+        parameters: In the query and in the path, by name.
+        body: What it reads.
+        schema: The name of the definition of its answer.
+        answers: The statuses that come with it.
+        media_types: The forms of the answer.
+    """
+
+    method: str
+    action: str = ""
+    id: str
+    tag: str
+    description: str
+    gvk: GVK | None = None
+    parameters: tuple[Parameter, ...] = ()
+    body: Body | None = None
+    schema: str
+    answers: tuple[HTTPStatus, ...] = (_OK,)
+    media_types: tuple[str, ...] = _OBJECT_TYPES
+
+
+class Path(NamedTuple):
+    """A path and what can be done there."""
+
+    path: str
+    operations: tuple[Operation, ...]
+
+    def common_parameters(self) -> tuple[Parameter, ...]:
+        """Those that every operation takes, by name."""
+        first, *others = self.operations
+        return tuple(p for p in first.parameters if all(p in other.parameters for other in others))
+
+
+_Reads: TypeAlias = Literal["nothing", "object", "patch", "options"]
+_Shows: TypeAlias = Literal["object", "list", "status"]
+
+
+class _Verb(NamedTuple):
+    """What the operations for one verb have in common; ``words`` get the article, the kind and the subresource."""
+
+    method: str
+    action: str
+    word: str
+    words: str
+    query: tuple[Parameter, ...]
+    of_many: str = ""
+    reads: _Reads = "nothing"
+    shows: _Shows = "object"
+    answers: tuple[HTTPStatus, ...] = (_OK,)
+
+
+_ON_COLLECTION = {
+    "list": _Verb("get", "list", "list", "list{watch} objects of kind {kind}", parameters.LIST, shows="list"),
+    "create": _Verb(
+        "post",
+        "post",
+        "create",
+        "create {a}{kind}",
+        parameters.WRITE,
+        reads="object",
+        answers=(_OK, _CREATED, _ACCEPTED),
+    ),
+    "deletecollection": _Verb(
+        "delete",
+        "deletecollection",
+        "delete",
+        "delete collection of {kind}",
+        parameters.DELETE_COLLECTION,
+        of_many="Collection",
+        reads="options",
+        shows="status",
+    ),
+}
+_ON_OBJECT = {
+    "get": _Verb("get", "get", "read", "read {of}the specified {kind}", parameters.READ),
+    "update": _Verb(
+        "put",
+        "put",
+        "replace",
+        "replace {of}the specified {kind}",
+        parameters.WRITE,
+        reads="object",
+        answers=(_OK, _CREATED),
+    ),
+    "delete": _Verb(
+        "delete",
+        "delete",
+        "delete",
+        "delete {a}{kind}",
+        parameters.DELETE,
+        reads="options",
+        shows="status",
+        answers=(_OK, _ACCEPTED),
+    ),
+    "patch": _Verb(
+        "patch",
+        "patch",
+        "patch",
+        "partially update {of}the specified {kind}",
+        parameters.PATCH,
+        reads="patch",
+        answers=(_OK, _CREATED),
+    ),
+}
+_ON_SUBRESOURCE = {
+    **_ON_OBJECT,
+    "create": _ON_COLLECTION["create"]._replace(words="create {of}{a}{kind}"),
+}
+# What leads to a kubelet: of the verbs there, only the methods are told apart.
+_CONNECT = {
+    name: _Verb(
+        method, "connect", "connect", "connect " + method.upper() + " requests to {of}{kind}", (), method.title()
+    )
+    for name, method in (
+        ("get", "get"),
+        ("create", "post"),
+        ("update", "put"),
+        ("patch", "patch"),
+        ("delete", "delete"),
+    )
+}
+
+
+# ── kinds ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def paths_of(kind: Kind) -> Iterator[Path]:
+    """The paths of a kind that requests can be made to."""
+    root = f"/{prefix(kind.gvr.group_version)}"
+    collection = f"{root}/{kind.gvr.resource}"
+    if kind.namespaced:
+        if "list" in kind.verbs:
+            yield Path(collection, (_operation(kind, _ON_COLLECTION["list"], everywhere=True),))
+        collection = f"{root}/namespaces/{{namespace}}/{kind.gvr.resource}"
+    for path, verbs in ((collection, _ON_COLLECTION), (f"{collection}/{{name}}", _ON_OBJECT)):
+        operations = tuple(
+            _operation(kind, verb, named=verbs is _ON_OBJECT) for name, verb in verbs.items() if name in kind.verbs
+        )
+        if operations:
+            yield Path(path, operations)
+    for name in kind.subresources:
+        subresource = kind.subresource(name)
+        assert subresource is not None
+        table = _CONNECT if subresource.connects and name != "log" else _ON_SUBRESOURCE
+        operations = tuple(
+            _operation(kind, table[verb], named=True, subresource=subresource) for verb in subresource.verbs
+        )
+        yield Path(f"{collection}/{{name}}/{name}", operations)
+
+
+def _operation(
+    kind: Kind, verb: _Verb, *, named: bool = False, everywhere: bool = False, subresource: Subresource | None = None
+) -> Operation:
+    gv = kind.gvr.group_version
+    namespaced = kind.namespaced and not everywhere
+    shown = _shown(kind, verb.shows, subresource)
+    subject = _subject(kind, verb, subresource, everywhere)
+    return Operation(
+        method=verb.method,
+        action=verb.action,
+        id=f"{verb.word}{_camel(gv.group or 'core')}{_camel(gv.version)}{subject}",
+        tag=_tag(gv),
+        description=_words(kind, verb, subresource),
+        # Of definitions the documents name the kind itself also on its scale.
+        gvk=subresource.gvk if subresource is not None and kind.crd_uid is None else kind.gvk,
+        parameters=_parameters(kind, verb, named=named, namespaced=namespaced),
+        body=_body(kind, verb.reads, shown),
+        schema=shown,
+        answers=verb.answers,
+        media_types=_STREAM_TYPES if verb.shows == "list" else _OBJECT_TYPES if shown else _TEXT_TYPES,
+    )
+
+
+def _subject(kind: Kind, verb: _Verb, subresource: Subresource | None, everywhere: bool) -> str:
+    scope = "Namespaced" if kind.namespaced and not everywhere else ""
+    part = subresource.name.capitalize() if subresource is not None else ""
+    return f"{verb.of_many}{scope}{kind.kind}{part}{'ForAllNamespaces' if everywhere else ''}"
+
+
+def _parameters(kind: Kind, verb: _Verb, *, named: bool, namespaced: bool) -> tuple[Parameter, ...]:
+    in_path = (parameters.name_of_object(kind.kind),) if named else ()
+    namespace = (parameters.NAMESPACE,) if namespaced else ()
+    return tuple(sorted((*verb.query, *in_path, *namespace, parameters.PRETTY)))
+
+
+def _shown(kind: Kind, shows: _Shows, subresource: Subresource | None) -> str:
+    """The name of the definition of what is answered; empty for text."""
+    if shows == "list":
+        return list_name_of(kind)
+    if shows == "status":
+        return f"{META}.Status"
+    if subresource is None:
+        return name_of(kind)
+    if subresource.connects:
+        return ""
+    return name_of(kind) if subresource.gvk == kind.gvk else builtin_name(subresource.gvk)
+
+
+def _words(kind: Kind, verb: _Verb, subresource: Subresource | None) -> str:
+    plural = kind.kind.endswith("s") and not kind.kind.endswith("ss")
+    article = "" if plural else "an " if kind.kind[0] in "AEIOU" else "a "
+    name = subresource.name if subresource is not None else ""
+    of = f"{name} of " if name else ""
+    watch = "" if kind.crd_uid else " or watch"
+    return verb.words.format(a=article, of=of, watch=watch, kind=kind.kind)
+
+
+def _body(kind: Kind, reads: _Reads, shown: str) -> Body | None:
+    custom = kind.crd_uid is not None
+    match reads:
+        case "object":
+            return Body(schema=shown, media_types=_OBJECT_TYPES if custom else _BUILTIN_TYPES, required=True)
+        case "patch":
+            types = _PATCH_TYPES if custom else (*_PATCH_TYPES, _STRATEGIC)
+            return Body(schema=f"{META}.Patch", media_types=types, required=True)
+        case "options":
+            return Body(schema=f"{META}.DeleteOptions", media_types=_OBJECT_TYPES, required=False)
+    return None
+
+
+# ── discovery ─────────────────────────────────────────────────────────────────────────────────
+
+
+def resources_path(gv: GroupVersion) -> Path:
+    """The path of a built-in group-version itself: what it has."""
+    words = "get available resources"
+    return _discovery(f"/{prefix(gv)}/", f"get{_camel(gv.group or 'core')}{_camel(gv.version)}", "APIResources", words)
+
+
+def group_path(group: str) -> Path:
+    """The path of a built-in group: its versions. That of the core group is ``/api``."""
+    if not group:
+        return _discovery("/api/", "getCore", "APIVersions", "get available API versions")
+    return _discovery(f"/apis/{group}/", f"get{_camel(group)}", "APIGroup", "get information of a group")
+
+
+def groups_path() -> Path:
+    """``/apis``: all groups."""
+    return _discovery("/apis/", "get", "APIVersions", "get available API versions")
+
+
+def version_path() -> Path:
+    """``/version``."""
+    return _discovery("/version/", "get", "CodeVersion", "get the version information for this server")
+
+
+_SHOWN = {"APIResources": f"{META}.APIResourceList"}
+
+
+def _discovery(path: str, beginning: str, end: str, words: str) -> Path:
+    first, _, rest = path.strip("/").partition("/")
+    group, _, version = rest.partition("/")
+    in_group = _tag(GroupVersion(group, version)) if group else first
+    tag = f"core_{rest}".removesuffix("_") if first == "api" else in_group
+    operation = Operation(method="get", id=f"{beginning}{end}", tag=tag, description=words, schema=_SHOWN.get(end, ""))
+    return Path(path, (operation,))
+
+
+def prefix(gv: GroupVersion) -> str:
+    """Where a group-version is: ``api/v1``, ``apis/apps/v1``."""
+    return f"apis/{gv}" if gv.group else f"api/{gv}"
+
+
+def _tag(gv: GroupVersion) -> str:
+    group = _camel(gv.group or "core")
+    return f"{group[:1].lower()}{group[1:]}_{gv.version}".removesuffix("_")
+
+
+def _camel(text: str) -> str:
+    """``rbac.authorization.k8s.io`` as ``RbacAuthorization``."""
+    parts = re.split(r"[^0-9A-Za-z_]+", text.removesuffix(".k8s.io"))
+    return "".join(part[:1].upper() + part[1:] for part in parts)

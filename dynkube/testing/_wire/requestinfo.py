@@ -1,0 +1,62 @@
+"""What a request asks for as authorization sees it: before anybody looks whether there is such a path.
+
+A real server authorizes first and routes afterwards, so that who may do nothing learns nothing: a user without rights
+gets a 403 for a path that does not exist. That takes a looser reading of paths than routing has.
+"""
+
+from __future__ import annotations
+
+from dynkube.testing._access.attributes import Attributes
+from dynkube.testing._calls.users import User
+from dynkube.testing._wire.http import HTTPRequest
+
+_VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_NAMESPACE_SUBRESOURCES = {"status", "finalize"}
+_NAMED = "metadata.name"
+
+
+def attributes_of(request: HTTPRequest, user: User) -> Attributes:
+    """What ``user`` wants to do by ``request``."""
+    match request.path.strip("/").split("/"):
+        case ["api", _, first, *rest]:
+            group = ""
+        case ["apis", group, _, first, *rest]:
+            pass
+        case _:
+            return Attributes(user=user, verb=request.method.lower(), path=request.path)
+    verb = _VERBS.get(request.method, "")
+    if first == "watch" and rest:
+        # The old form of watches, /api/v1/watch/..., which servers still have.
+        verb, first, *rest = "watch", *rest
+    namespace, parts = _place(first, rest)
+    resource, name, subresource = (*parts, "", "")[:3]
+    if not name:
+        name = _named_by_selector(request) if verb == "get" else ""
+        verb = {"get": "watch" if request.flag("watch") else "list", "delete": "deletecollection"}.get(verb, verb)
+    return Attributes(
+        user=user,
+        verb=verb,
+        group=group,
+        resource=resource,
+        subresource=subresource,
+        name=name,
+        namespace=namespace,
+    )
+
+
+def _place(first: str, rest: list[str]) -> tuple[str, list[str]]:
+    """The namespace, and the parts of the path from the resource on."""
+    if first != "namespaces" or not rest:
+        return "", [first, *rest]
+    # A namespace lies in itself, as far as authorization goes: roles in it can be about it.
+    inside = len(rest) > 1 and rest[1] not in _NAMESPACE_SUBRESOURCES
+    return rest[0], rest[1:] if inside else [first, *rest]
+
+
+def _named_by_selector(request: HTTPRequest) -> str:
+    """The name in ``fieldSelector=metadata.name=x``: rules for single names allow lists of that one."""
+    for term in request.params.get("fieldSelector", "").split(","):
+        field, _, value = term.replace("==", "=", 1).partition("=")
+        if field.strip() == _NAMED and value and "/" not in value and value not in {".", ".."}:
+            return value
+    return ""

@@ -1,0 +1,110 @@
+"""Tokens say who asks; who asks without one is nobody, or whoever the server is told to take them for."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import httpx2
+import pytest
+
+from dynkube.errors import InvalidInput
+from dynkube.testing import APIServer, User
+from tests.testing.access.conftest import As
+
+WHO_AM_I = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+
+
+async def _who(client: httpx2.AsyncClient, token: str | None = None) -> Any:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    answer = await client.post(WHO_AM_I, json={}, headers=headers)
+    return answer.json()["status"]["userInfo"] if answer.status_code == 201 else answer.json()
+
+
+async def test_a_token_stands_for_its_user_with_everything_that_is_known_about_them(acting_as: As) -> None:
+    assert await _who(acting_as(None), "alice-token") == {
+        "username": "alice",
+        "uid": "42",
+        "groups": ["devs", "system:authenticated"],
+        "extra": {"scopes": ["read", "write"]},
+    }
+
+
+async def test_an_unknown_token_is_a_401(acting_as: As) -> None:
+    answer = await acting_as(None).get("/version", headers={"Authorization": "Bearer guessed"})
+
+    assert answer.status_code == 401
+    assert answer.json() == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": "Unauthorized",
+        "reason": "Unauthorized",
+        "code": 401,
+    }
+
+
+@pytest.mark.parametrize("header", [None, "Basic YTpi", "Bearer", "Bearer "])
+async def test_who_brings_no_token_is_anonymous(acting_as: As, header: str | None) -> None:
+    headers = {"Authorization": header} if header else {}
+    refused = await acting_as(None).get("/api/v1/pods", headers=headers)
+    public = await acting_as(None).get("/version", headers=headers)
+
+    assert refused.status_code == 403
+    assert refused.json()["message"].startswith(
+        'pods is forbidden: User "system:anonymous" cannot list resource "pods"'
+    )
+    assert public.status_code == 200
+
+
+async def test_a_transport_acts_as_the_user_it_is_made_for(acting_as: As) -> None:
+    assert await _who(acting_as("carol")) == {"username": "carol", "groups": ["system:authenticated"]}
+    assert await _who(acting_as("system:serviceaccount:shop:bot")) == {
+        "username": "system:serviceaccount:shop:bot",
+        "groups": ["system:serviceaccounts", "system:serviceaccounts:shop", "system:authenticated"],
+    }
+
+
+async def test_a_token_counts_more_than_the_user_of_the_transport(acting_as: As) -> None:
+    who = await _who(acting_as("carol"), "bob-token")
+
+    assert who == {"username": "bob", "groups": ["system:authenticated"]}
+
+
+async def test_without_tokens_whoever_asks_is_the_administrator(client: httpx2.AsyncClient) -> None:
+    admin = {"username": "system:admin", "groups": ["system:masters", "system:authenticated"]}
+
+    assert await _who(client) == admin
+    assert await _who(client, "whatever a kubeconfig has") == admin
+
+
+async def test_the_token_of_a_server_is_the_administrators_besides_those_of_users() -> None:
+    async with APIServer(token="root", users={"a": User("alice")}) as server:
+        client = httpx2.AsyncClient(transport=server.transport(), base_url=server.url)
+        async with client:
+            names = [(await _who(client, token))["username"] for token in ("root", "a")]
+
+            assert names == ["system:admin", "alice"]
+            assert (await client.get("/api/v1/pods")).status_code == 401, "without RBAC there is nothing for anonymous"
+
+
+@pytest.mark.real_time
+async def test_an_endpoint_can_be_that_of_a_user(guarded: APIServer) -> None:
+    async with guarded.serve(token="alice-token") as endpoint, httpx2.AsyncClient(base_url=endpoint.url) as client:
+        who = await _who(client, endpoint.token)
+
+    assert who["username"] == "alice"
+
+
+@pytest.mark.parametrize(
+    ("users", "message"),
+    [
+        ({"": User("a")}, "has the token ''"),
+        ({"a b": User("a")}, "tokens are ASCII text without spaces"),
+        ({"a": User("")}, "give a name"),
+        ({"a": User("alice", cast("Any", "devs"))}, "the groups of user 'alice' are 'devs'; give a list"),
+    ],
+)
+def test_users_that_cannot_be_are_refused_at_once(users: dict[str, User], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        APIServer(users=users)

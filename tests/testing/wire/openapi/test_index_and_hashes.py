@@ -1,0 +1,104 @@
+"""The index of OpenAPI v3, and how clients keep documents by their hashes."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from datetime import UTC, datetime
+
+import httpx2
+import pytest
+
+from dynkube.testing import APIServer
+from tests.testing.wire.openapi.widgets import DEFINITION
+
+NODES = "apis/node.k8s.io/v1"
+WIDGETS = "apis/acme.example/v1"
+
+
+async def _index(client: httpx2.AsyncClient) -> dict[str, str]:
+    paths = (await client.get("/openapi/v3")).json()["paths"]
+    return {path: entry["serverRelativeURL"] for path, entry in paths.items()}
+
+
+async def test_the_index_has_groups_and_group_versions_and_the_paths_around_them(client: httpx2.AsyncClient) -> None:
+    index = await _index(client)
+
+    assert {"api", "api/v1", "apis", "apis/apps", "apis/apps/v1", "version"} <= index.keys()
+    assert list(index) == sorted(index)
+    for path, address in index.items():
+        assert address.startswith(f"/openapi/v3/{path}?hash=")
+        assert (await client.get(address)).status_code == 200
+
+
+async def test_a_document_under_its_hash_may_be_kept_for_a_year() -> None:
+    now = datetime(2026, 5, 4, tzinfo=UTC)
+    server = APIServer(now=lambda: now)
+
+    async with server, httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
+        answer = await client.get((await _index(client))[NODES])
+
+    assert answer.headers["cache-control"] == "public, immutable"
+    assert answer.headers["expires"] == "Tue, 04 May 2027 00:00:00 GMT"
+    assert answer.headers["vary"] == "Accept"
+
+
+async def test_without_a_hash_a_document_is_asked_for_again_by_its_tag(client: httpx2.AsyncClient) -> None:
+    first = await client.get(f"/openapi/v3/{NODES}")
+    again = await client.get(f"/openapi/v3/{NODES}", headers={"If-None-Match": first.headers["etag"]})
+
+    assert first.headers["cache-control"] == "no-cache, private"
+    assert (await _index(client))[NODES].endswith(f"?hash={first.headers['etag'].strip(chr(34))}")
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["etag"] == first.headers["etag"]
+
+
+async def test_an_old_hash_leads_to_the_present_document(client: httpx2.AsyncClient) -> None:
+    answer = await client.get(f"/openapi/v3/{NODES}?hash=0123")
+
+    assert answer.status_code == 301
+    assert answer.headers["location"] == (await _index(client))[NODES]
+
+
+async def test_a_definition_comes_and_goes_with_its_document_and_leaves_the_others_alone(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
+    before = await _index(client)
+    server.create(deepcopy(DEFINITION))
+    with_widgets = await _index(client)
+    server.delete("crd", "widgets.acme.example")
+    after = await _index(client)
+
+    assert with_widgets.keys() - before.keys() == {WIDGETS}
+    assert {path: address for path, address in with_widgets.items() if path != WIDGETS} == before == after
+
+
+async def test_a_changed_schema_changes_the_hash(server: APIServer, client: httpx2.AsyncClient) -> None:
+    server.create(deepcopy(DEFINITION))
+    definition = server.get("crd", "widgets.acme.example")
+    before = await _index(client)
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "A widget stands still."
+    server.update(definition)
+    after = await _index(client)
+
+    assert {path for path in after if after[path] != before[path]} == {WIDGETS}
+
+
+@pytest.mark.parametrize("accept", ["application/json", "application/*", "*/*", "text/html, */*;q=0.1"])
+async def test_json_is_given_to_who_takes_it(client: httpx2.AsyncClient, accept: str) -> None:
+    answer = await client.get(f"/openapi/v3/{NODES}", headers={"Accept": accept})
+
+    assert answer.json()["openapi"] == "3.0.0"
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"])
+async def test_other_forms_are_not_acceptable(client: httpx2.AsyncClient, accept: str) -> None:
+    answer = await client.get(f"/openapi/v3/{NODES}", headers={"Accept": accept})
+
+    assert (answer.status_code, answer.content) == (406, b"")
+
+
+@pytest.mark.parametrize(
+    "path", ["/openapi", "/openapi/v4", "/openapi/v3/", "/openapi/v3/apis/none/v1", "/openapi/v3/apis/acme.example"]
+)
+async def test_there_are_no_other_documents(client: httpx2.AsyncClient, path: str) -> None:
+    assert (await client.get(path)).status_code == 404
