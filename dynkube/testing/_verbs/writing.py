@@ -76,15 +76,17 @@ class Writes:
         for _ in range(_GENERATE_ATTEMPTS if generated else 1):
             if generated:
                 metadata["name"] = self.identity.generated(metadata["generateName"])
-            if self.storage.get(kind, call.namespace, metadata.get("name", "")) is None:
-                document = self._create(call, obj, options, owned=owned)
+            # The name is the last thing looked at: what is not valid is refused as such, taken or not.
+            self._prepare_new(call, obj)
+            if self.storage.get(kind, call.namespace, metadata["name"]) is None:
+                if not owned:
+                    self.ownership.record(kind, obj, None, self._writer(call, options))
                 warnings = (*reading.warnings, *objectmeta.finalizer_warnings(obj, None, kind))
-                return Result(document=document, status=201, warnings=warnings)
+                return Result(document=self._store(kind, obj, options), status=201, warnings=warnings)
         raise self._taken(kind, metadata["name"], generated)
 
-    def _create(
-        self, call: Call, obj: JSONObject, options: WriteOptions, *, owned: bool
-    ) -> StoredDocument | PlainDocument:
+    def _prepare_new(self, call: Call, obj: JSONObject) -> None:
+        """Complete ``obj`` as the server does, and check it."""
         kind = call.kind
         strategies.reset_for_create(obj, kind)
         objectmeta.stamp_new(obj, kind, self.identity)
@@ -95,9 +97,6 @@ class Writes:
         causes += self._content_causes(call, obj, None)
         if causes:
             raise refuse.invalid(kind, obj["metadata"].get("name", ""), causes)
-        if not owned:
-            self.ownership.record(kind, obj, None, self._writer(call, options))
-        return self._store(kind, obj, options)
 
     def seed(self, call: Call, obj: JSONObject, manager: str, fields: JSONObject) -> None:
         """Create ``obj``, of which ``manager`` owns ``fields`` (FieldsV1): nobody has to work that out at start."""

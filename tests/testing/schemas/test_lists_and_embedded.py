@@ -1,0 +1,136 @@
+"""Lists that are sets or maps, objects inside objects. Causes are those of kube-apiserver 1.36."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.testing._calls.api import JSONObject
+from tests.testing.schemas.kit import (
+    DUPLICATE,
+    INTEGER,
+    INVALID,
+    REQUIRED,
+    STRING,
+    TYPE_INVALID,
+    causes,
+    serving,
+    stored,
+)
+
+Cause = tuple[str, str, str]
+
+CASES = [
+    pytest.param(
+        {"type": "array", "x-kubernetes-list-type": "set", "items": STRING},
+        ["a", "b"],
+        ["a", "b", "a", "a"],
+        [("spec.f[2]", DUPLICATE, 'Duplicate value: "a"')],
+        id="list-type set",
+    ),
+    pytest.param(
+        {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["k"],
+            "items": {"type": "object", "properties": {"k": STRING, "v": INTEGER}, "required": ["k"]},
+        },
+        [{"k": "a"}, {"k": "b"}],
+        [{"k": "a"}, {"k": "b"}, {"k": "a", "v": 1}],
+        [("spec.f[2]", DUPLICATE, 'Duplicate value: {"k":"a"}')],
+        id="list-type map",
+    ),
+    pytest.param(
+        {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["k", "v"],
+            "items": {"type": "object", "properties": {"k": STRING, "v": INTEGER}, "required": ["k", "v"]},
+        },
+        [{"k": "a", "v": 1}, {"k": "a", "v": 2}],
+        [{"k": "a", "v": 1}, {"k": "a", "v": 1}],
+        [("spec.f[1]", DUPLICATE, 'Duplicate value: {"k":"a","v":1}')],
+        id="list-type map 2",
+    ),
+    pytest.param(
+        {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["k"],
+            "items": {"type": "object", "properties": {"k": STRING}, "required": ["k"]},
+        },
+        [{"k": "a"}],
+        [{}],
+        [("spec.f[0].k", REQUIRED, "Required value")],
+        id="list-map-keys missing",
+    ),
+    pytest.param(
+        {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["k"],
+            "items": {"type": "object", "properties": {"k": STRING}, "required": ["k"]},
+        },
+        [{"k": "a"}],
+        ["a"],
+        [
+            ("spec.f[0]", TYPE_INVALID, 'Invalid value: "string": spec.f[0] in body must be of type object: "string"'),
+            ("spec.f[0]", INVALID, 'Invalid value: "a": must be an object for an array of list-type map'),
+        ],
+        id="list-type map scalar",
+    ),
+    pytest.param(
+        {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "x": 1},
+        {"x": 1},
+        [("spec.f.apiVersion", REQUIRED, "Required value"), ("spec.f.kind", REQUIRED, "Required value")],
+        id="embedded-resource",
+    ),
+    pytest.param(
+        {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+        {"apiVersion": "a/v1", "kind": "Pod"},
+        {
+            "apiVersion": "a/b/c",
+            "kind": "foo.bar",
+            "metadata": {"name": "a/b", "namespace": "A", "labels": {"#": "b c"}},
+        },
+        [
+            ("spec.f.apiVersion", INVALID, 'Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c'),
+            (
+                "spec.f.kind",
+                INVALID,
+                "Invalid value: \"foo.bar\": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
+            ),
+            ("spec.f.metadata.name", INVALID, "Invalid value: \"a/b\": may not contain '/'"),
+            (
+                "spec.f.metadata.namespace",
+                INVALID,
+                "Invalid value: \"A\": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+            ),
+            (
+                "spec.f.metadata.labels",
+                INVALID,
+                "Invalid value: \"#\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+            ),
+            (
+                "spec.f.metadata.labels",
+                INVALID,
+                "Invalid value: \"b c\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+            ),
+        ],
+        id="embedded-resource bad",
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "good", "bad", "found"), CASES)
+def test_a_fitting_value_is_kept_and_another_is_refused_with_its_causes(
+    schema: JSONObject, good: Any, bad: Any, found: list[Cause]
+) -> None:
+    cluster = serving(schema)
+
+    kept = stored(cluster, good)
+
+    assert kept == good
+    assert causes(cluster, bad) == found

@@ -1,0 +1,139 @@
+"""Patterns, lengths and limits. Causes are those of kube-apiserver 1.36."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.testing._calls.api import JSONObject
+from tests.testing.schemas.kit import INVALID, TOO_LONG, causes, serving, stored
+
+Cause = tuple[str, str, str]
+
+CASES = [
+    pytest.param(
+        {"type": "string", "pattern": "^[a-z]+$"},
+        "abc",
+        "ABC",
+        [("spec.f", INVALID, "Invalid value: \"ABC\": spec.f in body should match '^[a-z]+$'")],
+        id="pattern",
+    ),
+    pytest.param(
+        {"type": "string", "pattern": "^[a-z]+$"},
+        "abc",
+        "abc\n",
+        [("spec.f", INVALID, "Invalid value: \"abc\\n\": spec.f in body should match '^[a-z]+$'")],
+        id="pattern newline",
+    ),
+    pytest.param(
+        {"type": "string", "minLength": 2},
+        "ab",
+        "a",
+        [("spec.f", INVALID, 'Invalid value: "a": spec.f in body should be at least 2 chars long')],
+        id="minLength",
+    ),
+    pytest.param(
+        {"type": "string", "maxLength": 2},
+        "äö",
+        "abc",
+        [("spec.f", TOO_LONG, "Too long: may not be more than 2 bytes")],
+        id="maxLength",
+    ),
+    pytest.param(
+        {"type": "string", "maxLength": 1},
+        "a",
+        "abc",
+        [("spec.f", TOO_LONG, "Too long: may not be more than 1 byte")],
+        id="maxLength 1",
+    ),
+    pytest.param(
+        {"type": "string", "minLength": 3, "pattern": "^a"},
+        "abc",
+        "b",
+        [("spec.f", INVALID, 'Invalid value: "b": spec.f in body should be at least 3 chars long')],
+        id="length and pattern",
+    ),
+    pytest.param(
+        {"type": "integer", "minimum": 2},
+        2,
+        1,
+        [("spec.f", INVALID, "Invalid value: 1: spec.f in body should be greater than or equal to 2")],
+        id="minimum",
+    ),
+    pytest.param(
+        {"type": "integer", "maximum": 2},
+        2,
+        3,
+        [("spec.f", INVALID, "Invalid value: 3: spec.f in body should be less than or equal to 2")],
+        id="maximum",
+    ),
+    pytest.param(
+        {"type": "integer", "minimum": 2, "exclusiveMinimum": True},
+        3,
+        2,
+        [("spec.f", INVALID, "Invalid value: 2: spec.f in body should be greater than 2")],
+        id="exclusiveMinimum",
+    ),
+    pytest.param(
+        {"type": "integer", "maximum": 2, "exclusiveMaximum": True},
+        1,
+        2,
+        [("spec.f", INVALID, "Invalid value: 2: spec.f in body should be less than 2")],
+        id="exclusiveMaximum",
+    ),
+    pytest.param(
+        {"type": "number", "minimum": 0.5},
+        0.5,
+        0.25,
+        [("spec.f", INVALID, "Invalid value: 0.25: spec.f in body should be greater than or equal to 0.5")],
+        id="minimum number",
+    ),
+    pytest.param(
+        {"type": "number", "maximum": 1.5},
+        1.5,
+        1e21,
+        [("spec.f", INVALID, "Invalid value: 1e+21: spec.f in body should be less than or equal to 1.5")],
+        id="maximum number",
+    ),
+    pytest.param(
+        {"type": "integer", "multipleOf": 3},
+        9,
+        10,
+        [("spec.f", INVALID, "Invalid value: 10: spec.f in body should be a multiple of 3")],
+        id="multipleOf",
+    ),
+    pytest.param(
+        {"type": "number", "multipleOf": 0.5},
+        1.5,
+        1.6,
+        [("spec.f", INVALID, "Invalid value: 1.6: spec.f in body should be a multiple of 0.5")],
+        id="multipleOf number",
+    ),
+    pytest.param(
+        {"type": "string", "maxLength": 0},
+        "",
+        "<a>",
+        [("spec.f", TOO_LONG, "Too long: may not be more than 0 bytes")],
+        id="html",
+    ),
+    pytest.param(
+        {"type": "string", "pattern": "^a$"},
+        "a",
+        'say "é" \t',
+        [("spec.f", INVALID, 'Invalid value: "say \\"é\\" \\t": spec.f in body should match \'^a$\'')],
+        id="quoted",
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "good", "bad", "found"), CASES)
+def test_a_fitting_value_is_kept_and_another_is_refused_with_its_causes(
+    schema: JSONObject, good: Any, bad: Any, found: list[Cause]
+) -> None:
+    cluster = serving(schema)
+
+    kept = stored(cluster, good)
+
+    assert kept == good
+    assert causes(cluster, bad) == found
