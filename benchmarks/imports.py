@@ -32,7 +32,7 @@ from benchmarks.measure import cpu, memory
 before = set(sys.modules); mb = memory(); began = cpu()
 {statement}
 spent = cpu() - began
-unwanted = [name for name in ("IPython", "dynkube.testing", "anycorn", "kubernetes") if name in sys.modules]
+unwanted = [name for name in ("IPython", "dynkube.testing", "h11", "kubernetes") if name in sys.modules]
 print(json.dumps([spent, memory() - mb, len(set(sys.modules) - before), unwanted]))
 """
 

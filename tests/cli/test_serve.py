@@ -154,7 +154,7 @@ def test_listening_for_everybody_without_a_token_is_warned_of() -> None:
     assert errors == "warning: whoever reaches this address may use it; --token restricts that\n"
 
 
-@pytest.mark.parametrize(("package", "option"), [("anycorn", "--port=0"), ("trustme", "--tls")])
+@pytest.mark.parametrize(("package", "option"), [("h11", "--port=0"), ("trustme", "--tls")])
 def test_without_the_extra_it_says_how_to_install_it(package: str, option: str) -> None:
     script = (
         f"import sys; sys.modules[{package!r}] = None; "

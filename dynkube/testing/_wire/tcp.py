@@ -1,23 +1,19 @@
 """The embedded server on loopback TCP or TLS, for clients that cannot be handed a transport.
 
-The application is plain ASGI; anycorn (the ``serve`` extra) speaks HTTP/1.1 for it on trio. A client that goes away
-ends its watch at once, because the application listens for ``http.disconnect``.
+A client that goes away ends its watch at once, because the application listens for ``http.disconnect``.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
+import ssl
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING
 
 import trio
 
@@ -25,14 +21,10 @@ from dynkube.errors import InvalidInput
 from dynkube.testing._wire.http import ASGIApp
 from dynkube.testing._wire.kubeconfig import build_kubeconfig, write_private
 
-if TYPE_CHECKING:
-    import anycorn
-
-_logger = logging.getLogger("dynkube.testing.tcp")
-
-# anycorn does not let go of a write that its client never reads, not even when it is cancelled. The kernel gives
-# up on such a client after this time, so that nothing waits for it for ever. Linux only; elsewhere TCP keeps trying.
+# The kernel gives up on a client that takes nothing for this time, so that its watches do not stay for ever where its
+# machine has vanished. Linux only; elsewhere TCP keeps trying for longer.
 _STUCK_CLIENT_SECONDS = 20
+_BACKLOG = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +69,17 @@ async def serve_tcp(
         InvalidInput: The host or the port is none.
         OSError: The address cannot be listened on.
     """
-    anycorn = _require_anycorn()
-    with _certificate(host) if tls else nullcontext() as certificate:
-        listener = _listen(host, port)
-        url = f"{'https' if tls else 'http'}://{_authority(host, listener.getsockname()[1])}"
-        config = _configure(anycorn.Config(), certificate)
-        config.bind = [f"fd://{listener.detach()}"]
-        serving = _Task()
-        await nursery.start(serving.run, partial(anycorn.serve, app, config, mode="asgi"))
+    from dynkube.testing._wire.http1 import serve_http  # only here: clients in the process need no HTTP
+
+    authority = _authority(host) if tls else None
+    listener = _listen(host, port)
+    url = f"{'https' if tls else 'http'}://{_location(host, listener.getsockname()[1])}"
+    serving = _Task()
+    accepting = trio.SocketListener(trio.socket.from_stdlib_socket(listener))
+    context = authority.context if authority else None
+    await nursery.start(serving.run, partial(serve_http, app, accepting, tls=context))
     try:
-        yield Endpoint(url=url, ca_pem=certificate.ca_pem if certificate else None, token=token)
+        yield Endpoint(url=url, ca_pem=authority.ca_pem if authority else None, token=token)
     finally:
         await serving.stop()
 
@@ -112,52 +105,23 @@ class _Task:
             await self._ended.wait()
 
 
-def _require_anycorn() -> ModuleType:
-    try:
-        import anycorn
-    except ImportError as error:
-        raise ImportError(
-            "serving over TCP needs the 'serve' extra: pip install 'dynkube[serve]' "
-            "(clients in the same process work without it: see APIServer.transport)"
-        ) from error
-    return anycorn
-
-
-def _configure(config: anycorn.Config, certificate: _Certificate | None) -> anycorn.Config:
-    """Set what matters to API clients, who hold connections for long and send many requests over each."""
-    config.keep_alive_timeout = 300
-    config.keep_alive_max_requests = sys.maxsize
-    config.h11_max_incomplete_size = 256 * 1024  # selectors and continue tokens make long request lines
-    config.alpn_protocols = ["http/1.1"]
-    config.accesslog = None
-    config.errorlog = _logger
-    config.include_server_header = False
-    if certificate is not None:
-        config.certfile, config.keyfile = certificate.chain_file, certificate.key_file
-    return config
-
-
 @dataclass(frozen=True, slots=True)
-class _Certificate:
+class _Authority:
     ca_pem: bytes
-    chain_file: str
-    key_file: str
+    context: ssl.SSLContext
 
 
-@contextmanager
-def _certificate(host: str) -> Iterator[_Certificate]:
-    """A fresh authority and a certificate of its for ``host``, in files (0700 directory) inside the block."""
+def _authority(host: str) -> _Authority:
+    """A fresh certificate authority, and a server's context with a certificate of its for ``host``."""
     try:
         import trustme
     except ImportError as error:
         raise ImportError("serving over TLS needs the 'serve' extra: pip install 'dynkube[serve]'") from error
     authority = trustme.CA(organization_name="dynkube embedded API server")
-    issued = authority.issue_cert(*dict.fromkeys((host, "localhost", "127.0.0.1", "::1")))
-    with tempfile.TemporaryDirectory(prefix="dynkube-tls-") as directory:
-        chain, key = Path(directory, "chain.pem"), Path(directory, "key.pem")
-        chain.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
-        key.write_bytes(issued.private_key_pem.bytes())
-        yield _Certificate(authority.cert_pem.bytes(), str(chain), str(key))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.set_alpn_protocols(["http/1.1"])
+    authority.issue_cert(*dict.fromkeys((host, "localhost", "127.0.0.1", "::1"))).configure_cert(context)
+    return _Authority(authority.cert_pem.bytes(), context)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -178,11 +142,12 @@ def _listen(host: str, port: int) -> socket.socket:
         if sys.platform == "linux":
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STUCK_CLIENT_SECONDS * 1000)
         listener.bind(address)
+        listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        raise OSError(error.errno, f"cannot listen on {_authority(host, port)}: {error.strerror}") from error
+        raise OSError(error.errno, f"cannot listen on {_location(host, port)}: {error.strerror}") from error
     return listener
 
 
-def _authority(host: str, port: int) -> str:
+def _location(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,213 @@
+"""ASGI over HTTP/1.1 on trio streams: h11 speaks the protocol, and a connection is one task.
+
+General ASGI servers give each request tasks, timers and queues of its own, which costs several times what this server
+needs to answer it (benchmarks/README.md has the numbers). Here the application runs in the connection's task, and head
+and body leave in one write. What API clients do not use is not there: HTTP/2, upgrades, trailers.
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import NoReturn, TypeAlias
+from urllib.parse import unquote
+
+import h11
+import trio
+
+from dynkube.testing._wire.http import ASGIApp, Message, Scope
+
+_logger = logging.getLogger("dynkube.testing.tcp")
+
+Stream: TypeAlias = "trio.SocketStream | trio.SSLStream[trio.SocketStream]"
+
+_MAX_HEAD = 256 * 1024  # selectors and continue tokens make long request lines
+_IDLE_SECONDS = 300  # clients hold connections for long
+_READ = 64 * 1024
+_MAX_PIPELINED = 1024 * 1024
+# A body that nobody wanted is read for a while, or its sender would see a reset and not the refusal.
+_LINGER_SECONDS = 2
+_REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
+
+
+async def serve_http(
+    app: ASGIApp,
+    listener: trio.SocketListener,
+    *,
+    tls: ssl.SSLContext | None = None,
+    task_status: trio.TaskStatus[object] = trio.TASK_STATUS_IGNORED,
+) -> NoReturn:
+    """Accept connections and serve ``app`` on each, until cancelled; that closes all of them at once."""
+
+    async def serve(socket: trio.SocketStream) -> None:
+        stream: Stream = socket
+        if tls is not None:
+            stream = trio.SSLStream(socket, tls, server_side=True, https_compatible=True)
+        try:
+            await _Connection(app, stream).run()
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # the client has gone, or speaks no TLS
+        finally:
+            await trio.aclose_forcefully(stream)
+
+    await trio.serve_listeners(serve, [listener], task_status=task_status)
+
+
+class _Connection:
+    """One client's connection: one request after the other."""
+
+    def __init__(self, app: ASGIApp, stream: Stream) -> None:
+        self.stream = stream
+        self.http = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD)
+        self._app = app
+
+    async def run(self) -> None:
+        """Serve until the client closes the connection, or an answer leaves it unusable."""
+        try:
+            while (request := await self._next_request()) is not None:
+                if not await _Exchange(self, request).run(self._app):
+                    return
+                if not self._reusable():
+                    break
+                self.http.start_next_cycle()
+        except h11.RemoteProtocolError as error:
+            await self._refuse(error)
+        await self._linger()
+
+    async def next_event(self) -> object:
+        """The next piece of what the client sends.
+
+        Raises:
+            h11.RemoteProtocolError: It does not speak HTTP.
+        """
+        while (event := self.http.next_event()) is h11.NEED_DATA:
+            self.http.receive_data(bytes(await self.stream.receive_some(_READ)))
+        return event
+
+    async def _next_request(self) -> h11.Request | None:
+        with trio.move_on_after(_IDLE_SECONDS):
+            event = await self.next_event()
+            return event if isinstance(event, h11.Request) else None
+        return None
+
+    def _reusable(self) -> bool:
+        """Whether request and answer are both complete, what was read of the body and not wanted aside."""
+        while self.http.their_state is h11.SEND_BODY:
+            if self.http.next_event() is h11.NEED_DATA:
+                return False
+        return self.http.our_state is h11.DONE and self.http.their_state is h11.DONE
+
+    async def _refuse(self, error: h11.RemoteProtocolError) -> None:
+        """Answer what is no HTTP."""
+        text = f"{error}\n".encode()
+        headers = [("Content-Type", "text/plain"), ("Content-Length", str(len(text))), ("Connection", "close")]
+        answer = h11.Response(status_code=error.error_status_hint, headers=headers, reason=b"Bad Request")
+        await self.stream.send_all(_encoded(self.http, answer, h11.Data(data=text), h11.EndOfMessage()))
+
+    async def _linger(self) -> None:
+        """End the connection so that the client can still read the answer."""
+        if isinstance(self.stream, trio.SocketStream):
+            await self.stream.send_eof()
+        with trio.move_on_after(_LINGER_SECONDS):
+            while await self.stream.receive_some(_READ):
+                pass
+
+
+class _Exchange:
+    """One request and its answer, as ASGI's ``receive`` and ``send`` show them to the application."""
+
+    def __init__(self, connection: _Connection, request: h11.Request) -> None:
+        self._connection = connection
+        self._http = connection.http
+        self._stream = connection.stream
+        self._request = request
+        self._received = False  # all of the request, or all that will come
+        self._gone = False
+        self._unsent: list[h11.Event] = []
+        self._ended = False
+
+    async def run(self, app: ASGIApp) -> bool:
+        """Let ``app`` answer; whether it did so to the end. If not, the connection is to be cut."""
+        try:
+            await app(self._scope(), self._receive, self._send)
+        except Exception:
+            if not self._ended:
+                _logger.exception("%s %s failed", self._request.method.decode(), self._request.target.decode())
+        return self._ended and not self._gone
+
+    def _scope(self) -> Scope:
+        target, _, query = self._request.target.partition(b"?")
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": self._request.http_version.decode("ascii"),
+            "method": self._request.method.decode("ascii"),
+            "scheme": "https" if isinstance(self._stream, trio.SSLStream) else "http",
+            "path": unquote(target.decode("ascii")),
+            "raw_path": target,
+            "query_string": query,
+            "root_path": "",
+            "headers": list(self._request.headers),
+            "client": None,
+            "server": None,
+        }
+
+    async def _receive(self) -> Message:
+        if self._received:
+            await self._client_going()
+            return {"type": "http.disconnect"}
+        try:
+            if self._http.they_are_waiting_for_100_continue:
+                await self._write(h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue"))
+            event = await self._connection.next_event()
+        except (h11.RemoteProtocolError, trio.BrokenResourceError, trio.ClosedResourceError):
+            event, self._gone = None, True
+        if isinstance(event, h11.Data):
+            return {"type": "http.request", "body": bytes(event.data), "more_body": True}
+        self._received = True
+        if isinstance(event, h11.EndOfMessage):
+            return {"type": "http.request", "body": b"", "more_body": False}
+        return {"type": "http.disconnect"}
+
+    async def _client_going(self) -> None:
+        """Return when the client closes its side; what it sends before that belongs to its next request."""
+        waiting = 0
+        try:
+            while waiting < _MAX_PIPELINED and (data := await self._stream.receive_some(_READ)):
+                self._http.receive_data(bytes(data))
+                waiting += len(data)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass
+        self._gone = True
+
+    async def _send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            status: int = message["status"]
+            headers = [*message.get("headers", ()), (b"date", formatdate(usegmt=True).encode())]
+            # Kept until there is something of the body: both leave in one write.
+            self._unsent.append(h11.Response(status_code=status, headers=headers, reason=_REASONS.get(status, b"")))
+            return
+        events, self._unsent = self._unsent, []
+        if (body := message.get("body", b"")) and self._request.method != b"HEAD":
+            events.append(h11.Data(data=body))
+        if not message.get("more_body", False):
+            events.append(h11.EndOfMessage())
+            self._ended = True
+        await self._write(*events)
+
+    async def _write(self, *events: h11.Event) -> None:
+        """Write to the client. Where it has gone that does nothing, as ASGI has it; ``receive`` tells of it."""
+        data = _encoded(self._http, *events)
+        if self._gone:
+            await trio.lowlevel.checkpoint()
+            return
+        try:
+            await self._stream.send_all(data)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            self._gone = True
+
+
+def _encoded(http: h11.Connection, *events: h11.Event) -> bytes:
+    return b"".join([http.send(event) or b"" for event in events])

@@ -1,0 +1,179 @@
+"""HTTP/1.1 byte by byte: what clients may send, and what they get."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+
+from dynkube.testing._wire.http import ASGIApp, ClientGone, Receive, Scope, Send, read_body
+from dynkube.testing._wire.http1 import serve_http
+
+pytestmark = pytest.mark.real_time
+
+GET = b"GET /%b HTTP/1.1\r\nHost: x\r\n\r\n"
+POST = b"POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n%b\r\n"
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers with the path and the body."""
+    body = scope["raw_path"] + b" " + await read_body(receive, 10_000_000)
+    headers = [(b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers without a look at the body."""
+    await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"no"})
+
+
+async def stream(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers in two pieces, or is cut after the first."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"one", "more_body": True})
+    if scope["path"] != "/cut":
+        await send({"type": "http.response.body", "body": b"two"})
+
+
+@asynccontextmanager
+async def connected(app: ASGIApp) -> AsyncIterator[trio.SocketStream]:
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    port = listener.socket.getsockname()[1]
+    async with trio.open_nursery() as nursery:
+        await nursery.start(serve_http, app, listener)
+        async with await trio.open_tcp_stream("127.0.0.1", port) as client:
+            yield client
+        nursery.cancel_scope.cancel()
+
+
+async def until(client: trio.SocketStream, end: bytes) -> bytes:
+    received = b""
+    with trio.fail_after(30):
+        while not received.endswith(end):
+            data = await client.receive_some()
+            assert data, f"the connection ended after {received!r}"
+            received += data
+    return received
+
+
+async def everything(client: trio.SocketStream) -> bytes:
+    with trio.fail_after(30):
+        return b"".join([bytes(data) async for data in client])
+
+
+async def test_requests_follow_each_other_and_may_come_at_once() -> None:
+    async with connected(echo) as client:
+        await client.send_all(GET % b"one")
+        first = await until(client, b"/one ")
+        await client.send_all(GET % b"two" + GET % b"three")
+        others = await until(client, b"/three ")
+
+    assert first.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"/two " in others
+
+
+async def test_a_body_may_come_in_pieces_and_be_waited_for() -> None:
+    async with connected(echo) as client:
+        await client.send_all(POST % (6, b"Expect: 100-continue\r\n"))
+        continued = await until(client, b"\r\n\r\n")
+        await client.send_all(b"abc")
+        await client.send_all(b"def")
+        answer = await until(client, b"abcdef")
+
+    assert continued == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert answer.endswith(b"/p abcdef")
+
+
+async def test_head_has_no_body() -> None:
+    async with connected(echo) as client:
+        await client.send_all(b"HEAD /h HTTP/1.1\r\nHost: x\r\n\r\n" + GET % b"next")
+        answers = await until(client, b"/next ")
+
+    assert b"content-length: 3\r\n" in answers
+    assert b"/h " not in answers
+
+
+async def test_answers_without_a_length_are_chunked_and_cut_ones_have_no_end() -> None:
+    async with connected(stream) as client:
+        await client.send_all(GET % b"whole")
+        whole = await until(client, b"0\r\n\r\n")
+        await client.send_all(GET % b"cut")
+        cut = await everything(client)
+
+    assert whole.endswith(b"\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n")
+    assert cut.endswith(b"\r\n\r\n3\r\none\r\n")
+
+
+@pytest.mark.parametrize("size", [100, 5_000_000])
+async def test_a_refusal_is_read_even_where_the_body_was_not(size: int) -> None:
+    async with connected(refuse) as client:
+        await client.send_all(POST % (size, b"") + b"x" * size)
+        answer = await everything(client) if size > 100 else await until(client, b"no")
+
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert answer.endswith(b"\r\n\r\nno")
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"nonsense\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\n\r\n", b"400"),  # no Host
+        (b"GET /" + b"x" * 300_000, b"431"),
+    ],
+)
+async def test_what_is_no_http_is_refused_and_the_connection_closed(sent: bytes, status: bytes) -> None:
+    async with connected(echo) as client:
+        await client.send_all(sent)
+        answer = await everything(client)
+
+    assert answer.startswith(b"HTTP/1.1 " + status)
+
+
+async def test_a_client_that_leaves_in_the_middle_of_a_body_is_gone(caplog: pytest.LogCaptureFixture) -> None:
+    ended = trio.Event()
+
+    async def waiting(scope: Scope, receive: Receive, send: Send) -> None:
+        with pytest.raises(ClientGone):
+            await read_body(receive, 1000)
+        ended.set()
+
+    async with connected(waiting) as client:
+        await client.send_all(POST % (6, b"") + b"abc")
+        await client.aclose()
+        with trio.fail_after(30):
+            await ended.wait()
+
+    assert not caplog.records
+
+
+async def test_a_client_that_reads_nothing_does_not_keep_the_server_from_ending() -> None:
+    async def endless(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while True:
+            await send({"type": "http.response.body", "body": b"x" * 1_000_000, "more_body": True})
+
+    with trio.fail_after(30):
+        async with connected(endless) as client:
+            await client.send_all(GET % b"")
+            await client.receive_some(1)
+
+
+async def test_a_defect_of_the_application_is_logged_and_cuts_the_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def defect(scope: Scope, receive: Receive, send: Send) -> None:
+        raise ValueError("a defect")
+
+    with caplog.at_level(logging.ERROR):
+        async with connected(defect) as client:
+            await client.send_all(GET % b"it")
+            answer = await everything(client)
+
+    assert answer == b""
+    assert caplog.messages == ["GET /it failed"]
