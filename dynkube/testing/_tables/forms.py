@@ -40,7 +40,7 @@ class Form(Protocol):
     def plain(self) -> bool: ...
 
     def head(self, document: ListDocument) -> JSONObject:
-        """A list without its items.
+        """A list, its keys in order, with ``None`` in the place of its items.
 
         Raises:
             APIError: 406, a list has no such form.
@@ -94,10 +94,9 @@ class Objects:
     plain: bool = True
 
     def head(self, document: ListDocument) -> JSONObject:
-        """Kind and metadata of the list."""
-        head = replace(document, versions=()).data
-        del head["items"]
-        return head
+        """Kind and metadata of the list; the keys of lists of custom resources are sorted, as in a real server."""
+        head = {**replace(document, versions=()).data, "items": None}
+        return head if self.kind.crd_uid is None else dict(sorted(head.items()))
 
     def item(self, version: Version) -> bytes:
         """The object as lists of its kind have it."""
@@ -136,6 +135,7 @@ class Metadata:
             "kind": "PartialObjectMetadataList",
             "apiVersion": f"meta.k8s.io/{self.version}",
             "metadata": _list_metadata(document),
+            "items": None,
         }
 
     def item(self, version: Version) -> bytes:
@@ -197,7 +197,8 @@ class Table:
 
     def head(self, document: ListDocument) -> JSONObject:
         """The table without rows."""
-        return {**self._head(_list_metadata(document)), "columnDefinitions": self.printer.definitions}
+        head = self._head(_list_metadata(document))
+        return {**head, "columnDefinitions": self.printer.definitions, "rows": None}
 
     def item(self, version: Version) -> bytes:
         """One row."""

@@ -33,11 +33,18 @@ class Layout(Protocol):
         """A document with a long list in it, piece by piece; one piece an item, and the rest around them.
 
         Args:
-            head: The document without the list.
+            head: The document, its keys in order, with anything in the place of the list.
             key: Where the list belongs.
             items: The JSON of its items.
         """
         ...
+
+
+def _around(head: JSONObject, key: str) -> tuple[JSONObject, JSONObject]:
+    """What comes before ``key``, and what behind it."""
+    names = list(head)
+    index = names.index(key)
+    return {name: head[name] for name in names[:index]}, {name: head[name] for name in names[index + 1 :]}
 
 
 class JSON:
@@ -51,12 +58,14 @@ class JSON:
         return encoded + b"\n"
 
     def items(self, head: JSONObject, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
-        """The list comes last."""
-        separator = b'%b,"%b":[' % (msgspec.json.encode(head)[:-1], key.encode())
+        """The list stands where ``head`` has it."""
+        before, after = (msgspec.json.encode(part)[1:-1] for part in _around(head, key))
+        separator = b'{%b"%b":[' % (before + b"," if before else b"", key.encode())
+        empty = True
         for item in items:
             yield separator + item
-            separator = b","
-        yield b"]}\n" if separator == b"," else separator + b"]}\n"
+            separator, empty = b",", False
+        yield (separator if empty else b"") + b"]" + (b"," + after if after else b"") + b"}\n"
 
 
 class Pretty:
@@ -70,15 +79,19 @@ class Pretty:
         return msgspec.json.format(encoded, indent=2)
 
     def items(self, head: JSONObject, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
-        """The list comes last."""
-        start = self.document(msgspec.json.encode(head)).removesuffix(b"\n}")
-        separator = b'%b,\n  "%b": [' % (start, key.encode())
+        """The list stands where ``head`` has it."""
+        before, after = (self._members(part) for part in _around(head, key))
+        separator = b'{%b\n  "%b": [' % (before + b"," if before else b"", key.encode())
         empty = True
         for item in items:
             # No newline is inside of a JSON string, so all of them are layout.
             yield separator + b"\n    " + self.document(item).replace(b"\n", b"\n    ")
             separator, empty = b",", False
-        yield separator + b"]\n}" if empty else b"\n  ]\n}"
+        yield (separator + b"]" if empty else b"\n  ]") + (b"," + after if after else b"") + b"\n}"
+
+    def _members(self, part: JSONObject) -> bytes:
+        """What is between the braces, without the last newline."""
+        return self.document(msgspec.json.encode(part))[1:-1].removesuffix(b"\n")
 
 
 class YAML:
@@ -92,9 +105,8 @@ class YAML:
         return yaml.dump(msgspec.json.decode(encoded))
 
     def items(self, head: JSONObject, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
-        """The list stands where its key is in the order of keys."""
-        before = {name: value for name, value in head.items() if name < key}
-        after = {name: value for name, value in head.items() if name > key}
+        """Keys are sorted, and the list stands among them."""
+        before, after = _around(dict(sorted(head.items())), key)
         separator = (yaml.dump(before) if before else b"") + key.encode() + b":"
         empty = True
         for item in items:

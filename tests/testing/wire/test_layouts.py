@@ -12,7 +12,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynkube.meta import GVR
 from dynkube.testing import APIServer
+from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._wire.layouts import JSON, YAML, Layout, Pretty
 
 LAYOUTS: list[Layout] = [JSON(), Pretty(), YAML()]
@@ -29,14 +31,16 @@ values = st.recursive(
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: type(layout).__name__)
-@given(items=st.lists(values, max_size=3), key=st.sampled_from(["items", "rows", "a", "zz"]))
-def test_a_list_in_pieces_is_the_list_in_one(layout: Layout, items: list[Any], key: str) -> None:
-    head = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "7"}}
+@given(items=st.lists(values, max_size=3), names=st.permutations(["items", "kind", "metadata"]), data=st.data())
+def test_a_list_in_pieces_is_the_list_in_one(
+    layout: Layout, items: list[Any], names: list[str], data: st.DataObject
+) -> None:
+    shown = names[: data.draw(st.integers(names.index("items") + 1, 3))]
+    head = {name: None if name == "items" else {"about": name} for name in shown}
 
-    pieces = b"".join(layout.items(head, key, map(msgspec.json.encode, items)))
+    pieces = b"".join(layout.items(head, "items", map(msgspec.json.encode, items)))
 
-    assert yaml.safe_load(pieces) == {**head, key: items}
-    assert pieces == layout.document(msgspec.json.encode({**head, key: items}))
+    assert pieces == layout.document(msgspec.json.encode({**head, "items": items}))
 
 
 def test_json_ends_with_a_newline_unless_it_is_for_people() -> None:
@@ -79,3 +83,16 @@ async def test_refusals_are_written_as_their_reader_wants_them(client: httpx2.As
 
     assert answer.headers["content-type"] == "application/yaml"
     assert yaml.safe_load(answer.text)["message"] == 'configmaps "none" not found'
+
+
+async def test_lists_have_their_keys_in_the_order_of_a_real_server(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
+    gvr = GVR("example.com", "v1", "widgets")
+    server.register(Kind(gvr=gvr, kind="Widget", namespaced=False, crd_uid="1"))
+
+    built_in = await client.get(CONFIGMAPS)
+    custom = await client.get("/apis/example.com/v1/widgets")
+
+    assert list(built_in.json()) == ["kind", "apiVersion", "metadata", "items"]
+    assert list(custom.json()) == ["apiVersion", "items", "kind", "metadata"]
