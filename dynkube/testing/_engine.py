@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
@@ -13,7 +13,9 @@ from dynkube.meta import GVR, ResourceArg
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, Document, JSONObject, Result, WatchStream
 from dynkube.testing._calls.options import read_version
+from dynkube.testing._controllers.garbage import GarbageCollector
 from dynkube.testing._controllers.namespaces import NamespaceController
+from dynkube.testing._controllers.pods import PodTermination
 from dynkube.testing._definitions.controller import DefinitionController, Surroundings
 from dynkube.testing._definitions.crds import DEFINITIONS
 from dynkube.testing._definitions.rules import DefinitionRules
@@ -26,6 +28,7 @@ from dynkube.testing._store.snapshots import Snapshot
 from dynkube.testing._store.storage import Storage
 from dynkube.testing._store.timers import Timers
 from dynkube.testing._store.watching import EndMode, Watches
+from dynkube.testing._store.work import Controller, Unmeasured, Workers
 from dynkube.testing._verbs.connecting import Connections
 from dynkube.testing._verbs.deleting import Deletes
 from dynkube.testing._verbs.listing import check_reached, list_objects
@@ -61,6 +64,8 @@ class EngineOptions:
         history: How many of the latest changes (to whatever resource) can be asked for at least.
         min_request_timeout: Least duration of a watch without ``timeoutSeconds``; at most it lasts twice as long.
         managed_fields: Whether creates and updates are recorded in ``metadata.managedFields`` (apply always is).
+        garbage_collection: Whether dependents follow their owners (``metadata.ownerReferences``). Without, as behind
+            a bare API server, they stay, and an owner that is deleted in the foreground waits for ever.
         now: The wall clock, for timestamps.
         random: Where UIDs, generated names and the spread of timeouts come from.
     """
@@ -72,6 +77,7 @@ class EngineOptions:
     history: int = 100_000
     min_request_timeout: float = 1800.0
     managed_fields: bool = True
+    garbage_collection: bool = True
     now: Callable[[], datetime] = _utcnow
     random: random.Random = field(default_factory=random.Random)
 
@@ -109,7 +115,6 @@ class Engine:
         namespaces = Namespaces(self._storage, self.registry)
         self._rules: dict[str, KindRules] = {NAMESPACES: NamespaceRules(), DEFINITIONS: DefinitionRules()}
         self._answers: dict[tuple[str, str], Answers] = {}
-        self._settlers: list[Callable[[], bool]] = []
         rules = Rules(self._rules)
         ownership = Ownership(enabled=options.managed_fields)
         self._writes = Writes(self._storage, identity, namespaces, ownership, rules, Reader(Schemas()))
@@ -129,7 +134,6 @@ class Engine:
             min_request_timeout=options.min_request_timeout,
             expired_as_event=options.expired_watch == "event",
         )
-        self._namespace_controller = NamespaceController(self._storage, self.registry, self._deletes)
         around = Surroundings(
             storage=self._storage,
             registry=self.registry,
@@ -140,7 +144,7 @@ class Engine:
             timers=self._timers,
             establish_delay=options.establish_delay,
         )
-        self._definition_controller = DefinitionController(around, self._settle)
+        self._workers = Workers(self._timers, self._controllers(around, options))
 
     # ── what the floors above add ─────────────────────────────────────────────────────────
 
@@ -159,7 +163,7 @@ class Engine:
 
     def settle_with(self, settle: Callable[[], bool]) -> None:
         """Call ``settle`` after each call, until neither it nor anybody else has done something (``True``)."""
-        self._settlers.append(settle)
+        self._workers.add(Unmeasured(settle))
 
     # ── what the wire calls ───────────────────────────────────────────────────────────────
 
@@ -170,7 +174,7 @@ class Engine:
             APIError: The call is refused; its ``status`` is what to send.
         """
         result = self._dispatch(call)
-        self._settle()
+        self._workers.settle()
         return result
 
     def open_watch(self, call: Call) -> WatchStream:
@@ -243,7 +247,7 @@ class Engine:
         """Hold what ``snapshot`` has and nothing else. Open watches end, and older revisions are gone."""
         self._storage.restore(snapshot.resources, snapshot.revision)
         self._watches.end("clean")
-        self._settle()
+        self._workers.settle()
         for kind in self.registry.of_storage(NAMESPACES):
             self._seed_namespaces(kind)
 
@@ -286,9 +290,14 @@ class Engine:
         return StoredDocument(call.kind, version)
 
     def _settle(self) -> None:
-        own = (self._definition_controller.settle, self._namespace_controller.settle)
-        while any(settle() for settle in (*own, *self._settlers)):
-            pass
+        self._workers.settle()
+
+    def _controllers(self, around: Surroundings, options: EngineOptions) -> Iterator[Controller]:
+        yield DefinitionController(around, self._settle)
+        if options.garbage_collection:
+            yield GarbageCollector(self._storage, self.registry, self._deletes, self._writes)
+        yield PodTermination(self._storage, self.registry, self._deletes)
+        yield NamespaceController(self._storage, self.registry, self._deletes)
 
     def _seed_namespaces(self, kind: Kind) -> None:
         for name in INITIAL:

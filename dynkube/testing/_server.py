@@ -345,7 +345,7 @@ class APIServer(DirectAccess):
             group_version: Like ``"metrics.k8s.io/v1beta1"``.
             available: Whether it answers from now on.
         """
-        self._discovery.set_available(GroupVersion.parse(group_version), available)
+        self._engine.registry.set_available(GroupVersion.parse(group_version), available)
 
     # ── trouble ───────────────────────────────────────────────────────────────────────────
 

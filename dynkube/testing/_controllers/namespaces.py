@@ -2,59 +2,115 @@
 
 from __future__ import annotations
 
+from dynkube.errors import APIError
+from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.delete_options import DeleteOptions
-from dynkube.testing._kinds.kinds import Registry
+from dynkube.testing._controllers.conditions import Remains, set_conditions
+from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._store.storage import Change, Storage
+from dynkube.testing._store.work import Allowance
 from dynkube.testing._verbs.deleting import Deletes
 from dynkube.testing._verbs.namespaces import NAMESPACES, terminating
 
+_FINALIZER = "kubernetes"
+_BACKGROUND = DeleteOptions(propagation="Background")
+
 
 class NamespaceController:
-    """Empties namespaces that are being deleted, and lets them go once they are empty."""
+    """Empties namespaces that are being deleted, says how far it is, and lets them go once they are empty.
+
+    What it is responsible for is the finalizer ``kubernetes`` in ``spec.finalizers``; other finalizers, there or in
+    the metadata, are for others to take away.
+    """
 
     def __init__(self, storage: Storage, registry: Registry, deletes: Deletes) -> None:
         self._storage = storage
         self._registry = registry
         self._deletes = deletes
         self._dirty: dict[str, None] = {}
+        # Namespaces that wait for an aggregated API to answer, to look at again when what is served changes.
+        self._waiting: dict[str, None] = {}
+        self._kinds_seen = -1
         storage.listen(self._changed)
 
-    def settle(self) -> bool:
-        """Act on what has changed; whether there was anything to do."""
+    def settle(self, allowance: Allowance) -> bool:
+        """Act on what has changed, as far as the allowance goes; whether there was anything to do."""
+        if self._kinds_seen != self._registry.revision:
+            self._kinds_seen = self._registry.revision
+            self._dirty |= self._waiting
+            self._waiting.clear()
         dirty, self._dirty = self._dirty, {}
         for name in dirty:
-            self._reconcile(name)
+            self._reconcile(name, allowance)
         return bool(dirty)
 
     def _changed(self, group: str, change: Change) -> None:
         if group == NAMESPACES:
             if change.after is not None and terminating(change.after):
                 self._dirty[change.after.name] = None
-        elif change.after is None and change.before is not None and change.before.namespace:
-            namespace = self._storage.collection(NAMESPACES).current.get(change.before.namespace)
-            if namespace is not None and terminating(namespace):
-                self._dirty[namespace.name] = None
+            return
+        version = change.after or change.before
+        assert version is not None
+        if not version.namespace or (change.after is not None and not change.after.deleting):
+            return
+        namespace = self._storage.collection(NAMESPACES).current.get(version.namespace)
+        if namespace is not None and terminating(namespace):
+            self._dirty[namespace.name] = None
 
-    def _reconcile(self, name: str) -> None:
+    def _reconcile(self, name: str, allowance: Allowance) -> None:
         version = self._storage.collection(NAMESPACES).current.get(name)
         kind = next(iter(self._registry.of_storage(NAMESPACES)), None)
-        if version is None or kind is None or self._empty_out(name):
+        if version is None or kind is None:
             return
         namespace = version.decode(kind)
-        if namespace["metadata"].get("finalizers"):
-            if namespace["spec"].pop("finalizers", None):
-                self._storage.put(kind, namespace)
-        else:
-            self._storage.remove(NAMESPACES, version.key)
+        if _FINALIZER not in namespace["spec"].get("finalizers", ()):
+            if not namespace["spec"].get("finalizers") and not version.finalizers:
+                self._storage.remove(NAMESPACES, version.key)
+            return
+        remains = self._empty_out(name, allowance)
+        if allowance.spent:
+            self._dirty[name] = None  # what remains is not known before everything was tried
+            return
+        if set_conditions(namespace, remains, self._deletes.identity.timestamp()):
+            allowance.take()
+            self._storage.put(kind, namespace)
+        if remains.undiscovered:
+            self._waiting[name] = None
+        if not remains:
+            self._finalize(kind, namespace)
 
-    def _empty_out(self, name: str) -> bool:
-        """Delete what is in the namespace; whether finalizers keep anything there."""
-        left = False
-        for group, collection in tuple(self._storage.collections().items()):
+    def _finalize(self, kind: Kind, namespace: JSONObject) -> None:
+        others = [name for name in namespace["spec"]["finalizers"] if name != _FINALIZER]
+        if not others and not namespace["metadata"].get("finalizers"):
+            self._storage.remove(NAMESPACES, namespace["metadata"]["name"])
+            return
+        namespace["spec"] = {**namespace["spec"], "finalizers": others}
+        if not others:
+            del namespace["spec"]["finalizers"]
+        self._storage.put(kind, namespace)
+
+    def _empty_out(self, name: str, allowance: Allowance) -> Remains:
+        """Delete what is in the namespace; what is left of it."""
+        remains = Remains(undiscovered=tuple(sorted(map(str, self._registry.unavailable))))
+        for group in tuple(self._storage.collections()):
             kind = next(iter(self._registry.of_storage(group)), None)
-            if kind is None or not kind.namespaced:
+            if kind is None or not kind.namespaced or kind.gvr.group_version in self._registry.unavailable:
                 continue
-            for version in collection.at(self._storage.revision, f"{name}/"):
-                self._deletes.delete_version(kind, version, DeleteOptions(propagation="Background"))
-                left = left or version.key in collection.current
-        return left
+            self._empty_of(kind, name, remains, allowance)
+            if allowance.spent:
+                break
+        return remains
+
+    def _empty_of(self, kind: Kind, name: str, remains: Remains, allowance: Allowance) -> None:
+        collection = self._storage.collection(kind.storage_group)
+        for version in collection.at(self._storage.revision, f"{name}/"):
+            if allowance.spent:
+                return
+            if not version.deleting:
+                allowance.take()
+                try:
+                    self._deletes.delete_version(kind, version, _BACKGROUND)
+                except APIError as error:
+                    remains.refusals.append(error.status.message)
+            if (left := collection.current.get(version.key)) is not None:
+                remains.add(kind.gvr, left.finalizers)

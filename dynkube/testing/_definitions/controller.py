@@ -18,6 +18,7 @@ from dynkube.testing._patching.ownership import Ownership, Writer
 from dynkube.testing._store.storage import Change, Storage
 from dynkube.testing._store.timers import Timers
 from dynkube.testing._store.watching import Watches
+from dynkube.testing._store.work import Allowance
 from dynkube.testing._verbs.deleting import Deletes
 from dynkube.testing._verbs.objectmeta import Identity
 
@@ -67,11 +68,11 @@ class DefinitionController:
         self._dirty: dict[str, None] = {}
         around.storage.listen(self._changed)
 
-    def settle(self) -> bool:
-        """Act on what has changed; whether there was anything to do."""
+    def settle(self, allowance: Allowance) -> bool:
+        """Act on what has changed, as far as the allowance goes; whether there was anything to do."""
         dirty, self._dirty = self._dirty, {}
         for name in sorted(dirty, key=self._claims) if len(dirty) > 1 else dirty:
-            self._reconcile(name)
+            self._reconcile(name, allowance)
         return bool(dirty)
 
     def _changed(self, group: str, change: Change) -> None:
@@ -95,7 +96,7 @@ class DefinitionController:
     def _kind(self) -> Kind:
         return self._around.registry.of_storage(DEFINITIONS)[0]
 
-    def _reconcile(self, name: str) -> None:
+    def _reconcile(self, name: str, allowance: Allowance) -> None:
         version = self._around.storage.collection(DEFINITIONS).current.get(name)
         known = self._known.get(name)
         if known is not None and (version is None or version.uid != known.uid):
@@ -105,7 +106,7 @@ class DefinitionController:
         definition = version.decode(self._kind())
         if "deletionTimestamp" in definition["metadata"]:
             self._serve(name, definition)
-            self._take_down(name, definition)
+            self._take_down(name, definition, allowance)
             return
         self._accept(name, definition)
         self._serve(name, definition)
@@ -190,9 +191,9 @@ class DefinitionController:
 
     # ── going ─────────────────────────────────────────────────────────────────────────────
 
-    def _take_down(self, name: str, definition: JSONObject) -> None:
+    def _take_down(self, name: str, definition: JSONObject, allowance: Allowance) -> None:
         finalizers = definition["metadata"].get("finalizers") or []
-        if CLEANUP_FINALIZER not in finalizers or self._delete_instances(name):
+        if CLEANUP_FINALIZER not in finalizers or self._delete_instances(name, allowance):
             self._report_progress(definition)
             return
         definition["metadata"]["finalizers"] = [other for other in finalizers if other != CLEANUP_FINALIZER]
@@ -203,12 +204,17 @@ class DefinitionController:
         else:
             self._around.storage.remove(DEFINITIONS, name)
 
-    def _delete_instances(self, name: str) -> bool:
+    def _delete_instances(self, name: str, allowance: Allowance) -> bool:
         """Delete what the definition defined; whether finalizers keep anything."""
         kinds = self._known[name].kinds or kinds_of(_all_served(self._stored(name)))
         collection = self._around.storage.collection(name)
         for version in collection.at(self._around.storage.revision):
-            self._around.deletes.delete_version(kinds[0], version, DeleteOptions())
+            if allowance.spent:
+                self._dirty[name] = None
+                return True
+            if not version.deleting:
+                allowance.take()
+                self._around.deletes.delete_version(kinds[0], version, DeleteOptions())
         return bool(collection.current)
 
     def _stored(self, name: str) -> JSONObject:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from dynkube.meta import GVK, GVR
+from dynkube.meta import GVK, GVR, GroupVersion
 from dynkube.testing._kinds.subresources import Subresource, subresource_of
 
 ALL_VERBS: tuple[str, ...] = (
@@ -169,6 +169,8 @@ class Registry:
 
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:
         self._kinds: dict[GVR, Kind] = {}
+        self._by_storage: dict[str, tuple[Kind, ...]] = {}
+        self._unavailable: frozenset[GroupVersion] = frozenset()
         self._revision = 0
         self.add(*kinds)
 
@@ -176,13 +178,30 @@ class Registry:
         """Serve ``kinds`` from now on, each in place of what its GVR meant before."""
         for kind in kinds:
             self._kinds[kind.gvr] = kind
-        self._revision += 1
+        self._changed()
 
     def remove(self, *gvrs: GVR) -> None:
         """Stop serving ``gvrs``; those not served are ignored."""
         for gvr in gvrs:
             self._kinds.pop(gvr, None)
+        self._changed()
+
+    def set_available(self, group_version: GroupVersion, available: bool) -> None:
+        """Take the (imagined) server of an aggregated group-version out of order, or back into it."""
+        one = frozenset({group_version})
+        after = self._unavailable - one if available else self._unavailable | one
+        if after != self._unavailable:
+            self._unavailable = after
+            self._changed()
+
+    @property
+    def unavailable(self) -> frozenset[GroupVersion]:
+        """Group-versions whose server does not answer: 503, and stale in discovery, whether kinds are known or not."""
+        return self._unavailable
+
+    def _changed(self) -> None:
         self._revision += 1
+        self._by_storage = {}
 
     @property
     def revision(self) -> int:
@@ -199,7 +218,11 @@ class Registry:
 
     def of_storage(self, storage_group: str) -> tuple[Kind, ...]:
         """All served versions of one resource."""
-        return tuple(kind for kind in self._kinds.values() if kind.storage_group == storage_group)
+        if not self._by_storage:
+            for kind in self._kinds.values():
+                group = kind.storage_group
+                self._by_storage[group] = (*self._by_storage.get(group, ()), kind)
+        return self._by_storage.get(storage_group, ())
 
     def find(self, api_version: str, kind: str) -> Kind | None:
         """The kind an object with this ``apiVersion`` and ``kind`` belongs to."""

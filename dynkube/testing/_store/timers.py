@@ -23,6 +23,11 @@ class Timers:
         self._running = False
         self._wakeup = trio.Event()
 
+    @property
+    def running(self) -> bool:
+        """Whether there is a task that runs what is due."""
+        return self._running
+
     def after(self, delay: float, action: Callable[[], None]) -> None:
         """Call ``action`` in ``delay`` seconds; ``math.inf`` means never."""
         if delay == math.inf:
@@ -44,6 +49,8 @@ class Timers:
                 await self._sleep()
                 while self._queue and self._queue[0][0] <= trio.current_time():
                     heapq.heappop(self._queue)[2]()
+                    # Others get their turn, also where an action asks to be called again at once.
+                    await trio.lowlevel.checkpoint()
         finally:
             self._running = False
 

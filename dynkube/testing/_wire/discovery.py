@@ -34,19 +34,13 @@ class Discovery:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._unavailable: frozenset[GroupVersion] = frozenset()
-        self._cache: dict[str, tuple[tuple[int, frozenset[GroupVersion]], bytes, str]] = {}
+        self._cache: dict[str, tuple[int, bytes, str]] = {}
         self._grouped: _Served | None = None
 
     @property
     def unavailable(self) -> frozenset[GroupVersion]:
         """Group-versions whose (imagined) server does not answer: 503, and stale in discovery."""
-        return self._unavailable
-
-    def set_available(self, group_version: GroupVersion, available: bool) -> None:
-        """Take a group-version out of order, or back into it."""
-        one = frozenset({group_version})
-        self._unavailable = self._unavailable - one if available else self._unavailable | one
+        return self._registry.unavailable
 
     # ── aggregated ────────────────────────────────────────────────────────────────────────
 
@@ -63,13 +57,13 @@ class Discovery:
         return {"metadata": {"name": group} if group else {}, "versions": versions}
 
     def _aggregated_version(self, gv: GroupVersion) -> Document:
-        if gv in self._unavailable:
+        if gv in self._registry.unavailable:
             return {"version": gv.version, "freshness": "Stale"}
         resources = [_aggregated_resource(kind) for kind in self.kinds(gv)]
         return {"version": gv.version, "resources": resources, "freshness": "Current"}
 
     def _cached(self, key: str, build: Callable[[], Document]) -> tuple[bytes, str]:
-        state = (self._registry.revision, self._unavailable)
+        state = self._registry.revision
         held = self._cache.get(key)
         if held is None or held[0] != state:
             body = msgspec.json.encode(build())
@@ -158,6 +152,10 @@ def _group(registry: Registry) -> _Served:
             custom.add(kind.gvr.group)
         elif kind.gvr.group:
             builtin.setdefault(kind.gvr.group)
+    for gv in registry.unavailable:
+        # Listed as any other, by its APIService; what it serves is known only if it was there before.
+        kinds.setdefault(gv, [])
+        custom.add(gv.group)
     versions: dict[str, list[GroupVersion]] = {}
     for gv in sorted(kinds, key=lambda gv: version_priority(gv.version)):
         versions.setdefault(gv.group, []).append(gv)

@@ -90,9 +90,9 @@ def test_the_tag_changes_with_the_content_and_only_with_it(registry: Registry, d
 
 def test_a_version_out_of_order_is_stale_and_comes_back(registry: Registry, discovery: Discovery) -> None:
     registry.add(*_custom("acme.example", "v1"))
-    discovery.set_available(GroupVersion("acme.example", "v1"), False)
+    registry.set_available(GroupVersion("acme.example", "v1"), False)
     stale = _groups(discovery)[-1]["versions"]
-    discovery.set_available(GroupVersion("acme.example", "v1"), True)
+    registry.set_available(GroupVersion("acme.example", "v1"), True)
 
     assert stale == [{"version": "v1", "freshness": "Stale"}]
     assert _groups(discovery)[-1]["versions"][0]["freshness"] == "Current"

@@ -1,0 +1,46 @@
+"""Pods whose grace period has begun: their containers, which nobody runs, end at once."""
+
+from __future__ import annotations
+
+from dynkube.testing._calls.delete_options import DeleteOptions
+from dynkube.testing._kinds.kinds import Registry
+from dynkube.testing._store.storage import Change, Storage
+from dynkube.testing._store.work import Allowance
+from dynkube.testing._verbs.deleting import Deletes
+
+_PODS = "pods"
+_OVER = DeleteOptions(grace_period=0)
+
+
+class PodTermination:
+    """What kubelets do about pods that are being deleted, without the waiting.
+
+    A watch sees what it sees of a real cluster: the pod with its ``deletionTimestamp`` first, and then that it is
+    gone. A pod with finalizers stays until they are gone.
+    """
+
+    def __init__(self, storage: Storage, registry: Registry, deletes: Deletes) -> None:
+        self._storage = storage
+        self._registry = registry
+        self._deletes = deletes
+        self._dirty: dict[str, None] = {}
+        storage.listen(self._changed)
+
+    def settle(self, allowance: Allowance) -> bool:
+        """End the pods whose grace period has begun, as far as the allowance goes; whether there were any."""
+        acted = bool(self._dirty)
+        current, kind = self._storage.collection(_PODS).current, next(iter(self._registry.of_storage(_PODS)), None)
+        for key in tuple(self._dirty):
+            if allowance.spent:
+                break
+            del self._dirty[key]
+            version = current.get(key)
+            if version is not None and version.deleting and kind is not None:
+                allowance.take()
+                self._deletes.delete_version(kind, version, _OVER)
+        return acted
+
+    def _changed(self, group: str, change: Change) -> None:
+        after, before = change.after, change.before
+        if group == _PODS and after is not None and after.deleting and not (before is not None and before.deleting):
+            self._dirty[after.key] = None

@@ -1,0 +1,177 @@
+"""Garbage collection by ownerReferences: who goes with whom, when, and who stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.testing._calls.api import JSONObject
+from tests.testing.engine.cluster import CRDS, Cluster, config, definition, seen, widget
+
+HELD = "test.example.com/held"
+
+
+def refer(owner: JSONObject, **more: Any) -> JSONObject:
+    """An ownerReference to ``owner``."""
+    metadata = owner["metadata"]
+    named = {"name": metadata["name"], "uid": metadata["uid"]}
+    return {"apiVersion": owner["apiVersion"], "kind": owner["kind"], **named, **more}
+
+
+def owned(name: str, *owners: JSONObject, block: bool = False, **metadata: Any) -> JSONObject:
+    references = [refer(owner, blockOwnerDeletion=block) for owner in owners]
+    return config(name, ownerReferences=references, **metadata)
+
+
+@pytest.fixture
+def owner(cluster: Cluster) -> JSONObject:
+    return cluster.create("configmaps", config("owner"))
+
+
+def test_dependents_go_after_their_owner_and_theirs_after_them(cluster: Cluster, owner: JSONObject) -> None:
+    child = cluster.create("configmaps", owned("child", owner))
+    cluster.create("configmaps", owned("grandchild", child))
+
+    cluster.delete("configmaps", "owner")
+
+    assert cluster.names("configmaps") == []
+
+
+async def test_in_the_background_the_owner_goes_first(cluster: Cluster, owner: JSONObject) -> None:
+    cluster.create("configmaps", owned("child", owner))
+    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision))
+
+    cluster.delete("configmaps", "owner", body={"propagationPolicy": "Background"})
+
+    assert seen(await cluster.rest_of(stream)) == [("DELETED", "owner"), ("DELETED", "child")]
+
+
+async def test_in_the_foreground_the_owner_goes_last(cluster: Cluster, owner: JSONObject) -> None:
+    child = cluster.create("configmaps", owned("child", owner, block=True))
+    cluster.create("configmaps", owned("grandchild", child, block=True))
+    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision))
+
+    answer = cluster.delete("configmaps", "owner", body={"propagationPolicy": "Foreground"})
+
+    assert answer["metadata"]["finalizers"] == ["foregroundDeletion"]
+    assert seen(await cluster.rest_of(stream)) == [
+        ("MODIFIED", "owner"),
+        ("MODIFIED", "child"),
+        ("DELETED", "grandchild"),
+        ("DELETED", "child"),
+        ("DELETED", "owner"),
+    ]
+
+
+def test_a_dependent_that_is_held_holds_its_owner_only_if_it_blocks(cluster: Cluster) -> None:
+    for name, block in (("patient", True), ("hasty", False)):
+        owner = cluster.create("configmaps", config(name))
+        cluster.create("configmaps", owned(f"{name}-child", owner, block=block, finalizers=[HELD]))
+        cluster.delete("configmaps", name, body={"propagationPolicy": "Foreground"})
+
+    assert cluster.names("configmaps") == ["hasty-child", "patient", "patient-child"]
+
+    cluster.patch("configmaps", "patient-child", {"metadata": {"finalizers": None}})
+
+    assert cluster.names("configmaps") == ["hasty-child"]
+
+
+def test_orphans_stay_without_a_reference(cluster: Cluster, owner: JSONObject) -> None:
+    other = cluster.create("configmaps", config("other"))
+    cluster.create("configmaps", owned("child", owner))
+    cluster.create("configmaps", owned("shared", owner, other))
+
+    cluster.delete("configmaps", "owner", body={"propagationPolicy": "Orphan"})
+
+    assert cluster.names("configmaps") == ["child", "other", "shared"]
+    assert "ownerReferences" not in cluster.get("configmaps", "child")["metadata"]
+    assert [ref["name"] for ref in cluster.get("configmaps", "shared")["metadata"]["ownerReferences"]] == ["other"]
+
+
+@pytest.mark.parametrize("policy", ["Background", "Foreground"])
+def test_an_object_stays_as_long_as_one_of_its_owners(cluster: Cluster, owner: JSONObject, policy: str) -> None:
+    other = cluster.create("configmaps", config("other"))
+    cluster.create("configmaps", owned("shared", owner, other, block=True))
+
+    cluster.delete("configmaps", "owner", body={"propagationPolicy": policy})
+    assert cluster.names("configmaps") == ["other", "shared"]
+
+    cluster.delete("configmaps", "other", body={"propagationPolicy": policy})
+    assert cluster.names("configmaps") == []
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"uid": "0000"}, {"name": "nobody"}, {"kind": "Secret"}], ids=["uid", "name", "kind"]
+)
+def test_an_object_whose_owner_is_not_there_goes_at_once(
+    cluster: Cluster, owner: JSONObject, wrong: dict[str, str]
+) -> None:
+    cluster.create("configmaps", config("child", ownerReferences=[refer(owner, **wrong)]))
+
+    assert cluster.names("configmaps") == ["owner"]
+
+
+def test_an_owner_in_another_namespace_is_no_owner(cluster: Cluster, owner: JSONObject) -> None:
+    cluster.create("namespaces", {"metadata": {"name": "shop"}})
+
+    cluster.create("configmaps", owned("child", owner), namespace="shop")
+
+    assert cluster.names("configmaps") == ["owner"]
+
+
+def test_a_namespaced_owner_of_a_cluster_scoped_object_is_not_looked_at(cluster: Cluster, owner: JSONObject) -> None:
+    cluster.create("clusterroles", {"metadata": {"name": "reader", "ownerReferences": [refer(owner)]}})
+
+    cluster.delete("configmaps", "owner")
+
+    assert cluster.names("clusterroles") == ["reader"]
+
+
+def test_a_cluster_scoped_owner_owns_in_every_namespace(cluster: Cluster) -> None:
+    role = cluster.create("clusterroles", {"metadata": {"name": "reader"}})
+    cluster.create("configmaps", owned("child", role))
+
+    cluster.delete("clusterroles", "reader")
+
+    assert cluster.names("configmaps") == []
+
+
+def test_a_cycle_goes_as_a_whole(cluster: Cluster, owner: JSONObject) -> None:
+    child = cluster.create("configmaps", owned("child", owner, block=True))
+    references = {"metadata": {"ownerReferences": [refer(child, blockOwnerDeletion=True)]}}
+    cluster.patch("configmaps", "owner", references)
+
+    cluster.delete("configmaps", "owner", body={"propagationPolicy": "Foreground"})
+
+    assert cluster.names("configmaps") == []
+
+
+def test_an_owner_of_a_kind_that_is_not_served_is_not_missed_until_it_is(cluster: Cluster) -> None:
+    reference = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": "1"}
+    cluster.create("configmaps", config("child", ownerReferences=[reference]))
+    assert cluster.names("configmaps") == ["child"]
+
+    cluster.create(CRDS, definition())
+
+    assert cluster.names("configmaps") == []
+
+
+def test_what_custom_resources_own_goes_with_their_definition(cluster: Cluster) -> None:
+    cluster.create(CRDS, definition())
+    custom = cluster.create("widgets", widget())
+    cluster.create("configmaps", owned("child", custom))
+
+    cluster.delete(CRDS, "widgets.example.com")
+
+    assert cluster.names("configmaps") == []
+
+
+def test_without_a_collector_dependents_stay_and_foreground_waits() -> None:
+    cluster = Cluster(garbage_collection=False)
+    owner = cluster.create("configmaps", config("owner"))
+    cluster.create("configmaps", owned("child", owner))
+
+    cluster.delete("configmaps", "owner", body={"propagationPolicy": "Foreground"})
+
+    assert cluster.names("configmaps") == ["child", "owner"]
