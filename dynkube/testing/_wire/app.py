@@ -160,6 +160,8 @@ class Exchange:
             if self.record.verb == "watch" and self.seat is not None:
                 # As in a real server, a watch takes a seat until it is open, and not while it waits for events.
                 self.seat.release()
+            audit_id = (b"audit-id", self.record.audit_id.encode("latin-1"))
+            message = {**message, "headers": [audit_id, *message["headers"]]}
         await self._send(message)
 
     def finish(self) -> None:

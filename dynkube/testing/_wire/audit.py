@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,6 +34,7 @@ class RequestRecord:
         user_agent: As sent; ``""`` where there was none.
         headers: As sent, names in lower case; the value of ``authorization`` is replaced by its scheme.
         time: When it arrived, on trio's clock.
+        audit_id: What the client sent as ``Audit-ID``, else an identifier of the server's; the answer has it too.
         verb: The Kubernetes verb (``"list"``, ``"watch"``, ...); ``""`` for paths that are no resources.
         resource: What it was about; ``None`` for paths that are no resources.
         namespace: From the path.
@@ -52,6 +54,7 @@ class RequestRecord:
     user_agent: str
     headers: Mapping[str, str]
     time: float
+    audit_id: str
     verb: str = ""
     resource: GVR | None = None
     namespace: str = ""
@@ -136,9 +139,15 @@ class WatchCount:
 
 
 class Audit:
-    """Records requests (the last ``limit`` of them) and counts watches."""
+    """Records requests and counts watches.
 
-    def __init__(self, limit: int) -> None:
+    Args:
+        limit: How many requests are remembered.
+        new_id: Makes the identifiers of requests whose clients sent none.
+    """
+
+    def __init__(self, limit: int, new_id: Callable[[], str] = lambda: str(uuid.uuid4())) -> None:
+        self._new_id = new_id
         self._requests: deque[RequestRecord] = deque(maxlen=limit)
         self._with_body: deque[RequestRecord] = deque()
         self._body_bytes = 0
@@ -185,6 +194,7 @@ class Audit:
             user_agent=headers.get("user-agent", ""),
             headers=headers,
             time=trio.current_time(),
+            audit_id=headers.get("audit-id") or self._new_id(),
         )
         self._requests.append(record)
         return record

@@ -55,6 +55,9 @@ class Resources:
         """
         target = route(path, asked_verb(request, path), self.engine.registry)
         custom = target.kind.crd_uid is not None
+        if request.method == "HEAD" and not custom:
+            # The paths of built-in kinds are routed by method, and nobody ever added this one.
+            raise refusals.method_not_allowed()
         if target.verb == "watch":
             wanted = negotiate_stream(request, custom=custom)
             call = await _call(request, target, user, receive)

@@ -66,9 +66,10 @@ def _is_namespace_itself(group: str, rest: list[str]) -> bool:
 
 def asked_verb(request: HTTPRequest, path: ResourcePath) -> Verb | None:
     """What the method asks for on such a path, served or not; ``None`` for a method that no such path takes."""
+    method = "GET" if request.method == "HEAD" else request.method
     if path.subresource:
-        return _SUBRESOURCE_VERBS.get(request.method)
-    verb = (_ITEM_VERBS if path.name else _COLLECTION_VERBS).get(request.method)
+        return _SUBRESOURCE_VERBS.get(method)
+    verb = (_ITEM_VERBS if path.name else _COLLECTION_VERBS).get(method)
     return "watch" if verb == "list" and request.flag("watch") else verb
 
 
