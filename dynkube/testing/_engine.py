@@ -18,6 +18,7 @@ from dynkube.testing._controllers.namespaces import NamespaceController
 from dynkube.testing._controllers.pods import PodTermination
 from dynkube.testing._definitions.controller import DefinitionController, Surroundings
 from dynkube.testing._definitions.crds import DEFINITIONS
+from dynkube.testing._definitions.decoding import decode_definition
 from dynkube.testing._definitions.rules import DefinitionRules
 from dynkube.testing._faults import Faults
 from dynkube.testing._kinds.kinds import Kind, Registry
@@ -117,7 +118,8 @@ class Engine:
         self._answers: dict[tuple[str, str], Answers] = {}
         rules = Rules(self._rules)
         ownership = Ownership(enabled=options.managed_fields)
-        self._writes = Writes(self._storage, identity, namespaces, ownership, rules, Reader(Schemas()))
+        reader = Reader(Schemas(), {DEFINITIONS: decode_definition})
+        self._writes = Writes(self._storage, identity, namespaces, ownership, rules, reader)
         self._patches = Patches(self._writes)
         self._deletes = Deletes(self._storage, identity, rules)
         self._connections = Connections(self._storage, self.registry)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dynkube.meta import GVK, GVR, version_priority
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._definitions.conditions import condition, set_condition
+from dynkube.testing._definitions.decoding import zero
+from dynkube.testing._definitions.shapes import Ref
 from dynkube.testing._kinds.kinds import Kind, ScalePaths
 from dynkube.testing._schemas.content import VersionContent
 from dynkube.testing._schemas.structural import Structural
@@ -32,22 +34,32 @@ def fill_defaults(definition: JSONObject, old: JSONObject | None) -> None:
         definition: As it was decoded.
         old: What it replaces. Where the spec stays as it is, somebody writes the status, and decides what is stored.
     """
-    spec, status = definition["spec"], definition["status"]
+    spec = definition["spec"] = dict(definition["spec"])
+    status = definition["status"] = dict(definition.get("status") or zero(Ref(struct="CustomResourceDefinitionStatus")))
     names = spec["names"]
     if names["kind"]:
-        spec["names"] = {**names, "listKind": names.get("listKind") or f"{names['kind']}List"}
-        spec["names"]["singular"] = names.get("singular") or names["kind"].lower()
-    spec.setdefault("conversion", {"strategy": "None"})
-    webhook = spec["conversion"].get("webhook")
-    if webhook is not None and not any(webhook.values()) and "clientConfig" not in webhook:
-        del spec["conversion"]["webhook"]
-    if service := ((webhook or {}).get("clientConfig") or {}).get("service"):
-        service.setdefault("port", _WEBHOOK_PORT)
+        plain = {"singular": names["kind"].lower(), "listKind": f"{names['kind']}List"}
+        spec["names"] = {**names, **{field: names.get(field) or value for field, value in plain.items()}}
+    spec["conversion"] = _conversion(spec.get("conversion") or {"strategy": "None"})
     stored = status["storedVersions"] or []
     if not stored or old is None or spec != old["spec"]:
         stores = next((version["name"] for version in spec["versions"] or () if version["storage"]), None)
         if stores is not None and stores not in stored:
             status["storedVersions"] = [*stored, stores]
+
+
+def _conversion(conversion: JSONObject) -> JSONObject:
+    """With the port of the webhook's service, and without a webhook of which nothing is said."""
+    webhook = conversion.get("webhook")
+    if webhook is None:
+        return conversion
+    client = webhook.get("clientConfig")
+    if client is None and not webhook["conversionReviewVersions"]:
+        return {"strategy": conversion["strategy"]}
+    if client is None or "service" not in client:
+        return conversion
+    client = {**client, "service": {**client["service"], "port": client["service"].get("port", _WEBHOOK_PORT)}}
+    return {**conversion, "webhook": {**webhook, "clientConfig": client}}
 
 
 def kinds_of(definition: JSONObject) -> tuple[Kind, ...]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._definitions.shapes import STRUCTS, ListOf, MapOf, Ref, Scalar, SchemaOr, Shape
+from dynkube.testing._verbs.reading import Unreadable
 
 _ROOT = "CustomResourceDefinition"
 _SCHEMA = Ref(struct="JSONSchemaProps")
@@ -22,31 +22,17 @@ _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]")
 _ZEROES: Mapping[str, object] = {"string": "", "bool": False, "int": 0, "float": 0, "bytes": "", "object": {}}
 
 
-class Unreadable(Exception):
-    """A value has another type than its field."""
+def decode_definition(body: Mapping[str, Any]) -> tuple[JSONObject, list[str]]:
+    """Read a definition, except for its metadata.
 
-
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """A definition that was read.
-
-    Attributes:
-        definition: It, with known fields only.
-        unknown: The paths of the fields that were dropped, as field validation names them.
-    """
-
-    definition: JSONObject
-    unknown: list[str]
-
-
-def decode_definition(body: Mapping[str, Any]) -> Decoded:
-    """Read a definition.
+    Returns:
+        It, with known fields only, and the paths of the fields that were dropped, as field validation names them.
 
     Raises:
         Unreadable: Something in it has the wrong type.
     """
     reader = _Reader()
-    return Decoded(reader.struct(_ROOT, body, _Place(_ROOT, "", "")), reader.unknown)
+    return reader.struct(_ROOT, body, _Place(_ROOT, "", "")), reader.unknown
 
 
 def zero(shape: Shape) -> Any:

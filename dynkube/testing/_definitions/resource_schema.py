@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dynkube.errors import StatusCause
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.refuse import bad_value, not_allowed
+from dynkube.testing._definitions.defaults import default_causes
 from dynkube.testing._definitions.internal_form import bad_struct
 from dynkube.testing._definitions.schema_rules import schema_causes
 from dynkube.testing._definitions.shapes import STRUCTS, Ref
@@ -31,7 +32,7 @@ def resource_schema_causes(holder: JSONObject | None, field: str, *, has_status:
     causes = [*_root_causes(schema, field, has_status)]
     unsupported = unsupported_keyword(schema)
     if not unsupported:
-        causes += structural_causes(schema, field)
+        causes += structural_causes(schema, field) or default_causes(schema, field)
     causes += schema_causes(schema, field)
     if not causes and unsupported:
         causes.append(bad_value(field, "", unsupported))

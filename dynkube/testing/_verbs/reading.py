@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from dynkube.errors import APIError
 from dynkube.testing._calls import refuse
@@ -38,11 +39,26 @@ class Reading:
     warnings: tuple[str, ...] = ()
 
 
+class Unreadable(Exception):
+    """Something in an object has another type than its field; the text says what, in the words of Go's decoder."""
+
+
+# Reads the parts of an object below its metadata: what it is made of, and the paths of what was dropped.
+Decoder: TypeAlias = Callable[[JSONObject], tuple[JSONObject, list[str]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads objects with the schemas of one engine."""
+    """Reads objects with the schemas of one engine.
+
+    Attributes:
+        schemas: The schemas.
+        decoders: For resources (by storage group) that a schema says too little about; they raise
+            :class:`Unreadable`.
+    """
 
     schemas: Schemas
+    decoders: Mapping[str, Decoder] = field(default_factory=dict)
 
     def read(self, call: Call, options: WriteOptions) -> Reading:
         """The body of a create or update.
@@ -54,9 +70,10 @@ class Reader:
         """
         kind = call.kind
         obj = objectmeta.own_copy(call)
-        if error := self._decoding_error(kind, obj):
-            raise _cannot_be_handled(kind, error)
-        obj, unknown = self._pruned(kind, obj)
+        try:
+            obj, unknown = self._decoded(kind, obj)
+        except Unreadable as trouble:
+            raise _cannot_be_handled(kind, str(trouble)) from None
         objectmeta.check_namespace(obj, call)
         problems = [*call.repeated, *unknown] if options.field_validation != "Ignore" else []
         if problems and options.field_validation == "Strict":
@@ -75,9 +92,10 @@ class Reader:
             raise refuse.unprocessable("the patch does not result in an object")
         obj = objectmeta.own_copy(replace(call, body=patched))
         shown = go_text(call.body) if call.content_type == STRATEGIC_PATCH else compact(patched)
-        if error := self._decoding_error(kind, obj):
-            raise refuse.invalid_patch(shown, error)
-        obj, unknown = self._pruned(kind, obj)
+        try:
+            obj, unknown = self._decoded(kind, obj)
+        except Unreadable as trouble:
+            raise refuse.invalid_patch(shown, str(trouble)) from None
         objectmeta.check_namespace(obj, call)
         objectmeta.check_name_in_path(obj, call)
         problems = [*call.repeated, *unknown] if options.field_validation != "Ignore" else []
@@ -95,7 +113,7 @@ class Reader:
         body, kind = call.body, call.kind
         if not isinstance(body, dict):
             raise refuse.bad_request("error decoding YAML: the body of an apply must be an object")
-        given = tuple(str(body.get(field) or "") for field in ("apiVersion", "kind"))
+        given = tuple(str(body.get(name) or "") for name in ("apiVersion", "kind"))
         if given != (kind.api_version, kind.kind):
             group_version = given[0] if "/" in given[0] else f"/{given[0]}"
             raise refuse.bad_request(f"invalid object type: {group_version}, Kind={given[1]}")
@@ -112,22 +130,34 @@ class Reader:
 
     def completed(self, kind: Kind, obj: JSONObject) -> JSONObject:
         """``obj``, merged from what was there and what was applied, with defaults where the merge left gaps."""
-        return self._pruned(kind, obj)[0]
+        try:
+            return self._pruned(kind, obj)[0]
+        except Unreadable as trouble:  # apply has checked the types that a schema tells; the rest is found here
+            raise _cannot_be_handled(kind, str(trouble)) from None
 
     # ── inside ────────────────────────────────────────────────────────────────────────────
 
     def _object_meta(self) -> Structural:
         return self.schemas.read(builtin_schemas().resolved(_OBJECT_META))
 
+    def _decoded(self, kind: Kind, obj: JSONObject) -> tuple[JSONObject, list[str]]:
+        if error := self._decoding_error(kind, obj):
+            raise Unreadable(error)
+        return self._pruned(kind, obj)
+
     def _decoding_error(self, kind: Kind, obj: JSONObject) -> str:
         schema = self.schemas.of(kind) if kind.crd_uid is None else None
-        if schema is not None:
+        if schema is not None and kind.storage_group not in self.decoders:
             return decoding_error(schema.root, obj)
         return decoding_error(self._object_meta().root, obj["metadata"], "" if kind.crd_uid else "metadata")
 
     def _pruned(self, kind: Kind, obj: JSONObject) -> tuple[JSONObject, list[str]]:
         schema, metadata = self.schemas.of(kind), obj["metadata"]
-        if kind.crd_uid is None and schema is not None:
+        if (decoder := self.decoders.get(kind.storage_group)) is not None:
+            metadata, unknown = pruned_metadata(metadata)
+            result, more = decoder(obj)
+            result, unknown = {**result, "metadata": metadata}, unknown + more
+        elif kind.crd_uid is None and schema is not None:
             result, unknown = pruned_all(obj, schema.root)
         else:
             metadata, unknown = pruned_metadata(metadata)
