@@ -37,7 +37,7 @@ class Call:
         namespace: From the path; ``""`` for cluster-scoped kinds and for all namespaces.
         name: From the path; ``""`` for collections. (``fieldSelector=metadata.name=x`` stays in ``params``.)
         subresource: ``"status"``, ``"scale"`` or ``""``.
-        params: The query, last value of each name. Values are text as sent.
+        params: The query, first value of each name. Values are text as sent.
         body: The decoded body: an object, a list for a JSON patch, ``None`` where there was none. Not changed,
             and not kept.
         repeated: What the text of the body had twice, in the words of the server: ``duplicate field "spec.a"``.

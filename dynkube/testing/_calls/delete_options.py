@@ -94,7 +94,9 @@ def _source(call: Call) -> JSONObject:
         raise refuse.bad_request("the body of a delete must be a DeleteOptions object")
     kind, version = call.body.get("kind") or "DeleteOptions", call.body.get("apiVersion") or _META
     if kind != "DeleteOptions":
-        raise refuse.bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "DeleteOptions"')
+        raise refuse.bad_request(
+            f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+        )
     _check_fields("DeleteOptions", call.body, _FIELDS)
     _check_fields("Preconditions", call.body.get("preconditions") or {}, _PRECONDITIONS, "preconditions.")
     return call.body

@@ -151,9 +151,11 @@ class WriteOptions:
         validation = call.params.get("fieldValidation") or "Warn"
         causes = dry_run_causes(call.params.get("dryRun"))
         if len(manager.encode()) > 128:
-            causes.append(refuse.bad_value("fieldManager", manager, "may not be more than 128 bytes"))
+            causes.append(refuse.too_long("fieldManager", "may not be more than 128 bytes"))
+        elif cause := _unprintable_cause(manager):
+            causes.append(cause)
         if validation not in {"Ignore", "Warn", "Strict"}:
-            causes.append(refuse.not_supported("fieldValidation", validation, ["", "Ignore", "Warn", "Strict"]))
+            causes.append(refuse.not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
         force = boolean(call.params, "force") if options == "PatchOptions" else None
         applying = call.content_type == "application/apply-patch+yaml"
         if options == "PatchOptions" and applying and not manager:
@@ -168,6 +170,15 @@ class WriteOptions:
             field_validation=validation,
             force=bool(force),
         )
+
+
+def _unprintable_cause(manager: str) -> StatusCause | None:
+    for position, character in enumerate(manager):
+        if not character.isprintable():
+            shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in manager)
+            detail = f"invalid character U+{ord(character):04X} (at position {position})"
+            return StatusCause("fieldManager", "FieldValueInvalid", f'Invalid value: "{shown}": {detail}')
+    return None
 
 
 def _agent_name(user_agent: str) -> str:

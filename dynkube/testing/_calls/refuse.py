@@ -117,6 +117,12 @@ def bad_request(message: str) -> APIError:
     return _plain(400, "BadRequest", message)
 
 
+def verb_not_supported(kind: Kind, verb: str) -> APIError:
+    """405 for a custom resource; ``verb`` is ``""`` for methods that mean none, as the real server has it."""
+    message = f'{verb} is not supported on resources of kind "{kind.group_resource}"'
+    return _about(kind, "", 405, "MethodNotAllowed", message)
+
+
 def other_kind(kind: Kind, field: str, given: object) -> APIError:
     """400: the body's ``apiVersion`` or ``kind`` is not that of the path."""
     if field == "apiVersion":
@@ -233,6 +239,11 @@ def not_supported(field: str, value: object, supported: Sequence[str]) -> Status
 def not_allowed(field: str, detail: str) -> StatusCause:
     """A field that may not be set, or not so."""
     return StatusCause(field, "FieldValueForbidden", f"Forbidden: {detail}")
+
+
+def too_long(field: str, detail: str) -> StatusCause:
+    """A field with a value that is longer than it may be."""
+    return StatusCause(field, "FieldValueTooLong", f"Too long: {detail}")
 
 
 def duplicate(field: str, value: object) -> StatusCause:

@@ -36,8 +36,7 @@ _VALUE_HELP = (
 )
 
 # Resources whose names are one DNS label, because they become host names.
-_DNS1123_LABELS = {"namespaces"}
-_DNS1035_LABELS = {"services"}
+_LABELS = {"namespaces", "services"}
 _PATH_SEGMENT_GROUPS = {"rbac.authorization.k8s.io"}
 
 
@@ -45,25 +44,25 @@ def name_problem(resource: str, group: str, name: str) -> str:
     """What is wrong with ``name`` for an object of this resource."""
     if group in _PATH_SEGMENT_GROUPS:
         return path_segment_problem(name)
-    if group == "" and resource in _DNS1123_LABELS:
+    if group == "" and resource in _LABELS:
         return label_problem(name)
-    if group == "" and resource in _DNS1035_LABELS:
-        return dns1035_problem(name)
     return subdomain_problem(name)
 
 
 def subdomain_problem(name: str) -> str:
     """RFC 1123 subdomain: what most names have to be."""
     if len(name) > 253:
-        return "must be no more than 253 bytes"
+        return "must be no more than 253 characters"
     return "" if re.fullmatch(_SUBDOMAIN, name) else _SUBDOMAIN_HELP
 
 
 def label_problem(name: str) -> str:
     """RFC 1123 label."""
     if len(name) > 63:
-        return "must be no more than 63 bytes"
-    return "" if re.fullmatch(_LABEL, name) else _LABEL_HELP
+        return "must be no more than 63 characters"
+    if re.fullmatch(_LABEL, name):
+        return ""
+    return "must not contain dots" if re.fullmatch(_SUBDOMAIN, name) else _LABEL_HELP
 
 
 def dns1035_problem(name: str) -> str:

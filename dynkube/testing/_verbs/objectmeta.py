@@ -127,9 +127,7 @@ def check_namespace(obj: JSONObject, call: Call) -> None:
     metadata = obj["metadata"]
     given = metadata.get("namespace", "")
     if not call.kind.namespaced:
-        if given:
-            raise refuse.bad_request("namespace should be empty for a cluster-scoped resource")
-        metadata.pop("namespace", None)
+        metadata.pop("namespace", None)  # the real server takes no offence at one here
     elif not call.namespace:
         raise refuse.bad_request("an empty namespace may not be set during creation")
     elif given and given != call.namespace:
@@ -213,11 +211,17 @@ def finalizer_warnings(obj: JSONObject, old: JSONObject | None, kind: Kind) -> l
 
 
 def _name_causes(metadata: JSONObject, kind: Kind) -> list[StatusCause]:
+    causes = []
+    # A dash at the end is fine there: what is generated comes behind.
+    if base := metadata.get("generateName"):
+        masked = f"{base[:-1]}a" if base.endswith("-") else base
+        if problem := naming.name_problem(kind.gvr.resource, kind.gvr.group, masked):
+            causes.append(refuse.bad_value("metadata.generateName", base, problem))
     if not metadata.get("name"):
-        return [refuse.required("metadata.name", "name or generateName is required")]
-    if problem := naming.name_problem(kind.gvr.resource, kind.gvr.group, metadata["name"]):
-        return [refuse.bad_value("metadata.name", metadata["name"], problem)]
-    return []
+        causes.append(refuse.required("metadata.name", "name or generateName is required"))
+    elif problem := naming.name_problem(kind.gvr.resource, kind.gvr.group, metadata["name"]):
+        causes.append(refuse.bad_value("metadata.name", metadata["name"], problem))
+    return causes
 
 
 def _annotation_causes(annotations: Mapping[str, str]) -> list[StatusCause]:

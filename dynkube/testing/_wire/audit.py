@@ -30,7 +30,7 @@ class RequestRecord:
     Attributes:
         method: ``GET``, ``POST`` ...
         path: As sent, unquoted, without the query.
-        params: The query; the last value of each name.
+        params: The query; the first value of each name.
         user_agent: As sent; ``""`` where there was none.
         headers: As sent, names in lower case; the value of ``authorization`` is replaced by its scheme.
         time: When it arrived, on trio's clock.

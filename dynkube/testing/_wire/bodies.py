@@ -1,25 +1,33 @@
-"""Bodies: bytes and a content type to decoded JSON, with refusals that say where the trouble is."""
+"""Bodies: bytes and a content type to decoded JSON, with the refusals of a real server, and where the trouble is."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 
-import msgspec
-
+from dynkube.errors import APIError
 from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Verb
 from dynkube.testing._wire import protobuf, refusals, yaml
+from dynkube.testing._wire.jsonerrors import parse_json
 
 JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"
 
 _OBJECT_TYPES = (JSON_TYPE, YAML_TYPE, protobuf.MEDIA_TYPE)
 _PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
+# Without schemas of the Go kind, custom resources know no strategic merge.
+_CUSTOM_PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 
 # etcd's own limit is 1.5 MiB; kube-apiserver reads bodies of up to 3 MiB before it looks at them.
 MAX_BODY = 3 * 1024 * 1024
+_MAX_OPERATIONS = 10_000
+
+# What the real server decodes a body into first, to see what it is.
+_TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+_GO_MAP = "map[string]interface {}"
+_GO_NAMES = {list: "array", dict: "object", str: "string", bool: "bool", int: "number", float: "number"}
 
 
-def decode_body(verb: Verb, kind: str, content_type: str, body: bytes) -> object:
+def decode_body(verb: Verb, kind: str, content_type: str, body: bytes, *, custom: bool = False) -> object:
     """The decoded body of a call, ``None`` where the verb takes none or it may be absent and is.
 
     Args:
@@ -27,64 +35,132 @@ def decode_body(verb: Verb, kind: str, content_type: str, body: bytes) -> object
         kind: The kind expected, for messages.
         content_type: Media type without parameters; ``""`` counts as JSON, which kube-apiserver assumes too.
         body: As received.
+        custom: Whether the kind is that of a custom resource.
 
     Raises:
-        APIError: 415 for a content type the verb does not take, 400 for a body that does not decode.
+        APIError: 415 for a content type the verb does not take, 400 for a body that does not decode, 413 for a JSON
+            patch of too many operations.
     """
-    if verb in {"get", "list", "watch"}:
-        return None
-    accepted = _PATCH_TYPES if verb == "patch" else _OBJECT_TYPES
-    media_type = content_type or (JSON_TYPE if verb != "patch" else "")
-    if verb in {"delete", "deletecollection"}:
-        if not body.strip():
+    match verb:
+        case "get" | "list" | "watch":
             return None
-        kind = "DeleteOptions"
-    if media_type not in accepted:
-        raise refusals.unsupported_media_type(accepted)
-    try:
-        if media_type == protobuf.MEDIA_TYPE:
-            return protobuf.decode(body)
-        data = _decode(body, as_yaml=media_type in {YAML_TYPE, APPLY_PATCH})
-    except LookupError:
-        raise refusals.unsupported_media_type(accepted[:-1]) from None
-    except ValueError as error:
-        raise refusals.bad_request(_describe(verb, kind, str(error))) from None
-    if not isinstance(data, list if media_type == JSON_PATCH else dict):
-        wanted = "an array of operations" if media_type == JSON_PATCH else "an object"
-        raise refusals.bad_request(_describe(verb, kind, f"the body is not {wanted}"))
+        case "patch":
+            return _decode_patch(content_type, body, custom=custom)
+        case "delete" | "deletecollection":
+            return _decode_options(content_type, body) if body.strip() else None
+    return _decode_object(kind, content_type or JSON_TYPE, body, custom=custom)
+
+
+def _decode_object(kind: str, media_type: str, body: bytes, *, custom: bool) -> object:
+    if media_type not in _OBJECT_TYPES:
+        raise refusals.unsupported_media_type(_OBJECT_TYPES)
+    data = _parsed(media_type, body, f"the object provided is unrecognized (must be of type {kind}): ", _summary(body))
+    if data is None and not custom:
+        return {}  # nothing at all is an object without fields, as far as built-in kinds go
+    if data is None:
+        text = body.decode("utf-8", "replace")
+        raise _unrecognized(kind, f"Object 'Kind' is missing in '{text}'", body)
+    if not isinstance(data, dict):
+        raise _unrecognized(kind, _not_an_object(data), body)
+    if media_type != protobuf.MEDIA_TYPE and (problem := _type_problem(data, body, custom=custom)):
+        raise _unrecognized(kind, problem, body)
     return data
 
 
-def _describe(verb: Verb, kind: str, trouble: str) -> str:
-    if verb == "patch":
-        return f"error decoding patch: {trouble}"
-    return f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; {trouble}"
+def _type_problem(data: Mapping[str, object], body: bytes, *, custom: bool) -> str:
+    """Why ``apiVersion`` and ``kind`` say of no object what it is; ``""`` where they may."""
+    for field in ("apiVersion", "kind"):
+        if not isinstance(data.get(field), str | None):
+            found = _GO_NAMES[type(data[field])]
+            trouble = f"json: cannot unmarshal {found} into Go struct field .{field} of type string"
+            return f"couldn't get version/kind; json parse error: {trouble}"
+    version = data.get("apiVersion")
+    if isinstance(version, str) and version.count("/") > 1:
+        return f"unexpected GroupVersion string: {version}"
+    return f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'" if custom and not data.get("kind") else ""
 
 
-def _decode(body: bytes, *, as_yaml: bool) -> object:
-    """Decode JSON, or YAML (of which JSON is a part, so it is tried first: it is 100 times faster).
+def _decode_options(content_type: str, body: bytes) -> object:
+    media_type = content_type or JSON_TYPE
+    if media_type not in _OBJECT_TYPES:
+        raise refusals.unsupported_media_type(_OBJECT_TYPES)
+    data = _parsed(media_type, body, "", "")
+    if data is not None and not isinstance(data, dict):
+        raise refusals.bad_request(_not_an_object(data))
+    return data
 
-    Raises:
-        ValueError: With the position of the trouble.
-    """
+
+def _decode_patch(media_type: str, body: bytes, *, custom: bool) -> object:
+    accepted = _CUSTOM_PATCH_TYPES if custom else _PATCH_TYPES
+    if media_type not in accepted:
+        raise refusals.unsupported_media_type(accepted) if custom else refusals.unknown_patch_type(accepted)
+    if media_type == APPLY_PATCH:
+        return _decode_configuration(body)
+    # Only the real server knows why strategic patches are told of in fewer words.
+    prefix = "" if media_type == STRATEGIC_PATCH else "error decoding patch: "
     try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        if as_yaml:
-            return yaml.load_document(body)
-        raise ValueError(f"json parse error: {_position(body, error)}") from None
+        data = parse_json(body)
+    except ValueError as error:
+        raise refusals.bad_request(f"{prefix}{error}") from None
+    wanted, go_type = (list, "[]handlers.jsonPatchOp") if media_type == JSON_PATCH else (dict, _GO_MAP)
+    if not isinstance(data, wanted):
+        found = _GO_NAMES.get(type(data), "null")
+        raise refusals.bad_request(f"{prefix}json: cannot unmarshal {found} into Go value of type {go_type}")
+    if isinstance(data, list) and len(data) > _MAX_OPERATIONS:
+        raise refusals.too_many_operations(_MAX_OPERATIONS, len(data))
+    return data
 
 
-def _position(body: bytes, error: Exception) -> str:
-    """What is wrong, by line and column: the standard library's parser is slow, and says it best."""
-    if not body.strip():
-        return "unexpected end of JSON input: the body is empty"
+def _decode_configuration(body: bytes) -> object:
     try:
-        json.loads(body)
-    except json.JSONDecodeError as detailed:
-        return f"{detailed.msg} at line {detailed.lineno}, column {detailed.colno}"
-    except UnicodeDecodeError as detailed:
-        return f"invalid UTF-8 at byte {detailed.start}"
-    except RecursionError:
-        return "exceeded max depth"
-    return str(error)  # e.g. NaN, which only the standard library takes
+        data = _parse_yaml(body)
+    except ValueError as error:
+        raise refusals.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        found = _GO_NAMES.get(type(data), "null")
+        raise refusals.bad_request(
+            f"error decoding YAML: json: cannot unmarshal {found} into Go value of type {_GO_MAP}"
+        )
+    return data
+
+
+def _parsed(media_type: str, body: bytes, prefix: str, summary: str) -> object:
+    try:
+        if media_type == protobuf.MEDIA_TYPE:
+            return protobuf.decode(body)
+        return _parse_yaml(body) if media_type == YAML_TYPE else parse_json(body)
+    except LookupError:
+        raise refusals.unsupported_media_type((JSON_TYPE, YAML_TYPE)) from None
+    except ValueError as error:
+        stage = "couldn't get version/kind; json parse error: " if media_type == JSON_TYPE else ""
+        raise refusals.bad_request(f"{prefix}{stage}{error}{summary}") from None
+
+
+def _parse_yaml(body: bytes) -> object:
+    """JSON is a part of YAML, so it is tried first: it is 100 times faster."""
+    try:
+        return parse_json(body)
+    except ValueError:
+        return yaml.load_document(body)
+
+
+def _not_an_object(data: object) -> str:
+    found = _GO_NAMES.get(type(data), "null")
+    return (
+        "couldn't get version/kind; json parse error: "
+        f"json: cannot unmarshal {found} into Go value of type {_TYPE_META}"
+    )
+
+
+def _unrecognized(kind: str, why: str, body: bytes) -> APIError:
+    return refusals.bad_request(f"the object provided is unrecognized (must be of type {kind}): {why}{_summary(body)}")
+
+
+def _summary(body: bytes) -> str:
+    """The beginning of a body as the real server shows it: as text where it looks like JSON, else in hexadecimal."""
+    if not body:
+        return " (<empty>)"
+    start, more = body[:30], " ..." if len(body) > 30 else ""
+    return f" ({start.decode('utf-8', 'replace') if start.startswith(b'{') else start.hex()}{more})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -17,6 +18,8 @@ ASGIApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 # Large bodies go out in pieces, so that one list of 20,000 objects never holds the loop while it is copied.
 CHUNK = 256 * 1024
 
+_BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
+
 
 class ClientGone(Exception):
     """The client closed the connection before its request was complete."""
@@ -30,9 +33,9 @@ class BodyTooLarge(Exception):
 class HTTPRequest:
     """What the request line and the headers say.
 
-    ``segments`` are the path's parts after unquoting each, so a quoted slash stays inside its part. ``params``
-    holds the last value of each name. ``headers`` has lower-case names; repeated ones are joined by commas, and
-    ``fields`` has them apart.
+    ``segments`` are the parts of the path after unquoting it: as in a real server, a quoted slash divides like any
+    other. ``params`` holds the first value of each name, without those that are not properly quoted. ``headers`` has
+    lower-case names; repeated ones are joined by commas, and ``fields`` has them apart.
     """
 
     method: str
@@ -55,8 +58,8 @@ class HTTPRequest:
         return cls(
             method=scope["method"],
             path=scope["path"],
-            segments=tuple(unquote(part) for part in path.strip("/").split("/")) if path.strip("/") else (),
-            params=dict(parse_qsl(query, keep_blank_values=True)),
+            segments=tuple(parts.split("/")) if (parts := unquote(path).strip("/")) else (),
+            params=_params(query),
             headers={key: ", ".join(values) for key, values in fields.items()},
             fields=fields,
         )
@@ -70,6 +73,15 @@ class HTTPRequest:
         """A boolean parameter as the API server reads it: present and neither ``false`` nor ``0``."""
         value = self.params.get(name)
         return value is not None and value.lower() not in {"false", "0"}
+
+
+def _params(query: str) -> dict[str, str]:
+    """The parameters of a query as Go reads them: the first value counts, and what is malformed is passed over."""
+    sound = "&".join(part for part in query.split("&") if not _BAD_ESCAPE.search(part) and ";" not in part)
+    params: dict[str, str] = {}
+    for name, value in parse_qsl(sound, keep_blank_values=True):
+        params.setdefault(name, value)
+    return params
 
 
 async def read_body(receive: Receive, limit: int) -> bytes:

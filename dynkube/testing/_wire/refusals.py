@@ -47,6 +47,22 @@ def unsupported_media_type(accepted: Iterable[str]) -> APIError:
     )
 
 
+def unknown_patch_type(accepted: Iterable[str]) -> APIError:
+    """415 for a patch of a built-in kind, which the real server refuses before it knows the kind: in its own words."""
+    return _refusal(
+        415, "UnsupportedMediaType", f"415: Unsupported Media Type; accepted media types include: {', '.join(accepted)}"
+    )
+
+
+def too_many_operations(limit: int, given: int) -> APIError:
+    """413: a JSON patch with more than ``limit`` operations."""
+    return _refusal(
+        413,
+        "RequestEntityTooLarge",
+        f"Request entity too large: The allowed maximum operations in a JSON patch is {limit}, got {given}",
+    )
+
+
 def body_too_large(limit: int) -> APIError:
     """413: the body is over ``limit`` bytes."""
     return _refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")

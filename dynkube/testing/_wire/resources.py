@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import trio
 
 from dynkube.testing._calls.api import Call, StreamCut, WatchStream
+from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._calls.users import User
 from dynkube.testing._engine import Engine
 from dynkube.testing._store.documents import ListDocument
@@ -35,6 +36,7 @@ from dynkube.testing._wire.routes import ResourcePath, Target, asked_verb, route
 _AT_ONCE = 16
 
 _NO_BODY = {"get", "list", "watch"}
+_WITH_OPTIONS = {"create", "update", "patch"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,27 +183,29 @@ async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send
 
 
 async def _call(request: HTTPRequest, target: Target, user: User, receive: Receive) -> Call:
-    body: object = None
-    subresource = target.kind.subresource(target.subresource)
-    if target.verb not in _NO_BODY and not (subresource and subresource.connects):
-        try:
-            data = await read_body(receive, bodies.MAX_BODY)
-        except BodyTooLarge:
-            raise refusals.body_too_large(bodies.MAX_BODY) from None
-        expected = subresource.gvk.kind if subresource else target.kind.kind
-        body = bodies.decode_body(target.verb, expected, request.content_type, data)
-    return Call(
+    call = Call(
         verb=target.verb,
         kind=target.kind,
         namespace=target.namespace,
         name=target.name,
         subresource=target.subresource,
         params=request.params,
-        body=body,
         content_type=request.content_type or bodies.JSON_TYPE,
         user=user,
         user_agent=request.headers.get("user-agent", ""),
     )
+    subresource = target.kind.subresource(target.subresource)
+    if target.verb in _NO_BODY or (subresource and subresource.connects):
+        return call
+    try:
+        data = await read_body(receive, bodies.MAX_BODY)
+    except BodyTooLarge:
+        raise refusals.body_too_large(bodies.MAX_BODY) from None
+    if target.verb in _WITH_OPTIONS:
+        WriteOptions.read(call)  # a real server looks at them before it looks at the body
+    kind = subresource.gvk.kind if subresource else target.kind.kind
+    custom = target.kind.crd_uid is not None and not subresource
+    return replace(call, body=bodies.decode_body(target.verb, kind, request.content_type, data, custom=custom))
 
 
 def _warning_headers(warnings: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dynkube.meta import GVR
+from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Verb
+from dynkube.testing._kinds import naming
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._wire import refusals
 from dynkube.testing._wire.http import HTTPRequest
@@ -49,14 +51,14 @@ class ResourcePath:
             case _:
                 return None
         parts = [first, *rest]
-        if not (version and all(parts)):
+        if not (version and first):
             return None
         namespace = ""
         if first == "namespaces" and len(rest) >= 2 and not _is_namespace_itself(group, rest):
             namespace, *parts = rest
-        if len(parts) > 3 and parts[2] != "proxy":  # the rest of a proxy's path is for whom it leads to
-            return None
-        resource, name, subresource = (*parts, "", "")[:3]
+        resource, name, *rest = (*parts, "", "") if len(parts) < 3 else parts
+        # The rest of a proxy's path is for whom it leads to; any other subresource ends the path.
+        subresource = "proxy" if rest[0] == "proxy" else "/".join(part for part in rest if part)
         return cls(gvr=GVR(group, version, resource), namespace=namespace, name=name, subresource=subresource)
 
 
@@ -86,10 +88,17 @@ def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
     if path.name and kind.namespaced and not path.namespace:
         raise refusals.unknown_path()
     subresource = kind.subresource(path.subresource)
+    custom = kind.crd_uid is not None
     if path.subresource and subresource is None:
+        raise refuse.not_found(kind, path.name) if custom else refusals.unknown_path()
+    # These need to know the namespace; there is no such route on the collection of all namespaces.
+    homeless = verb in {"create", "deletecollection"} and not subresource and kind.namespaced and not path.namespace
+    if homeless and custom:
         raise refusals.unknown_path()
-    # Creating needs to know the namespace; there is no such route on the collection of all namespaces.
-    homeless = verb == "create" and not subresource and kind.namespaced and not path.namespace
+    if verb is None and custom:
+        raise refuse.verb_not_supported(kind, "")
     if verb is None or homeless or verb not in (subresource.verbs if subresource else kind.verbs):
         raise refusals.method_not_allowed()
+    if path.name and (problem := naming.path_segment_problem(path.name)):
+        raise refuse.bad_request(f'Name parameter invalid: "{path.name}": {problem}')
     return Target(kind=kind, verb=verb, namespace=path.namespace, name=path.name, subresource=path.subresource)

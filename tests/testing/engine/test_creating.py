@@ -136,7 +136,7 @@ def test_bad_metadata_is_a_cause_with_its_field(cluster: Cluster, metadata: JSON
     [
         ({"dryRun": "Some"}, 'dryRun: Unsupported value: ["Some"]: supported values: "All"'),
         ({"fieldValidation": "Loose"}, 'fieldValidation: Unsupported value: "Loose"'),
-        ({"fieldManager": "x" * 129}, "fieldManager: Invalid value"),
+        ({"fieldManager": "x" * 129}, "fieldManager: Too long"),
     ],
 )
 def test_unknown_options_are_refused(cluster: Cluster, params: dict[str, str], words: str) -> None:

@@ -47,7 +47,7 @@ def test_integers_of_any_size_survive() -> None:
 def test_a_content_type_that_the_verb_does_not_take_is_a_415_naming_those_it_takes(
     verb: Verb, content_type: str
 ) -> None:
-    with pytest.raises(UnsupportedMediaType, match=r"unknown format - accepted media types include: application/json"):
+    with pytest.raises(UnsupportedMediaType, match="accepted media types include: application/json"):
         decode_body(verb, "Pod", content_type, b"{}")
 
 
@@ -57,15 +57,30 @@ def test_a_content_type_that_the_verb_does_not_take_is_a_415_naming_those_it_tak
         ("create", "application/json", b'{"a":\n  oops}', "must be of type Pod.*line 2, column 3"),
         ("create", "application/json", b"", "unexpected end of JSON input"),
         ("create", "application/json", b'{"a": NaN}', "json parse error"),
-        ("create", "application/json", b'{"a": "\xff"}', "invalid UTF-8 at byte 7"),
+        (
+            "create",
+            "application/json",
+            b'{"a": \xff}',
+            "invalid character '\ufffd' looking for beginning of value at line 1, column 7",
+        ),
         ("create", "application/json", b"[" * 100_000, "json parse error"),
-        ("create", "application/json", b"[1]", "the body is not an object"),
+        ("create", "application/json", b"[1]", "json: cannot unmarshal array into Go value"),
         ("create", "application/yaml", b"a: [1", "yaml: line 2, column 1"),
         ("create", "application/yaml", b"a: 1\na: 2", 'key "a" already set'),
-        ("create", "application/yaml", b"- 1", "the body is not an object"),
-        ("patch", JSON_PATCH, b"{}", "error decoding patch: the body is not an array of operations"),
-        ("patch", MERGE_PATCH, b"{", "error decoding patch: json parse error"),
-        ("delete", "application/json", b"[", "must be of type DeleteOptions"),
+        ("create", "application/yaml", b"- 1", "json: cannot unmarshal array into Go value"),
+        (
+            "patch",
+            JSON_PATCH,
+            b"{}",
+            r"error decoding patch: json: cannot unmarshal object into Go value of type \[\]handlers",
+        ),
+        ("patch", MERGE_PATCH, b"{", "error decoding patch: unexpected end of JSON input"),
+        (
+            "delete",
+            "application/json",
+            b"[",
+            "^400 BadRequest: couldn't get version/kind; json parse error: unexpected end of JSON input",
+        ),
     ],
 )
 def test_a_body_that_does_not_decode_is_a_400_that_says_where(

@@ -47,7 +47,7 @@ def _route(method: str, target: str) -> Target:
         ("GET", "/api/v1/namespaces", ("list", "namespaces.v1", "", "", "")),
         ("GET", "/api/v1/namespaces/a", ("get", "namespaces.v1", "", "a", "")),
         ("PUT", "/api/v1/namespaces/a/status", ("update", "namespaces.v1", "", "a", "status")),
-        ("GET", "/api/v1/namespaces/a/configmaps/a%2Fb", ("get", "configmaps.v1", "a", "a/b", "")),
+        ("GET", "/api/v1/namespaces/a%2Fpods", ("list", "pods.v1", "a", "", "")),
         ("POST", "/api/v1/nodes", ("create", "nodes.v1", "", "", "")),
     ],
 )
@@ -80,7 +80,7 @@ def test_a_path_that_leads_nowhere_is_refused(method: str, path: str, error: typ
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/version", "/api//pods", "/api/v1/a//b"]
+    "path", ["/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/version", "/api//pods"]
 )
 def test_other_paths_are_no_resources(path: str) -> None:
     assert ResourcePath.parse(tuple(path.strip("/").split("/"))) is None

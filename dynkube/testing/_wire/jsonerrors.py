@@ -1,0 +1,85 @@
+"""What is wrong with JSON that does not parse, worded as Go's parser words it, with line and column.
+
+Clients match on these words, and kubectl shows them. The real server tells no position; a person who wrote the JSON
+by hand needs one, so it comes behind.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+_END = "unexpected end of JSON input"
+_WORDS = {
+    "object keys must be strings": "looking for beginning of object key string",
+    "expected ':'": "after object key",
+    "expected ',' or '}'": "after object key:value pair",
+    "expected ',' or ']'": "after array element",
+    "trailing comma in array": "looking for beginning of value",
+    "trailing comma in object": "looking for beginning of object key string",
+    "trailing characters": "after top-level value",
+    "invalid escape character in string": "in string escape code",
+    "invalid character in unicode escape": "in \\u hexadecimal character escape",
+    "invalid number": "in numeric literal",
+}
+_LITERALS = (b"true", b"false", b"null")
+# Of these the parser tells the byte behind.
+_BEHIND = {"invalid escape character in string", "invalid character in unicode escape", "trailing characters"}
+
+
+def parse_json(body: bytes) -> object:
+    """Decode ``body``; bytes that are no UTF-8 become U+FFFD, as Go reads them.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    try:
+        return msgspec.json.decode(body)
+    except UnicodeDecodeError:
+        return parse_json(body.decode("utf-8", "replace").encode())
+    except RecursionError:
+        raise ValueError("invalid character '[' exceeded max depth") from None
+    except msgspec.DecodeError as error:
+        raise ValueError(_describe(body, str(error))) from None
+
+
+def _describe(body: bytes, error: str) -> str:
+    match = re.fullmatch(r"JSON is malformed: (.*) \(byte (\d+)\)", error)
+    if match is None:
+        return _END
+    problem, offset = match[1], int(match[2])
+    if problem in _BEHIND:
+        offset -= 1
+    if problem == "invalid character":
+        problem, offset = _inside_what(body, offset)
+    if offset >= len(body):
+        return _END
+    text = body[:offset].decode("utf-8", "replace")
+    character = body[offset:].decode("utf-8", "replace")[0]
+    line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
+    return f"invalid character {_quoted(character)} {_WORDS.get(problem, problem)} at line {line}, column {column}"
+
+
+def _inside_what(body: bytes, offset: int) -> tuple[str, int]:
+    """Where a character that cannot be there is: in a string, in a misspelled word, or where a value has to begin."""
+    if body[offset : offset + 1] < b" " and _in_string(body[:offset]):
+        return "in string literal", offset
+    for literal in _LITERALS:
+        # The parser reads as many bytes as the word has, and tells of the end rather than of the difference.
+        start = offset - len(literal)
+        found = body[start:offset] if start >= 0 else b""
+        if found[:1] == literal[:1]:
+            wrong = next((i for i in range(1, len(literal)) if found[i : i + 1] != literal[i : i + 1]), 0)
+            expected = literal[wrong : wrong + 1].decode()
+            return f"in literal {literal.decode()} (expecting '{expected}')", start + wrong
+    return "looking for beginning of value", offset
+
+
+def _in_string(before: bytes) -> bool:
+    return len(re.findall(rb'(?<!\\)(?:\\\\)*"', before)) % 2 == 1
+
+
+def _quoted(character: str) -> str:
+    """A character in Go's quotes."""
+    return {"'": "'\\''", '"': "'\"'", "\n": "'\\n'", "\t": "'\\t'", "\r": "'\\r'"}.get(character, f"'{character}'")
