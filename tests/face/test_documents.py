@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 import dynkube
 from dynkube.testing import APIServer
@@ -77,27 +79,25 @@ async def test_the_informer_of_the_readme_runs(
     assert capsys.readouterr().out.startswith("LIVE (Watching) InformerStatistics(")
 
 
-async def test_the_embedded_server_of_the_readme_runs() -> None:
-    scope = await run(python_blocks("README.md")[3], {"dynkube": dynkube})
+async def test_the_test_of_the_readme_runs(
+    server: APIServer, client: dynkube.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def my_controller(client: dynkube.Client) -> None:
+        await trio.sleep(8 * 3600)
+        await client.resource("deployments").patch("web", {"spec": {"replicas": 1}}, namespace="default")
 
-    assert isinstance(scope["client"], dynkube.Client)
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "web.json").write_text(json.dumps({**MANIFEST, "metadata": {"name": "web"}}))
+    monkeypatch.chdir(tmp_path)
 
+    block = python_blocks("README.md")[3]
+    scope = await run(block, {"trio": trio, "my_controller": my_controller})
 
-async def test_the_controller_test_of_the_testing_page_runs() -> None:
-    async def run_my_controller(client: dynkube.Client) -> None:
-        given = await client.resource("configmaps").get("input")
-        await client.resource("configmaps").create(
-            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "output"}, "data": given["data"]}
-        )
-
-    scope = await run(python_blocks("docs/testing.md")[0], {"run_my_controller": run_my_controller})
-
-    await scope["test_my_controller"]()  # type: ignore[operator]  # what the page defines
+    await scope["test_it_scales_down_at_night"](server, client)  # type: ignore[operator]  # what the README defines
 
 
 def test_every_block_of_python_in_the_documents_is_run() -> None:
-    counts = {document: len(python_blocks(document)) for document in ("README.md", "docs/testing.md")}
-
-    assert counts == {"README.md": 4, "docs/testing.md": 1}
+    assert len(python_blocks("README.md")) == 4
+    assert python_blocks("docs/testing.md")  # run by test_testing_page.py
     assert not python_blocks("docs/informers.md")
     assert not python_blocks("docs/architecture.md")

@@ -12,7 +12,8 @@ import trio.testing
 
 import dynkube
 from dynkube.testing import APIServer
-from examples import lazy_informer, test_my_controller, watch_and_patch
+from examples import lazy_informer, watch_and_patch
+from tests.testing.engine.cluster import definition, widget
 
 
 def pod(name: str, app: str) -> dict[str, object]:
@@ -40,10 +41,6 @@ async def test_watch_and_patch_labels_the_pods_of_an_app(server: APIServer, clie
     assert labelled == {"app": "web", watch_and_patch.LABEL: "true"}
     assert labels(server, "web-1") == {"app": "old"}
     assert labels(server, "db-1") == {"app": "db"}
-
-
-async def test_the_controller_example_passes() -> None:
-    await test_my_controller.test_the_summary_follows_the_widgets()
 
 
 class Screen(io.StringIO):
@@ -77,8 +74,8 @@ async def test_the_lazy_informer_tells_its_states_and_objects(
         nursery.start_soon(lazy_informer.main, "widgets.v1.example.com")
         with trio.fail_after(30):
             await screen.shows("ABSENT (CRDNotFound: no CRD widgets.example.com is installed)")
-            server.create(test_my_controller.widget_definition())
-            server.create(test_my_controller.widget("w"))
+            server.create(definition())
+            server.create(widget("w"))
             await screen.shows("+ <Widget example.com/v1 default/w")
             server.delete("customresourcedefinitions", "widgets.example.com")
             await screen.shows("- <Widget example.com/v1 default/w")
