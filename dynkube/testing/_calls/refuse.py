@@ -152,16 +152,9 @@ def unsupported_patch(accepted: Sequence[str]) -> APIError:
     return _plain(415, "UnsupportedMediaType", message + ", ".join(accepted))
 
 
-def unprocessable(why: str) -> APIError:
-    """422 for a patch that cannot be carried out on the object as it is."""
-    return APIError.from_status(
-        Status(
-            code=422,
-            reason="Invalid",
-            message="the server rejected our request due to an error in our request",
-            causes=(StatusCause(reason="UnexpectedServerResponse", message=why),),
-        )
-    )
+def unprocessable() -> APIError:
+    """422 for a patch that cannot be carried out on the object as it is; a real server does not say why."""
+    return _plain(422, "Invalid", "the server rejected our request due to an error in our request")
 
 
 def internal(why: str) -> APIError:

@@ -13,6 +13,7 @@ from dynkube.errors import StatusCause
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._patching.client_side import keep_annotation, taken_over
 from dynkube.testing._patching.fieldset import (
     MISSING,
     FieldSet,
@@ -52,12 +53,15 @@ class Application:
         entries = read_entries(live)
         others = [entry for entry in entries if entry.identity != self.writer.identity]
         contested = self._contested(live, applied, wanted, others)
-        if contested and not self.force:
-            raise refuse.apply_conflict(contested_causes(contested))
+        allowed = taken_over(self.writer.manager, self.kind, live) if contested else frozenset()
+        in_the_way = [(path, entry) for path, entry in contested if path not in allowed]
+        if in_the_way and not self.force:
+            raise refuse.apply_conflict(contested_causes(in_the_way))
         mine = next((entry.fields for entry in entries if entry.identity == self.writer.identity), frozenset())
         merged = _merged(live, applied, shape)
         merged = _without(merged, _given_up(mine, wanted, others), shape)
         merged["metadata"] = dict(merged["metadata"])
+        keep_annotation(self.writer.manager, merged, applied)
         lost = frozenset(path for path, _ in contested)
         kept = [entry.without(lost) for entry in others]
         write_entries(merged, [*kept, self._entry(wanted, entries)])
@@ -95,8 +99,8 @@ def contested_causes(contested: Sequence[tuple[Path, Entry]]) -> list[StatusCaus
 
 def _using(entry: Entry) -> str:
     subresource = f' with subresource "{entry.subresource}"' if entry.subresource else ""
-    moment = f" at {entry.time}" if entry.operation == "Update" and entry.time else ""
-    return f"{subresource} using {entry.api_version}{moment}"
+    # The identity of a manager that applies has no version in it, since it is the same through all of them.
+    return subresource if entry.operation == "Apply" else f"{subresource} using {entry.api_version}"
 
 
 def _merged(live: Any, applied: Any, shape: Shape) -> Any:

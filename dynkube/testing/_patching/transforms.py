@@ -50,7 +50,7 @@ def _json_patched(obj: JSONObject, patch: object) -> object:
     try:
         return jsonpatch.apply_patch(obj, patch)
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError) as error:
-        raise refuse.unprocessable(str(error)) from None
+        raise refuse.unprocessable() from error
 
 
 def _undecodable(value: object, wanted: str) -> Exception:

@@ -89,7 +89,7 @@ class Reader:
         """
         kind = call.kind
         if not isinstance(patched, dict):
-            raise refuse.unprocessable("the patch does not result in an object")
+            raise refuse.unprocessable()
         obj = objectmeta.own_copy(replace(call, body=patched))
         shown = go_text(call.body) if call.content_type == STRATEGIC_PATCH else compact(patched)
         try:

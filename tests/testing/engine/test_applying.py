@@ -57,9 +57,9 @@ def test_another_value_for_a_field_of_others_is_a_conflict_that_names_them(clust
     assert (cause.reason, cause.field, cause.message) == (
         "FieldManagerConflict",
         ".data.a",
-        'conflict with "one" using v1',
+        'conflict with "one"',
     )
-    assert caught.value.status.message == 'Apply failed with 1 conflict: conflict with "one" using v1: .data.a'
+    assert caught.value.status.message == 'Apply failed with 1 conflict: conflict with "one": .data.a'
 
 
 def test_force_takes_the_field_over(cluster: Cluster) -> None:

@@ -39,7 +39,7 @@ def test_a_json_patch_is_carried_out_in_order_or_not_at_all(cluster: Cluster) ->
     assert cluster.patch("configmaps", "a", good, JSON_PATCH)["data"] == {"k": "w"}
     with pytest.raises(Invalid, match="rejected our request due to an error in our request") as caught:
         cluster.patch("configmaps", "a", [{"op": "remove", "path": "/data/k"}, good[0]], JSON_PATCH)
-    assert caught.value.causes[0].message
+    assert caught.value.causes == ()
     assert cluster.get("configmaps", "a")["data"] == {"k": "w"}
 
 
@@ -111,7 +111,7 @@ def test_a_patch_with_an_older_version_is_a_conflict(cluster: Cluster) -> None:
         (JSON_PATCH, [1], BadRequest, "cannot unmarshal number"),
         (JSON_PATCH, [{"op": "fly", "path": "/a"}], Invalid, "rejected our request"),
         (JSON_PATCH, [{"op": "remove", "path": "/data/none"}], Invalid, "rejected our request"),
-        (JSON_PATCH, [{"op": "replace", "path": "", "value": 1}], Invalid, "does not result in an object"),
+        (JSON_PATCH, [{"op": "replace", "path": "", "value": 1}], Invalid, "due to an error in our request"),
         (MERGE_PATCH, {"metadata": {"name": "b"}}, BadRequest, "does not match the name on the URL"),
         (MERGE_PATCH, {"kind": "Secret"}, BadRequest, "cannot be handled as a ConfigMap"),
         (MERGE_PATCH, {"metadata": {"labels": {"a": "b c"}}}, Invalid, "metadata.labels"),

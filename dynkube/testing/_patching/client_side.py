@@ -1,0 +1,49 @@
+"""Objects that ``kubectl apply`` has written from the client side, and ``kubectl apply --server-side`` takes over.
+
+A real server helps one manager only, the one called ``kubectl``: what it applied from the client side, as the
+annotation of that says, is no conflict with itself, and the annotation is kept up to date for as long as it is there,
+so that kubectl can go back (kubernetes/kubernetes#99374, KEP-555 "upgrade" and "downgrade").
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._patching.fieldset import MISSING, FieldSet, fields_of, value_at
+from dynkube.testing._patching.shapes import shape_of
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_MANAGER = "kubectl"
+
+
+def taken_over(manager: str, kind: Kind, live: JSONObject) -> FieldSet:
+    """The fields of ``live`` that ``manager`` may have without force, whoever is on record as their owner."""
+    annotation = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
+    if manager != _MANAGER or not annotation:
+        return frozenset()
+    try:
+        applied = msgspec.json.decode(annotation)
+    except (msgspec.DecodeError, TypeError):
+        return frozenset()  # what cannot be read gives no rights
+    if not isinstance(applied, dict) or applied.get("apiVersion") != kind.api_version:
+        return frozenset()
+    shape = shape_of(kind)
+    return frozenset(
+        path
+        for path in fields_of(applied, shape)
+        if (there := value_at(live, path, shape)) is not MISSING and there == value_at(applied, path, shape)
+    )
+
+
+def keep_annotation(manager: str, merged: JSONObject, applied: JSONObject) -> None:
+    """Write what was applied into the annotation of ``merged``, if ``manager`` keeps one and it is there."""
+    annotations = merged["metadata"].get("annotations") or {}
+    if manager != _MANAGER or not annotations.get(LAST_APPLIED):
+        return
+    own = {key: text for key, text in (applied["metadata"].get("annotations") or {}).items() if key != LAST_APPLIED}
+    metadata = {key: value for key, value in applied["metadata"].items() if key != "annotations"}
+    content = {**applied, "metadata": {**metadata, "annotations": own} if own else metadata}
+    text = msgspec.json.encode(content, order="sorted").decode() + "\n"
+    merged["metadata"]["annotations"] = {**annotations, LAST_APPLIED: text}

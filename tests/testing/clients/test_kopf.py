@@ -1,0 +1,97 @@
+"""kopf: an operator that other people's framework runs, against the embedded server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.testing import APIServer
+from tests.testing.clients.conftest import in_thread, widget
+
+kopf = pytest.importorskip("kopf")
+
+pytestmark = [
+    pytest.mark.real_time,
+    pytest.mark.timeout(120),
+    # Sockets and loops that the client leaves to the garbage collector are its own affair.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+Seen: TypeAlias = Callable[[str, dict[str, Any]], bool]
+
+
+def operator() -> tuple[Any, list[str]]:
+    """An operator for widgets, and what it was told of them."""
+    registry: Any = kopf.OperatorRegistry()
+    told: list[str] = []
+    kopf.on.login(registry=registry)(kopf.login_with_kubeconfig)
+
+    @kopf.on.startup(registry=registry)
+    def settle(settings: Any, **_: Any) -> None:
+        settings.posting.enabled = False
+
+    @kopf.on.create("example.com", "v1", "widgets", id="created", registry=registry)
+    def created(spec: Any, name: str, **_: Any) -> dict[str, Any]:
+        told.append(f"created {name}")
+        return {"area": spec["size"] ** 2}
+
+    @kopf.on.update("example.com", "v1", "widgets", id="resized", registry=registry)
+    def resized(old: Any, new: Any, name: str, **_: Any) -> dict[str, Any]:
+        told.append(f"resized {name} {old['spec']['size']}->{new['spec']['size']}")
+        return {"area": new["spec"]["size"] ** 2}
+
+    @kopf.on.delete("example.com", "v1", "widgets", id="deleted", registry=registry)
+    def deleted(name: str, **_: Any) -> None:
+        told.append(f"deleted {name}")
+
+    return registry, told
+
+
+@asynccontextmanager
+async def seen(server: APIServer, condition: Seen) -> AsyncIterator[None]:
+    """Leave the block when a widget has been seen as ``condition`` wants it."""
+    async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url, timeout=None) as client:
+        watch = "/apis/example.com/v1/widgets?watch=1&resourceVersion=0"
+        async with client.stream("GET", watch) as answer:
+            yield
+            async for line in answer.aiter_lines():
+                event = json.loads(line)
+                if condition(event["type"], event["object"]):
+                    return
+
+
+def status(field: str, value: object) -> Seen:
+    return lambda _, obj: obj.get("status", {}).get(field) == value
+
+
+async def test_an_operator_does_its_work(server: APIServer, kubeconfig: Path) -> None:
+    stop = threading.Event()
+    registry, told = operator()
+
+    def run() -> None:
+        asyncio.run(kopf.operator(registry=registry, namespaces=["default"], standalone=True, stop_flag=stop))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(in_thread, run)
+        async with seen(server, status("created", {"area": 9})):
+            server.create(widget("a", size=3))
+        server.end_watches(how="cut")
+        async with seen(server, status("resized", {"area": 16})):
+            server.update({**server.get("widgets", "a"), "spec": {"size": 4}})
+        finalizers = server.get("widgets", "a")["metadata"]["finalizers"]
+        async with seen(server, lambda kind, obj: kind == "DELETED"):
+            server.delete("widgets", "a")
+        stop.set()
+
+    assert finalizers == ["kopf.zalando.org/KopfFinalizerMarker"]
+    assert told == ["created a", "resized a 3->4", "deleted a"]
