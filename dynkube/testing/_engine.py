@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from dynkube.errors import InvalidInput, NoMatch
-from dynkube.meta import GVR, ResourceArg
+from dynkube.meta import GVR, GroupVersion, ResourceArg
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, Document, JSONObject, Result, WatchStream
 from dynkube.testing._calls.options import read_version
+from dynkube.testing._controllers.apiservices import APIServiceController
 from dynkube.testing._controllers.garbage import GarbageCollector
 from dynkube.testing._controllers.namespaces import NamespaceController
 from dynkube.testing._controllers.pods import PodTermination
@@ -146,6 +147,9 @@ class Engine:
             timers=self._timers,
             establish_delay=options.establish_delay,
         )
+        self._api_services = APIServiceController(
+            self._storage, self.registry, identity, lambda kind: self._watches.end(storage_group=kind.storage_group)
+        )
         self._workers = Workers(self._timers, self._controllers(around, options))
 
     # ── what the floors above add ─────────────────────────────────────────────────────────
@@ -196,6 +200,23 @@ class Engine:
         for kind in kinds:
             if kind.storage_group == NAMESPACES:
                 self._seed_namespaces(kind)
+        self._settle()
+
+    def aggregate(self, *kinds: Kind) -> None:
+        """Serve ``kinds`` as aggregated APIs, each group-version with an APIService that says so."""
+        self._api_services.register(kinds)
+        self._settle()
+
+    def unregister(self, kind: Kind) -> None:
+        """Stop serving ``kind``; its watches end, its objects stay."""
+        self._watches.end("clean", storage_group=kind.storage_group)
+        self._api_services.unregister(kind)
+        self._settle()
+
+    def set_available(self, group_version: GroupVersion, available: bool) -> None:
+        """Put whoever serves ``group_version`` out of order, or back: its APIService and discovery say so."""
+        self._api_services.set_available(group_version, available)
+        self._settle()
 
     async def run(self) -> None:
         """Do what happens by itself after a delay, until cancelled."""
@@ -296,6 +317,7 @@ class Engine:
 
     def _controllers(self, around: Surroundings, options: EngineOptions) -> Iterator[Controller]:
         yield DefinitionController(around, self._settle)
+        yield self._api_services
         if options.garbage_collection:
             yield GarbageCollector(self._storage, self.registry, self._deletes, self._writes)
         yield PodTermination(self._storage, self.registry, self._deletes)

@@ -325,8 +325,12 @@ class APIServer(DirectAccess):
     # ── what it serves ────────────────────────────────────────────────────────────────────
 
     def register(self, *kinds: Kind) -> None:
-        """Serve more kinds that no CustomResourceDefinition defines, as an aggregated API would."""
-        self._engine.register(*kinds)
+        """Serve more kinds that no CustomResourceDefinition defines, as an aggregated API.
+
+        Each new group-version gets an APIService with a service, as the server behind it would have brought along.
+        Deleting that APIService ends the API; creating one for the group-version brings it back.
+        """
+        self._engine.aggregate(*kinds)
 
     def unregister(self, resource: str | GVR) -> None:
         """Stop serving a registered kind in one version: its paths are 404 and its watches end. Objects stay.
@@ -334,18 +338,18 @@ class APIServer(DirectAccess):
         Raises:
             NoMatch: It is not served.
         """
-        kind = self.kind(resource)
-        self._engine.end_watches(kind.gvr)
-        self._engine.registry.remove(kind.gvr)
+        self._engine.unregister(self.kind(resource))
 
     def set_available(self, group_version: str, available: bool) -> None:
         """Put the server of an aggregated API out of order, or back: 503 on its paths, stale in discovery.
+
+        Its APIService has the condition ``Available=False`` meanwhile.
 
         Args:
             group_version: Like ``"metrics.k8s.io/v1beta1"``.
             available: Whether it answers from now on.
         """
-        self._engine.registry.set_available(GroupVersion.parse(group_version), available)
+        self._engine.set_available(GroupVersion.parse(group_version), available)
 
     # ── trouble ───────────────────────────────────────────────────────────────────────────
 

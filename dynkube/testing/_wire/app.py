@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import trio
 
 from dynkube.errors import APIError
+from dynkube.meta import GroupVersion
 from dynkube.testing._access.access import Access
 from dynkube.testing._access.authentication import Authenticator
 from dynkube.testing._access.seats import Seat, Seats
@@ -115,10 +116,10 @@ class App:
             await answer.write(exchange.send)
             return
         parts.access.authorize(attributes_of(request, user))
-        if path is None:
+        if _group_version(request, path) in parts.discovery.unavailable:
+            await refusals.unavailable().write(exchange.send)
+        elif path is None:
             await (await parts.others.answer(request)).write(exchange.send)
-        elif path.gvr.group_version in parts.discovery.unavailable:
-            raise refusals.unavailable()
         else:
             await parts.resources.serve(request, path, user, record, exchange.receive, exchange.send)
 
@@ -131,6 +132,18 @@ class App:
         if user is not sender:
             exchange.record.user, exchange.record.impersonator = user, sender
         return user
+
+
+def _group_version(request: HTTPRequest, path: ResourcePath | None) -> GroupVersion | None:
+    """What the path belongs to, be it a resource or the discovery of a group-version."""
+    if path is not None:
+        return path.gvr.group_version
+    match request.segments:
+        case ("apis", group, version):
+            return GroupVersion(group, version)
+        case ("api", version):
+            return GroupVersion("", version)
+    return None
 
 
 class Exchange:

@@ -103,8 +103,6 @@ class NonResources:
         return Answer(body=layout.document(msgspec.json.encode(document)), content_type=layout.content_type)
 
     def _resources(self, gv: GroupVersion) -> Document | None:
-        if gv in self._discovery.unavailable:
-            raise refusals.unavailable()
         document = self._discovery.legacy_resources(gv)
         if document is None and self._discovery.is_builtin(gv.group):
             raise refusals.unknown_path()

@@ -73,9 +73,11 @@ def bad_request(message: str) -> APIError:
     return _refusal(400, "BadRequest", message)
 
 
-def unavailable() -> APIError:
-    """503: the server behind an aggregated API does not answer."""
-    return _refusal(503, "ServiceUnavailable", "the server is currently unable to handle the request")
+def unavailable() -> Answer:
+    """503: the server behind an aggregated API does not answer. The real server says so in plain text."""
+    headers = (("X-Content-Type-Options", "nosniff"),)
+    content_type = "text/plain; charset=utf-8"
+    return Answer(status=503, body=b"service unavailable\n", content_type=content_type, headers=headers)
 
 
 def internal(error: Exception) -> APIError:

@@ -33,7 +33,7 @@ async def test_a_watch_that_does_not_ask_lasts_half_an_hour_to_an_hour() -> None
 
 async def test_bookmarks_come_by_interval_and_shortly_before_the_end() -> None:
     cluster = Cluster(bookmark_interval=60)
-    stream = cluster.watch("configmaps", resourceVersion="4", timeoutSeconds="150", **ASKED)
+    stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision), timeoutSeconds="150", **ASKED)
     begin, times = trio.current_time(), []
     async for batch in stream:
         assert [event.type for event in batch] == ["BOOKMARK"]

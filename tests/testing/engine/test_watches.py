@@ -107,7 +107,7 @@ async def test_a_version_that_is_gone_is_an_error_event_in_a_good_answer(cluster
 
     assert event["type"] == "ERROR"
     assert (event["object"]["kind"], event["object"]["code"], event["object"]["reason"]) == ("Status", 410, "Expired")
-    assert event["object"]["message"] == "too old resource version: 1 (5)"
+    assert event["object"]["message"] == f"too old resource version: 1 ({cluster.engine.revision})"
 
 
 async def test_a_version_that_is_gone_can_be_an_http_answer_as_in_older_servers() -> None:

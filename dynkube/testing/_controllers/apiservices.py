@@ -1,0 +1,261 @@
+"""APIServices: one object for each group-version served, and what the objects of aggregated APIs do to serving.
+
+Group-versions of the server itself and of CustomResourceDefinitions have an APIService without a service, managed
+for them (the label ``kube-aggregator.kubernetes.io/automanaged``). An APIService with ``spec.service`` stands for an
+API served by somebody else: a stub (kinds that were registered for it), or nobody, which is an API that is
+unavailable. Deleting it ends the API, and creating it again brings it back.
+
+Known limits: requests are never passed to the service, which only has to exist; the objects have no managedFields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dynkube.meta import GroupVersion
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._kinds.kinds import Kind, Registry
+from dynkube.testing._store.storage import Change, Storage, Version
+from dynkube.testing._store.work import Allowance
+from dynkube.testing._verbs.objectmeta import Identity, stamp_new
+
+API_SERVICES = "apiservices.apiregistration.k8s.io"
+_AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
+_SERVICES, _SLICES = "services", "endpointslices.discovery.k8s.io"
+
+# groupPriorityMinimum and versionPriority, as kube-apiserver gives them to its own groups.
+_PRIORITIES = {
+    "": (18000, 1),
+    "apps": (17800, 15),
+    "events.k8s.io": (17750, 15),
+    "authentication.k8s.io": (17700, 15),
+    "authorization.k8s.io": (17600, 15),
+    "autoscaling": (17500, 15),
+    "batch": (17400, 15),
+    "certificates.k8s.io": (17300, 15),
+    "networking.k8s.io": (17200, 15),
+    "policy": (17100, 15),
+    "rbac.authorization.k8s.io": (17000, 15),
+    "storage.k8s.io": (16800, 15),
+    "apiextensions.k8s.io": (16700, 15),
+    "admissionregistration.k8s.io": (16700, 15),
+    "scheduling.k8s.io": (16600, 15),
+    "coordination.k8s.io": (16500, 15),
+    "node.k8s.io": (16300, 15),
+    "discovery.k8s.io": (16200, 15),
+    "resource.k8s.io": (16200, 21),
+    "flowcontrol.apiserver.k8s.io": (16100, 21),
+}
+_CUSTOM, _AGGREGATED = (1000, 100), (100, 100)
+_LOCAL = "Local APIServices are always available"
+_SERVICE_NAME = "kubernetes.io/service-name"
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was last seen of an APIService."""
+
+    group_version: GroupVersion
+    automanaged: bool
+    service: bool
+
+
+class APIServiceController:
+    """Brings APIServices in line with what is served, and the other way round.
+
+    Args:
+        storage: Where they are.
+        registry: What is served, and what is out of order.
+        identity: Times and UIDs.
+        end_watches: Called with the kinds of an aggregated API that ends.
+    """
+
+    def __init__(
+        self, storage: Storage, registry: Registry, identity: Identity, end_watches: Callable[[Kind], object]
+    ) -> None:
+        self._storage = storage
+        self._registry = registry
+        self._identity = identity
+        self._end_watches = end_watches
+        self._stubs: dict[GroupVersion, dict[str, Kind]] = {}
+        self._broken: set[GroupVersion] = set()
+        self._seen: dict[str, _Seen] = {}
+        self._started: set[GroupVersion] = set()
+        self._dirty: dict[str, None] = {}
+        self._kinds_seen = -1
+        storage.listen(self._changed)
+
+    # ── what the server is told ───────────────────────────────────────────────────────────
+
+    def register(self, kinds: tuple[Kind, ...]) -> None:
+        """Serve ``kinds`` by a stub, with an APIService for each group-version that has none."""
+        local = {kind.gvr.group_version for kind in self._registry} - self._stubs.keys()
+        for kind in kinds:
+            gv = kind.gvr.group_version
+            self._registry.add(kind)
+            if gv in local or kind.crd_uid is not None:
+                continue
+            self._stubs.setdefault(gv, {})[kind.gvr.resource] = kind
+            name = _name(gv)
+            self._dirty[name] = None
+            if name not in self._seen:
+                self._create(gv, _AGGREGATED, service=True)
+
+    def unregister(self, kind: Kind) -> None:
+        """Stop serving ``kind``; with the last one of its group-version goes the APIService."""
+        self._registry.remove(kind.gvr)
+        gv = kind.gvr.group_version
+        stub = self._stubs.get(gv, {})
+        stub.pop(kind.gvr.resource, None)
+        if gv in self._stubs and not stub:
+            del self._stubs[gv]
+            if _name(gv) in self._seen:
+                self._storage.remove(API_SERVICES, _name(gv))
+
+    def set_available(self, group_version: GroupVersion, available: bool) -> None:
+        """Put whoever serves ``group_version`` out of order, or back."""
+        (self._broken.discard if available else self._broken.add)(group_version)
+        self._registry.set_available(group_version, available)
+        self._dirty[_name(group_version)] = None
+
+    # ── what it does by itself ────────────────────────────────────────────────────────────
+
+    def settle(self, allowance: Allowance) -> bool:
+        """Act on what has changed; whether there was anything to do."""
+        kinds = self._registry.of_storage(API_SERVICES)
+        if not kinds:
+            return False
+        if self._kinds_seen != self._registry.revision:
+            self._kinds_seen = self._registry.revision
+            self._follow_what_is_served(allowance)
+        dirty, self._dirty = self._dirty, {}
+        for name in dirty:
+            self._reconcile(kinds[0], name)
+        return bool(dirty)
+
+    def _changed(self, group: str, change: Change) -> None:
+        if group in {_SERVICES, _SLICES}:
+            self._dirty |= {name: None for name, seen in self._seen.items() if seen.service}
+        if group == API_SERVICES:
+            version = change.after or change.before
+            assert version is not None
+            self._dirty[version.name] = None
+
+    def _follow_what_is_served(self, allowance: Allowance) -> None:
+        served: dict[GroupVersion, Kind] = {}
+        for kind in self._registry:
+            if kind.listed:
+                served.setdefault(kind.gvr.group_version, kind)
+        for gv, kind in served.items():
+            # The server makes its own once, when it starts: whoever deletes one finds it gone until then.
+            if _name(gv) in self._seen or gv in self._stubs or gv in self._started:
+                continue
+            allowance.take()
+            if kind.crd_uid is None:
+                self._started.add(gv)
+                group, version = _PRIORITIES.get(gv.group, _CUSTOM)
+                self._create(gv, (group, 30 if gv.version == "v2" else version), label="onstart")
+            else:
+                self._create(gv, _CUSTOM, label="true")
+        for name, seen in tuple(self._seen.items()):
+            if seen.automanaged and seen.group_version not in served:
+                self._storage.remove(API_SERVICES, name)
+
+    def _create(self, gv: GroupVersion, priorities: tuple[int, int], *, label: str = "", service: bool = False) -> None:
+        kind = next(iter(self._registry.of_storage(API_SERVICES)), None)
+        if kind is None or _name(gv) in self._storage.collection(API_SERVICES).current:
+            return
+        spec: JSONObject = {"group": gv.group} if gv.group else {}
+        if service:
+            where = {"namespace": "kube-system", "name": gv.group.replace(".", "-"), "port": 443}
+            spec |= {"service": where, "insecureSkipTLSVerify": True}
+        spec |= {"version": gv.version, "groupPriorityMinimum": priorities[0], "versionPriority": priorities[1]}
+        metadata: JSONObject = {"name": _name(gv)} | ({"labels": {_AUTOMANAGED: label}} if label else {})
+        obj: JSONObject = {"metadata": metadata, "spec": spec, "status": {}}
+        stamp_new(obj, kind, self._identity)
+        self._set_condition(obj, gv, service)
+        self._note(self._storage.put(kind, obj), obj)
+
+    def _reconcile(self, kind: Kind, name: str) -> None:
+        version = self._storage.collection(API_SERVICES).current.get(name)
+        if version is None:
+            self._forget(name)
+            return
+        obj = version.decode(kind)
+        seen = self._note(version, obj)
+        available = self._set_condition(obj, seen.group_version, seen.service)
+        if obj != version.decode(kind):
+            self._storage.put(kind, obj)
+        if seen.service:
+            self._serve(seen.group_version)
+        if seen.service or available or seen.group_version in self._broken:
+            self._registry.set_available(seen.group_version, available)
+
+    def _note(self, version: Version, obj: JSONObject) -> _Seen:
+        spec = obj["spec"]
+        seen = _Seen(
+            group_version=GroupVersion(spec.get("group", ""), spec.get("version", "")),
+            automanaged=obj["metadata"].get("labels", {}).get(_AUTOMANAGED) == "true",
+            service=bool(spec.get("service")),
+        )
+        self._seen[version.name] = seen
+        return seen
+
+    def _forget(self, name: str) -> None:
+        seen = self._seen.pop(name, None)
+        if seen is None:
+            return
+        if seen.service:
+            stubs = self._stubs.get(seen.group_version, {}).values()
+            for kind in stubs:
+                self._end_watches(kind)
+            self._registry.remove(*(kind.gvr for kind in stubs))
+            self._registry.set_available(seen.group_version, True)
+        self._kinds_seen = -1  # what is served without one gets another
+
+    def _serve(self, gv: GroupVersion) -> None:
+        missing = [kind for kind in self._stubs.get(gv, {}).values() if self._registry.get(kind.gvr) is None]
+        if missing:
+            self._registry.add(*missing)
+
+    # ── availability ──────────────────────────────────────────────────────────────────────
+
+    def _set_condition(self, obj: JSONObject, gv: GroupVersion, service: bool) -> bool:
+        """Write the condition Available; its status."""
+        reason, message = self._trouble(obj["spec"], gv, service)
+        status = "False" if reason else "True"
+        if not reason:
+            reason, message = ("Passed", "all checks passed") if service else ("Local", _LOCAL)
+        conditions = (obj.setdefault("status", {}) or {}).get("conditions") or []
+        old: JSONObject = next((entry for entry in conditions if entry.get("type") == "Available"), {})
+        since = old["lastTransitionTime"] if old.get("status") == status else self._identity.timestamp()
+        entry = {"lastTransitionTime": since, "message": message, "reason": reason, "status": status}
+        others = [other for other in conditions if other.get("type") != "Available"]
+        obj["status"] = {**obj["status"], "conditions": [*others, {**entry, "type": "Available"}]}
+        return status == "True"
+
+    def _trouble(self, spec: JSONObject, gv: GroupVersion, service: bool) -> tuple[str, str]:
+        """Reason and message of an API that does not answer; empty for one that does."""
+        if not service:
+            return ("FailedDiscoveryCheck", _unreachable(gv, "10.0.0.1:443")) if gv in self._broken else ("", "")
+        if gv in self._stubs and gv not in self._broken:
+            return "", ""
+        namespace, name = spec["service"].get("namespace", ""), spec["service"].get("name", "")
+        if gv not in self._stubs:
+            if f"{namespace}/{name}" not in self._storage.collection(_SERVICES).current:
+                return "ServiceNotFound", f'service/{name} in "{namespace}" is not present'
+            slices = self._storage.collection(_SLICES).current.values()
+            if not any(s.namespace == namespace and s.labels.get(_SERVICE_NAME) == name for s in slices):
+                return "EndpointsNotFound", f'cannot find endpointslices for service/{name} in "{namespace}"'
+        return "FailedDiscoveryCheck", _unreachable(gv, f"{name}.{namespace}.svc:{spec['service'].get('port', 443)}")
+
+
+def _unreachable(gv: GroupVersion, host: str) -> str:
+    url = f"https://{host}/apis/{gv}"
+    trouble = "dial tcp: connect: connection refused"
+    return f'failing or missing response from {url}: Get "{url}": {trouble}'
+
+
+def _name(gv: GroupVersion) -> str:
+    return f"{gv.version}.{gv.group}"
