@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -14,23 +14,21 @@ from typing import Self
 import httpx2
 import trio
 
-from dynkube.errors import ClosedError, InvalidInput, NoMatch
-from dynkube.meta import GVR, GroupVersion, ResourceArg
+from dynkube.errors import ClosedError
+from dynkube.meta import GVR, GroupVersion
 from dynkube.testing._access.access import Access
-from dynkube.testing._access.attributes import PolicyRule
 from dynkube.testing._access.authentication import as_user, check_users
-from dynkube.testing._access.grants import check_verbs
 from dynkube.testing._access.seats import Seats
 from dynkube.testing._calls.users import User
-from dynkube.testing._direct import DirectAccess
 from dynkube.testing._engine import Engine, EngineOptions, ExpiredWatch
-from dynkube.testing._faults import Fault
 from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._records import Records
+from dynkube.testing._rights import Rights
 from dynkube.testing._store.snapshots import Snapshot
-from dynkube.testing._store.watching import EndMode
+from dynkube.testing._trouble import Trouble
 from dynkube.testing._wire.app import App, Parts
-from dynkube.testing._wire.audit import Audit, OpenWatch, RequestRecord, WatchCount
+from dynkube.testing._wire.audit import Audit
 from dynkube.testing._wire.discovery import Discovery
 from dynkube.testing._wire.http import ASGIApp
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION, NonResources
@@ -42,7 +40,7 @@ from dynkube.testing._wire.transport import InProcessTransport
 _NOT_RUNNING = "the embedded API server is not running: use it inside 'async with APIServer() as server:'"
 
 
-class APIServer(DirectAccess):
+class APIServer(Rights, Records, Trouble):
     """A Kubernetes API server in this process: for tests, demos and notebooks.
 
     It keeps one history of resourceVersions, so that a watch started where a list ended misses nothing, and it
@@ -225,103 +223,6 @@ class APIServer(DirectAccess):
         async with serve_tcp(app, self._running(), host=host, port=port, tls=tls, token=token) as endpoint:
             yield endpoint
 
-    # ── who may do what ───────────────────────────────────────────────────────────────────
-
-    def grant(
-        self,
-        user: str,
-        *,
-        verbs: Iterable[str],
-        resource: str | GVR,
-        namespace: str | None = None,
-        names: Iterable[str] = (),
-    ) -> None:
-        """Let ``user`` do something from the next request on, by a role and a binding as an administrator writes them.
-
-        Grants for one resource add up. Needs ``rbac=True``.
-
-        Args:
-            user: A user name, also of a service account (``"system:serviceaccount:NAMESPACE:NAME"``).
-            verbs: Like ``["get", "list", "watch"]``, or ``["*"]``.
-            resource: As kubectl names it (``"pods"``, ``"deployments.apps"``), with a subresource where it is about one
-                (``"pods/log"``), a GVR, or ``"*"`` for all of every group.
-            namespace: Where; ``None`` for everywhere.
-            names: Only these objects; all unless given.
-
-        Raises:
-            InvalidInput: The server runs without RBAC, or an argument is malformed.
-            NoMatch: The resource is not served, and named without its group.
-            NotFound: There is no such namespace.
-        """
-        group, plural = self._granted(resource)
-        rule = PolicyRule(check_verbs(verbs), (group,), (plural,), tuple(names))
-        self._access.grants.grant(user, rule, namespace or "")
-
-    def revoke(self, user: str, resource: str | GVR | None = None, namespace: str | None = None) -> int:
-        """Take back what :meth:`grant` gave; how many roles went. Open watches go on, as in a real server.
-
-        Args:
-            user: From whom.
-            resource: For which resource, as it was granted; all of them unless given.
-            namespace: Where, as it was granted.
-
-        Raises:
-            InvalidInput: The server runs without RBAC, or an argument is malformed.
-            NoMatch: The resource is not served, and named without its group.
-        """
-        group, plural = self._granted(resource) if resource is not None else ("", "")
-        return self._access.grants.revoke(user, plural, group, namespace or "")
-
-    def _granted(self, resource: str | GVR) -> tuple[str, str]:
-        """Group and plural (with subresource) of what a grant is about."""
-        if not self._access.rbac:
-            raise InvalidInput("this server allows everybody everything; grants need APIServer(rbac=True)")
-        if resource == "*":
-            return "*", "*"
-        base, slash, subresource = str(resource).partition("/") if isinstance(resource, str) else (resource, "", "")
-        try:
-            gvr = self.kind(base).gvr
-        except NoMatch:
-            # Rules may be about what is not served yet, as long as it is clear what they mean.
-            arg = ResourceArg.parse(base) if isinstance(base, str) else ResourceArg(base.resource, None, base.group)
-            if arg.group is None:
-                raise
-            return arg.group, f"{arg.name}{slash}{subresource}"
-        return gvr.group, f"{gvr.resource}{slash}{subresource}"
-
-    # ── what it has seen ──────────────────────────────────────────────────────────────────
-
-    @property
-    def audit(self) -> list[RequestRecord]:
-        """Every request received so far, oldest first (the last ``audit_limit`` of them); a new list.
-
-        Each says who asked for what, with which body, how it was answered and how long that took.
-        """
-        return self._audit.requests
-
-    @property
-    def requests(self) -> list[RequestRecord]:
-        """The same as :attr:`audit`."""
-        return self._audit.requests
-
-    def forget_requests(self) -> None:
-        """Empty :attr:`audit`, so that a test can look at one phase alone."""
-        self._audit.forget_requests()
-
-    @property
-    def open_watches(self) -> tuple[OpenWatch, ...]:
-        """The watches that are open now, oldest first: from their 200 until either side closed them."""
-        return self._audit.open_watches
-
-    @property
-    def watch_counts(self) -> tuple[WatchCount, ...]:
-        """How many watches each client has had on each resource, in all and at once, since the server began."""
-        return self._audit.watch_counts
-
-    async def wait_open_watches(self, count: int) -> None:
-        """Return when exactly ``count`` watches are open. Waits without polling; put a timeout of yours around it."""
-        await self._audit.wait_open_watches(count)
-
     # ── what it serves ────────────────────────────────────────────────────────────────────
 
     def register(self, *kinds: Kind) -> None:
@@ -351,67 +252,6 @@ class APIServer(DirectAccess):
         """
         self._engine.set_available(GroupVersion.parse(group_version), available)
 
-    # ── trouble ───────────────────────────────────────────────────────────────────────────
-
-    def fail(
-        self,
-        *,
-        status: int,
-        verb: str | None = None,
-        resource: str | GVR | None = None,
-        path_prefix: str = "",
-        retry_after: float | str | None = None,
-        times: int | None = None,
-        body: Mapping[str, object] | str | bytes | None = None,
-        content_type: str | None = None,
-    ) -> Fault:
-        """Answer matching requests with ``status`` from now on; the plain functions here are not affected.
-
-        Args:
-            status: The HTTP status, 200 to 599.
-            verb: Only this verb (``"list"``, ``"watch"``, ...; ``""`` for paths that are no resources).
-            resource: Only this resource: ``"pods"``, ``"deployments.apps"`` or a GVR; served or not.
-            path_prefix: Only paths that begin so (``"/apis"`` for discovery).
-            retry_after: The Retry-After header: seconds, or text as it is to be sent (an HTTP date).
-            times: How often; ``None`` until the fault is removed.
-            body: What to send: a mapping as JSON, text or bytes as they are; a fitting Status if not given.
-            content_type: Of the body; JSON, or HTML for text, unless given.
-
-        Returns:
-            The fault: ``hits`` counts how often it struck, ``remove()`` ends it.
-
-        Raises:
-            InvalidInput: An argument is out of range.
-        """
-        return self._engine.faults.fail(
-            status=status,
-            verb=verb,
-            resource=resource,
-            path_prefix=path_prefix,
-            retry_after=retry_after,
-            times=times,
-            body=body,
-            content_type=content_type,
-        )
-
-    def end_watches(self, resource: str | GVR | None = None, how: EndMode = "clean") -> int:
-        """End open watches from the server's side; how many there were.
-
-        Args:
-            resource: Only those of this resource (any version of it); all by default.
-            how: ``"clean"`` ends the answer properly after the events so far; ``"cut"`` drops the connection;
-                ``"silent"`` leaves it open and never sends anything again, bookmarks included.
-
-        Raises:
-            NoMatch: The resource is not served.
-            InvalidInput: An argument is malformed.
-        """
-        return self._engine.end_watches(resource, how)
-
-    def compact(self, revision: int | None = None) -> None:
-        """Forget history up to ``revision`` (all by default): older watches and continue tokens get 410."""
-        self._engine.compact(revision)
-
     # ── state ─────────────────────────────────────────────────────────────────────────────
 
     def snapshot(self) -> Snapshot:
@@ -428,6 +268,8 @@ class APIServer(DirectAccess):
         resourceVersions get 410. The count of resourceVersions goes on from the snapshot's, or from this server's own
         where that is higher already: it never goes back, so no client is left waiting for numbers it has seen.
 
+        What every cluster has (initial namespaces, with ``rbac`` the default roles) is created where it is missing.
+
         Args:
             snapshot: From :meth:`snapshot`, or the path of a file written by ``Snapshot.save``.
 
@@ -436,6 +278,7 @@ class APIServer(DirectAccess):
             InvalidInput: It is no saved state.
         """
         self._engine.restore(snapshot if isinstance(snapshot, Snapshot) else Snapshot.read(snapshot))
+        self._access.complete()
 
     @property
     def revision(self) -> int:

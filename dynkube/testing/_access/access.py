@@ -32,6 +32,7 @@ class Access:
     """
 
     def __init__(self, engine: Engine, *, users: Mapping[str, User], rbac: bool) -> None:
+        self._engine = engine
         self._users = dict(users)
         self._accounts = AccountTokens(engine.storage, engine.options.now, engine.options.random)
         self.rbac = rbac
@@ -55,6 +56,11 @@ class Access:
         return Authenticator(
             tokens=tokens, accounts=self._accounts, default=None if tokens else ADMIN, anonymous=self.rbac
         )
+
+    def complete(self) -> None:
+        """Bring back what access control needs and a restored state did not have: the bootstrap roles."""
+        if self.rbac:
+            bootstrap.install(self._engine)
 
     def acting_user(self, request: Attributes, headers: Mapping[str, tuple[str, ...]]) -> User:
         """As whom to carry out ``request``: its sender, or whom they impersonate.

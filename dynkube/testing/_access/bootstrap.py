@@ -136,12 +136,13 @@ _BINDINGS = {
 
 
 def install(engine: Engine) -> None:
-    """Create the roles and bindings."""
+    """Create the roles and bindings that are not there."""
     for gvr, objects in ((CLUSTER_ROLES, _cluster_roles()), (CLUSTER_ROLE_BINDINGS, _bindings())):
         kind = engine.registry.get(gvr)
         assert kind is not None, f"RBAC needs {gvr} to be served"
         for body in objects:
-            engine.handle(Call(verb="create", kind=kind, body=body, user_agent="kube-apiserver"))
+            if engine.storage.get(kind, "", body["metadata"]["name"]) is None:
+                engine.handle(Call(verb="create", kind=kind, body=body, user_agent="kube-apiserver"))
 
 
 def _cluster_roles() -> Iterator[JSONObject]:

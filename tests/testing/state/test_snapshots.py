@@ -139,3 +139,15 @@ def test_a_namespace_that_was_being_emptied_is_emptied_further() -> None:
     new.update({**held, "metadata": {**held["metadata"], "finalizers": []}})
 
     assert "going" not in [namespace["metadata"]["name"] for namespace in new.list("namespaces")]
+
+
+async def test_roles_are_restored_and_the_default_ones_never_missing() -> None:
+    old, new = filled(rbac=True), APIServer(rbac=True)
+    old.grant("alice", verbs=["get"], resource="configmaps")
+
+    new.restore(old.snapshot())
+    same = everything(new) == everything(old)
+    new.restore(filled().snapshot())  # of a server that knew no roles
+
+    assert same
+    assert new.get("clusterroles", "cluster-admin")
