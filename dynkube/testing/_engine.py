@@ -24,6 +24,7 @@ from dynkube.testing._definitions.rules import DefinitionRules
 from dynkube.testing._faults import Faults
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._patching.ownership import Ownership
+from dynkube.testing._schemas.cel import RuleBook
 from dynkube.testing._schemas.schemas import Schemas
 from dynkube.testing._store.documents import PlainDocument, StoredDocument
 from dynkube.testing._store.snapshots import Snapshot
@@ -120,7 +121,7 @@ class Engine:
         rules = Rules(self._rules)
         ownership = Ownership(enabled=options.managed_fields)
         reader = Reader(Schemas(), {DEFINITIONS: decode_definition})
-        self._writes = Writes(self._storage, identity, namespaces, ownership, rules, reader)
+        self._writes = Writes(self._storage, identity, namespaces, ownership, rules, reader, RuleBook())
         self._patches = Patches(self._writes)
         self._deletes = Deletes(self._storage, identity, rules)
         self._connections = Connections(self._storage, self.registry)

@@ -10,13 +10,29 @@ from dynkube.errors import StatusCause
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.refuse import bad_value
 from dynkube.testing._kinds.kinds import Kind, ScalePaths
+from dynkube.testing._schemas.cel import Outcome, RuleBook
 from dynkube.testing._schemas.correlation import Link
 from dynkube.testing._schemas.embedded import embedded_causes
+from dynkube.testing._schemas.findings import (
+    INVALID,
+    NO_FIELD,
+    NOT_SUPPORTED,
+    REQUIRED,
+    TOO_LONG,
+    TOO_MANY,
+    TYPE_INVALID,
+)
 from dynkube.testing._schemas.listtypes import list_causes
 from dynkube.testing._schemas.structural import Node, Structural
 from dynkube.testing._schemas.validation import schema_causes
 
 _MAX_INT32 = 2**31 - 1
+# Rules may rely on these having been checked.
+_BLOCKING = {NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE_INVALID}
+_BLOCKED = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
+    "validation"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +54,8 @@ class Written:
     subresource: str = ""
 
 
-def object_causes(written: Written) -> list[StatusCause]:
-    """Why it cannot be stored: schema, scale, embedded objects, lists."""
+def judged(written: Written, rules: RuleBook) -> Outcome:
+    """Why it cannot be stored: schema, scale, embedded objects, lists, and then its rules."""
     node = written.schema.root
     link = None if written.old is None else Link(written.obj, written.old, node)
     if written.subresource == "status":
@@ -52,7 +68,12 @@ def object_causes(written: Written) -> list[StatusCause]:
     # Lists that were wrong before may stay so.
     if written.old is None or not any(True for _ in list_causes(written.old, node)):
         causes += list_causes(written.obj, node)
-    return causes
+    if not node.with_rules:
+        return Outcome(causes)
+    if any(cause.reason in _BLOCKING for cause in causes):
+        return Outcome([*causes, StatusCause(NO_FIELD, INVALID, f"Invalid value: null: {_BLOCKED}")])
+    outcome = rules.check(written.schema, written.obj, written.old, link)
+    return Outcome(causes + outcome.causes, outcome.warnings)
 
 
 def _status_causes(written: Written, node: Node, link: Link | None) -> list[StatusCause]:

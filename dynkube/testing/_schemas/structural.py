@@ -57,6 +57,7 @@ class Node:
         "_properties",
         "_structural",
         "_with_defaults",
+        "_with_rules",
         "allows_additional",
         "checks",
         "embedded",
@@ -65,6 +66,7 @@ class Node:
         "map_keys",
         "nullable",
         "preserves",
+        "rules",
         "source",
         "types",
     )
@@ -88,8 +90,11 @@ class Node:
         #: Whether the schema speaks of fields it does not name; ``true`` says nothing about what is in them.
         self.allows_additional: bool = additional is not None
         self._with_defaults: bool | None = None
+        self._with_rules: bool | None = None
         #: What validation made of this node, see ``validation``.
         self.checks: object = None
+        #: What was made of its rules, see ``cel``.
+        self.rules: Any = None
 
     @property
     def properties(self) -> dict[str, Node]:
@@ -140,3 +145,12 @@ class Node:
             below = [*self.properties.values(), self.items, self.additional]
             self._with_defaults = any(node is not None and (node.has_default or node.with_defaults) for node in below)
         return self._with_defaults
+
+    @property
+    def with_rules(self) -> bool:
+        """Whether there are rules (``x-kubernetes-validations``) here or anywhere below."""
+        if self._with_rules is None:
+            self._with_rules = bool(self.source.get("x-kubernetes-validations"))
+            below = [*self.properties.values(), self.items, self.additional, *self.branches("allOf")]
+            self._with_rules = self._with_rules or any(node is not None and node.with_rules for node in below)
+        return self._with_rules

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dynkube.errors import AlreadyExists, StatusCause
+from dynkube.errors import AlreadyExists
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject, Result
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._patching.ownership import Ownership, Writer, new_entry, write_entries
+from dynkube.testing._schemas.cel import Outcome, RuleBook
 from dynkube.testing._schemas.correlation import same_json
-from dynkube.testing._schemas.custom import Written, object_causes
+from dynkube.testing._schemas.custom import Written, judged
 from dynkube.testing._store.documents import PlainDocument, StoredDocument
 from dynkube.testing._store.storage import Storage, Version
 from dynkube.testing._verbs import objectmeta, strategies
@@ -36,6 +37,7 @@ class Writes:
         ownership: Who wrote which field.
         rules: What single kinds do about their objects.
         reader: Reads objects from requests.
+        rulebook: Evaluates the rules of definitions.
     """
 
     storage: Storage
@@ -44,6 +46,7 @@ class Writes:
     ownership: Ownership
     rules: Rules
     reader: Reader
+    rulebook: RuleBook
 
     def create(self, call: Call) -> Result:
         """Carry out a create.
@@ -77,16 +80,16 @@ class Writes:
             if generated:
                 metadata["name"] = self.identity.generated(metadata["generateName"])
             # The name is the last thing looked at: what is not valid is refused as such, taken or not.
-            self._prepare_new(call, obj)
+            notes = self._prepare_new(call, obj)
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
                 if not owned:
                     self.ownership.record(kind, obj, None, self._writer(call, options))
-                warnings = (*reading.warnings, *objectmeta.finalizer_warnings(obj, None, kind))
+                warnings = (*reading.warnings, *notes)
                 return Result(document=self._store(kind, obj, options), status=201, warnings=warnings)
         raise self._taken(kind, metadata["name"], generated)
 
-    def _prepare_new(self, call: Call, obj: JSONObject) -> None:
-        """Complete ``obj`` as the server does, and check it."""
+    def _prepare_new(self, call: Call, obj: JSONObject) -> list[str]:
+        """Complete ``obj`` as the server does, and check it; the answer are warnings."""
         kind = call.kind
         strategies.reset_for_create(obj, kind)
         objectmeta.stamp_new(obj, kind, self.identity)
@@ -94,9 +97,10 @@ class Writes:
         rules.authorize(call, obj, None)
         rules.prepare(kind, obj, None)
         causes = objectmeta.metadata_causes(obj, kind) + rules.causes(kind, obj, None)
-        causes += self._content_causes(call, obj, None)
-        if causes:
+        outcome = self._judged(call, obj, None)
+        if causes := causes + outcome.causes:
             raise refuse.invalid(kind, obj["metadata"].get("name", ""), causes)
+        return outcome.warnings + objectmeta.finalizer_warnings(obj, None, kind)
 
     def seed(self, call: Call, obj: JSONObject, manager: str, fields: JSONObject) -> None:
         """Create ``obj``, of which ``manager`` owns ``fields`` (FieldsV1): nobody has to work that out at start."""
@@ -142,13 +146,13 @@ class Writes:
         rules.prepare(kind, obj, before)
         strategies.bump_generation(obj, before, kind)
         causes = objectmeta.metadata_causes(obj, kind) + objectmeta.finalizer_causes(obj, before)
-        causes += rules.causes(kind, obj, before) + self._content_causes(call, obj, before)
-        if causes:
+        outcome = self._judged(call, obj, before)
+        if causes := causes + rules.causes(kind, obj, before) + outcome.causes:
             raise refuse.invalid(kind, call.name, causes)
         if not owned:
             self.ownership.record(kind, obj, before, self._writer(call, options))
         obj["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
-        warnings = (*reading.warnings, *objectmeta.finalizer_warnings(obj, before, kind))
+        warnings = (*reading.warnings, *outcome.warnings, *objectmeta.finalizer_warnings(obj, before, kind))
         if same_json(obj, before):
             # Nothing to write: the revision stays, and nobody is told.
             return Result(document=StoredDocument(kind, old), warnings=warnings)
@@ -165,12 +169,12 @@ class Writes:
             raise refuse.not_found(call.kind, call.name)
         return version
 
-    def _content_causes(self, call: Call, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """What the definition of a custom resource says against it."""
+    def _judged(self, call: Call, obj: JSONObject, old: JSONObject | None) -> Outcome:
+        """What the definition of a custom resource says of it."""
         schema = self.reader.schemas.of(call.kind) if call.kind.crd_uid is not None else None
         if schema is None:
-            return []
-        return object_causes(Written(call.kind, schema, obj, old, call.subresource))
+            return Outcome()
+        return judged(Written(call.kind, schema, obj, old, call.subresource), self.rulebook)
 
     def _finish_update(
         self, kind: Kind, obj: JSONObject, old: Version, options: WriteOptions

@@ -1,0 +1,247 @@
+"""``x-kubernetes-validations``: rules that objects have to keep, evaluated where a CEL library is installed.
+
+Rules that cannot be evaluated (no library, or a function it does not have) are taken as kept, with a warning. The
+costs of rules are not limited here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dynkube.errors import StatusCause
+from dynkube.testing._schemas.cellibrary import CEL, CannotEvaluate, Evaluate, EvaluationError, Language
+from dynkube.testing._schemas.celvalues import has_typed_formats, rule_value
+from dynkube.testing._schemas.correlation import Link
+from dynkube.testing._schemas.findings import INVALID, NO_FIELD
+from dynkube.testing._schemas.structural import Node, Structural
+from dynkube.testing._schemas.wording import quoted, shown
+
+_OLD_SELF = re.compile(r"\boldSelf\b")
+_REASONS = {
+    "FieldValueForbidden": "Forbidden",
+    "FieldValueRequired": "Required value",
+    "FieldValueDuplicate": "Duplicate value",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What rules say of an object: why it is refused, and what its writer is told."""
+
+    causes: list[StatusCause] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One rule of a schema, ready to be evaluated."""
+
+    source: Mapping[str, Any]
+    evaluate: Evaluate
+    message: Evaluate | None
+    transition: bool
+    optional: bool
+
+    @property
+    def words(self) -> str:
+        return str(self.source.get("message") or self.source["rule"]).strip()
+
+
+class RuleBook:
+    """Evaluates the rules of schemas.
+
+    Args:
+        language: Makes what compiles rules, when the first one is met; raises ``CannotEvaluate`` if it cannot.
+    """
+
+    def __init__(self, language: Callable[[], Language] = CEL) -> None:
+        self._make = language
+        self._language: Language | CannotEvaluate | None = None
+
+    def check(self, schema: Structural, obj: Any, old: Any, link: Link | None) -> Outcome:
+        """What the rules of ``schema`` say of ``obj``, written over ``old`` if that is not ``None``."""
+        outcome = Outcome()
+        if schema.root.with_rules:
+            _Walk(self, outcome).check(schema.root, obj, old, "", _Trail(link), resource=True)
+        return outcome
+
+    def rules_of(self, node: Node) -> tuple[list[_Rule], list[str]]:
+        """The rules of one node, and why some of them are missing."""
+        if node.rules is None:
+            node.rules = self._compiled(node)
+        rules: tuple[list[_Rule], list[str]] = node.rules
+        return rules
+
+    def _compiled(self, node: Node) -> tuple[list[_Rule], list[str]]:
+        rules, problems = [], []
+        for source in node.source.get("x-kubernetes-validations") or ():
+            try:
+                rules.append(self._rule(source))
+            except CannotEvaluate as error:
+                problems.append(str(error))
+        return rules, problems
+
+    def _rule(self, source: Mapping[str, Any]) -> _Rule:
+        language = self._get_language()
+        rule, optional = str(source["rule"]), source.get("optionalOldSelf") is True
+        message = source.get("messageExpression")
+        return _Rule(
+            source,
+            language.compile(_with_optional_old(rule) if optional else rule),
+            language.compile(message) if message else None,
+            transition=_OLD_SELF.search(rule) is not None,
+            optional=optional,
+        )
+
+    def _get_language(self) -> Language:
+        if self._language is None:
+            try:
+                self._language = self._make()
+            except CannotEvaluate as error:
+                self._language = error
+        if isinstance(self._language, CannotEvaluate):
+            raise self._language
+        return self._language
+
+
+def _with_optional_old(rule: str) -> str:
+    return f"cel.bind(oldSelf, __has_old ? optional.of(__old) : optional.none(), {rule})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Trail:
+    """Where ratcheting stands: the link of a value, or of what is around it."""
+
+    link: Link | None
+    around: Link | None = None
+
+    @property
+    def unchanged(self) -> bool:
+        link = self.link or self.around
+        return link is not None and link.unchanged
+
+    def key(self, name: str) -> _Trail:
+        if self.link is None:
+            return self
+        if self.around is None and name in {"apiVersion", "kind"}:
+            return _Trail(None)
+        return _Trail(self.link.key(name), self.link)
+
+    def index(self, index: int) -> _Trail:
+        return self if self.link is None else _Trail(self.link.index(index), self.link)
+
+    def alternative(self) -> _Trail:
+        return _Trail(None, self.around)
+
+
+class _Walk:
+    """One walk over an object."""
+
+    def __init__(self, book: RuleBook, outcome: Outcome) -> None:
+        self._book = book
+        self._outcome = outcome
+
+    def check(self, node: Node, value: Any, old: Any, path: str, trail: _Trail, *, resource: bool = False) -> None:
+        if value is None or not node.with_rules:
+            return
+        if node.source.get("x-kubernetes-validations"):
+            self._check_rules(node, value, old, path, trail, resource)
+        for branch in node.branches("allOf"):
+            self.check(branch, value, old, path, trail.alternative())
+        if isinstance(value, dict):
+            before = old if isinstance(old, dict) else {}
+            for name, content in value.items():
+                child = node.field(name)
+                if child is not None:
+                    named = name in node.properties
+                    below = (f"{path}.{name}" if path else name) if named else f"{path}[{name}]"
+                    self.check(child, content, before.get(name), below, trail.key(name))
+        elif isinstance(value, list) and node.items is not None:
+            links = Link(value, old if isinstance(old, list) else [], node)
+            for index, item in enumerate(value):
+                link = links.index(index)
+                previous = link.old if link is not None else None
+                self.check(node.items, item, previous, f"{path}[{index}]", trail.index(index))
+
+    def _check_rules(self, node: Node, value: Any, old: Any, path: str, trail: _Trail, resource: bool) -> None:
+        rules, problems = self._book.rules_of(node)
+        for problem in problems:
+            self._not_checked(path, problem)
+        current = rule_value(value, node, resource=resource)
+        before = None if old is None else rule_value(old, node, resource=resource)
+        for rule in rules:
+            if rule.transition and old is None and not rule.optional:
+                continue  # transition rules are about updates of what was there
+            variables = {"self": current, "oldSelf": before, "__old": before, "__has_old": old is not None}
+            try:
+                result = rule.evaluate(variables)
+            except RuntimeError as error:
+                self._not_checked(path, " ".join(str(error).split()))
+                continue
+            if isinstance(result, EvaluationError):
+                self._tell_error(rule, result, node, path)
+            elif result is not True:
+                self._tell_failure(rule, variables, value, path, trail)
+
+    def _not_checked(self, path: str, why: str) -> None:
+        where = f" of {path}" if path else ""
+        text = f"x-kubernetes-validations{where} were not checked: {why}"
+        if "pip install" in why:
+            text = f"x-kubernetes-validations were not checked: {why}"
+        if text not in self._outcome.warnings:
+            self._outcome.warnings.append(text)
+
+    def _tell_error(self, rule: _Rule, error: EvaluationError, node: Node, path: str) -> None:
+        if error.overload and has_typed_formats(node):
+            self._not_checked(path, "it compares times, which the CEL library takes for texts here")
+            return
+        if error.overload:
+            why = "call arguments did not match a supported operator, function or macro signature for rule"
+            text = f"'{error.text}': {why}: {rule.words}"
+        else:
+            text = f"{error.text} evaluating rule: {rule.words}"
+        shown_type = quoted(node.types[0] if len(node.types) == 1 else "")
+        self._outcome.causes.append(StatusCause(path or NO_FIELD, INVALID, f"Invalid value: {shown_type}: {text}"))
+
+    def _tell_failure(self, rule: _Rule, variables: Mapping[str, object], value: Any, path: str, trail: _Trail) -> None:
+        at = path + (_normalized(rule.source.get("fieldPath") or ""))
+        cause = _cause(rule, at.removeprefix(".") or NO_FIELD, value, _message(rule, variables))
+        if not rule.transition and trail.unchanged:
+            self._outcome.warnings.append(f"{cause.field}: {cause.message}")
+        else:
+            self._outcome.causes.append(cause)
+
+
+def _message(rule: _Rule, variables: Mapping[str, object]) -> str:
+    """What ``messageExpression`` says if it says anything, or the message, or the rule itself."""
+    if rule.message is not None:
+        try:
+            said = rule.message(variables)
+        except RuntimeError:
+            said = None
+        if isinstance(said, str) and said.strip() and "\n" not in said.strip() and len(said) <= 5 * 1024:
+            return said.strip()
+    return rule.words if rule.source.get("message") else f"failed rule: {rule.words}"
+
+
+def _cause(rule: _Rule, path: str, value: Any, message: str) -> StatusCause:
+    reason = str(rule.source.get("reason") or INVALID)
+    words = _REASONS.get(reason, "Invalid value")
+    if reason not in {"FieldValueForbidden", "FieldValueRequired"} and not isinstance(value, dict | list):
+        words = f"{words}: {shown(value)}"
+    # A duplicate has no detail: the value says it all.
+    text = words if reason == "FieldValueDuplicate" else f"{words}: {message}"
+    return StatusCause(path, reason if reason in _REASONS else INVALID, text)
+
+
+def _normalized(path: str) -> str:
+    """``.spec['a b']`` as paths of causes have it."""
+
+    def steps() -> Iterator[str]:
+        for name, key in re.findall(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]", path):
+            yield f".{name or key}"
+
+    return "".join(steps())

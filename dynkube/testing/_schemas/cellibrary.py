@@ -1,0 +1,281 @@
+"""The language that rules are written in: Google's CEL for Python, with the functions Kubernetes adds to it.
+
+The package ``cel-expr-python`` is an extra (``dynkube[cel]``). It has the language, optional values, strings, math
+and encoders; addresses, URLs, quantities, regular expressions and some of the list functions are added here. What is
+not there: ``indexOf`` of lists, named formats, semantic versions, comprehensions of two variables, and values of
+timestamps and durations taken from objects (there they stay texts).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, Protocol
+from urllib.parse import parse_qs, urlsplit
+
+from dynkube.testing._schemas.formats import FORMATS
+from dynkube.testing._schemas.regexes import compile_pattern
+
+_MODULE = "cel_expr_python.cel"
+_EXTENSIONS = {
+    "ext_bindings": "ExtBindings",
+    "ext_encoders": "ExtEncoders",
+    "ext_math": "ExtMath",
+    "ext_optional": "ExtOptional",
+    "ext_strings": "ExtStrings",
+}
+
+
+class CannotEvaluate(Exception):
+    """The library does not know what an expression uses, or there is no library."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationError:
+    """An expression has no value for these variables; ``text`` says why, in Go's words."""
+
+    text: str
+    overload: bool = False
+
+
+Evaluate = Callable[[Mapping[str, object]], object]
+
+
+class Language(Protocol):
+    """Where expressions are compiled."""
+
+    def compile(self, expression: str) -> Evaluate:
+        """A function from variables to a value, or to an :class:`EvaluationError`.
+
+        Raises:
+            CannotEvaluate: The expression does not compile.
+        """
+        ...
+
+
+class CEL:
+    """The language of the installed library.
+
+    Raises:
+        CannotEvaluate: There is none.
+    """
+
+    def __init__(self) -> None:
+        try:
+            cel = import_module(_MODULE)
+            parts = [import_module(f"cel_expr_python.ext.{name}") for name in _EXTENSIONS]
+        except ImportError:
+            raise CannotEvaluate("no CEL library is installed: pip install 'dynkube[cel]'") from None
+        extensions = [getattr(part, name)() for part, name in zip(parts, _EXTENSIONS.values(), strict=True)]
+        dyn = cel.Type.DYN
+        self._error_type = cel.Type.ERROR
+        self._env = cel.NewEnv(
+            variables={"self": dyn, "oldSelf": dyn, "__old": dyn, "__has_old": cel.Type.BOOL},
+            extensions=extensions,
+            functions=_functions(cel),
+        )
+
+    def compile(self, expression: str) -> Evaluate:
+        """Compile an expression."""
+        try:
+            compiled = self._env.compile(expression)
+        except RuntimeError as error:
+            raise CannotEvaluate(" ".join(str(error).split())) from None
+
+        def evaluate(variables: Mapping[str, object]) -> object:
+            value = compiled.eval(data=variables)
+            plain = value.plain_value()
+            return _error(str(plain)) if value.type() == self._error_type else plain
+
+        return evaluate
+
+
+_GO_WORDS = (
+    (re.compile(r"Key not found in map : (.*)$"), r"no such key: \1"),
+    (re.compile(r"Index error: index=(-?\d+) size=\d+"), r"index out of bounds: \1"),
+    (re.compile(r"divide by zero"), "division by zero"),
+    (re.compile(r"modulus by zero"), "modulus by zero"),
+)
+
+
+def _error(text: str) -> EvaluationError:
+    for pattern, words in _GO_WORDS:
+        if match := pattern.search(text):
+            return EvaluationError(match.expand(words).replace('"', ""))
+    overload = "No matching overloads" in text or "SELECT to non-message" in text
+    return EvaluationError("no such overload" if overload else text.partition(": ")[2] or text, overload=overload)
+
+
+# ── what Kubernetes adds ──────────────────────────────────────────────────────────────────────
+
+
+def _functions(cel: Any) -> list[Any]:
+    """Declarations of the functions added here, as the library wants them."""
+    kinds = {
+        "s": cel.Type.STRING,
+        "b": cel.Type.BOOL,
+        "i": cel.Type.INT,
+        "d": cel.Type.DOUBLE,
+        "m": cel.Type.MAP,
+        "l": cel.Type.LIST,
+        "*": cel.Type.DYN,
+    }
+    declared = []
+    for name, overloads in _LIBRARY.items():
+        listed = []
+        for signature, function in overloads:
+            arguments, result = signature.lstrip(".").split(">")
+            listed.append(
+                cel.Overload(
+                    f"{name}_{arguments}",
+                    return_type=kinds[result],
+                    parameters=[kinds[argument] for argument in arguments],
+                    is_member=signature.startswith("."),
+                    impl=function,
+                )
+            )
+        declared.append(cel.FunctionDecl(name, listed))
+    return declared
+
+
+def _address(text: str) -> dict[str, str]:
+    return {"ip": str(_parsed_address(text))}
+
+
+def _parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    address = ipaddress.ip_address(text)
+    if isinstance(address, ipaddress.IPv6Address) and (address.ipv4_mapped or address.scope_id):
+        raise ValueError(f"IP Address {text!r} parse error during conversion from string")
+    return address
+
+
+def _holds(function: Callable[..., object], *arguments: object) -> bool:
+    try:
+        function(*arguments)
+    except (ValueError, InvalidOperation):
+        return False
+    return True
+
+
+def _is_cidr(text: str) -> bool:
+    return FORMATS["cidr"](text) and _holds(_parsed_address, text.partition("/")[0])
+
+
+def _network(cidr: Mapping[str, str]) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    return ipaddress.ip_network(cidr["cidr"], strict=False)
+
+
+def _url(text: str) -> dict[str, str]:
+    if not FORMATS["uri"](text):
+        raise ValueError(f"URL parse error during conversion from string: parse {text!r}: invalid URI for request")
+    return {"url": text}
+
+
+def _url_part(name: str) -> Callable[[Mapping[str, str]], str]:
+    def part(url: Mapping[str, str]) -> str:
+        parts = urlsplit(url["url"])
+        host = parts.netloc.rpartition("@")[2]
+        values = {"scheme": parts.scheme, "host": host, "path": parts.path, "port": str(parts.port or "")}
+        return values[name] if name != "hostname" else parts.hostname or ""
+
+    return part
+
+
+_SUFFIXES = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:([KMGTPE]i)|([eE][+-]?[0-9]+)|([numkMGTPE]?))")
+
+
+def _number(text: str) -> Decimal:
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise ValueError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+    digits, binary, exponent, decimal = match.groups()
+    if binary:
+        return Decimal(digits) * Decimal(1024) ** ("KMGTPE".index(binary[0]) + 1)
+    return Decimal(digits + (exponent or "")).scaleb(_SUFFIXES[decimal or ""])
+
+
+def _quantity(value: Decimal) -> dict[str, str]:
+    return {"quantity": format(value.normalize(), "f")}
+
+
+def _amount(quantity: Mapping[str, str]) -> Decimal:
+    return Decimal(quantity["quantity"])
+
+
+def _compare(one: Mapping[str, str], other: Mapping[str, str]) -> int:
+    return (_amount(one) > _amount(other)) - (_amount(one) < _amount(other))
+
+
+def _find_all(text: str, pattern: str, most: int = -1) -> list[str]:
+    compiled = compile_pattern(pattern)
+    found = [match[0] for match in compiled.finditer(text)] if compiled is not None else []
+    return found if most < 0 else found[:most]
+
+
+def _find(text: str, pattern: str) -> str:
+    return next(iter(_find_all(text, pattern)), "")
+
+
+def _is_sorted(values: Sequence[Any]) -> bool:
+    return all(before <= after for before, after in pairwise(values))
+
+
+def _same_members(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    return all(item in other for item in one) and all(item in one for item in other)
+
+
+# By name: a signature and what carries it out. "." is a method, letters are types, see _functions.
+_LIBRARY: Mapping[str, Sequence[tuple[str, Callable[..., object]]]] = {
+    "isIP": [("s>b", lambda text: _holds(_parsed_address, text))],
+    "ip": [("s>m", _address)],
+    "family": [(".m>i", lambda ip: 4 if "." in ip["ip"] else 6)],
+    "isLoopback": [(".m>b", lambda ip: _parsed_address(ip["ip"]).is_loopback)],
+    "isUnspecified": [(".m>b", lambda ip: _parsed_address(ip["ip"]).is_unspecified)],
+    "isCIDR": [("s>b", _is_cidr)],
+    "cidr": [("s>m", lambda text: {"cidr": text})],
+    "containsIP": [
+        (".ms>b", lambda cidr, text: _parsed_address(text) in _network(cidr)),
+        (".mm>b", lambda cidr, ip: _parsed_address(ip["ip"]) in _network(cidr)),
+    ],
+    "prefixLength": [(".m>i", lambda cidr: _network(cidr).prefixlen)],
+    "isURL": [("s>b", FORMATS["uri"])],
+    "url": [("s>m", _url)],
+    "getScheme": [(".m>s", _url_part("scheme"))],
+    "getHost": [(".m>s", _url_part("host"))],
+    "getHostname": [(".m>s", _url_part("hostname"))],
+    "getPort": [(".m>s", _url_part("port"))],
+    "getEscapedPath": [(".m>s", _url_part("path"))],
+    "getQuery": [(".m>m", lambda url: parse_qs(urlsplit(url["url"]).query, keep_blank_values=True))],
+    "isQuantity": [("s>b", lambda text: _holds(_number, text))],
+    "quantity": [("s>m", lambda text: _quantity(_number(text)))],
+    "compareTo": [(".mm>i", _compare)],
+    "isGreaterThan": [(".mm>b", lambda one, other: _compare(one, other) > 0)],
+    "isLessThan": [(".mm>b", lambda one, other: _compare(one, other) < 0)],
+    "isInteger": [(".m>b", lambda quantity: _amount(quantity) == int(_amount(quantity)))],
+    "asInteger": [(".m>i", lambda quantity: int(_amount(quantity)))],
+    "asApproximateFloat": [(".m>d", lambda quantity: float(_amount(quantity)))],
+    "sign": [(".m>i", lambda quantity: (_amount(quantity) > 0) - (_amount(quantity) < 0))],
+    "add": [
+        (".mm>m", lambda one, other: _quantity(_amount(one) + _amount(other))),
+        (".mi>m", lambda one, other: _quantity(_amount(one) + other)),
+    ],
+    "sub": [
+        (".mm>m", lambda one, other: _quantity(_amount(one) - _amount(other))),
+        (".mi>m", lambda one, other: _quantity(_amount(one) - other)),
+    ],
+    "find": [(".ss>s", _find)],
+    "findAll": [(".ss>l", _find_all), (".ssi>l", _find_all)],
+    "isSorted": [(".l>b", _is_sorted)],
+    "sum": [(".l>*", sum)],
+    "min": [(".l>*", min)],
+    "max": [(".l>*", max)],
+    "sets.contains": [("ll>b", lambda one, other: all(item in one for item in other))],
+    "sets.equivalent": [("ll>b", _same_members)],
+    "sets.intersects": [("ll>b", lambda one, other: any(item in other for item in one))],
+}
