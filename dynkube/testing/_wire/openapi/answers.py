@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from email.utils import format_datetime
+from typing import TypeVar
 
 import msgspec
 import trio
@@ -12,11 +13,19 @@ import trio
 from dynkube.testing._wire.discovery import Discovery
 from dynkube.testing._wire.http import Answer, HTTPRequest
 from dynkube.testing._wire.negotiate import parse_accept
-from dynkube.testing._wire.openapi.v3 import DocumentsV3, Published
+from dynkube.testing._wire.openapi import v2
+from dynkube.testing._wire.openapi.published import Published
+from dynkube.testing._wire.openapi.v2 import DocumentV2
+from dynkube.testing._wire.openapi.v3 import DocumentsV3
 
 _YEAR = timedelta(days=365)
-_JSON = "application/json"
-_NOT_ACCEPTABLE = Answer(status=406, content_type=_JSON, headers=(("Vary", "Accept"),))
+# How client-go asks for protobuf; the answer has the name without "@", which is no media type's.
+_OLD = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+_V2_FORMS = {"application/json": v2.JSON, v2.PROTOBUF.content_type: v2.PROTOBUF, _OLD: v2.PROTOBUF}
+_V3_FORMS = {"application/json": "json"}
+_NOT_ACCEPTABLE = Answer(status=406, headers=(("Vary", "Accept"),))
+
+T = TypeVar("T")
 
 
 class OpenAPI:
@@ -29,7 +38,9 @@ class OpenAPI:
     """
 
     def __init__(self, discovery: Discovery, version: str, now: Callable[[], datetime]) -> None:
-        self._v3 = DocumentsV3(discovery, ".".join(version.removeprefix("v").split(".")[:2]))
+        minor = ".".join(version.removeprefix("v").split(".")[:2])
+        self._v3 = DocumentsV3(discovery, minor)
+        self._v2 = DocumentV2(discovery, minor)
         self._now = now
 
     async def answer(self, request: HTTPRequest) -> Answer | None:
@@ -37,6 +48,8 @@ class OpenAPI:
         if request.path.endswith("/"):
             return None
         match request.segments[1:]:
+            case ("v2",):
+                return await self._v2_answer(request)
             case ("v3",):
                 return await self._index()
             case ("v3", *parts):
@@ -57,10 +70,17 @@ class OpenAPI:
         # That this JSON calls itself text is how kube-apiserver has it.
         return Answer(body=body, content_type="text/plain; charset=utf-8")
 
-    def _v3_answer(self, request: HTTPRequest, path: str, document: Published) -> Answer:
-        if not accepts_json(request):
+    async def _v2_answer(self, request: HTTPRequest) -> Answer:
+        form = _best_form(request, _V2_FORMS)
+        if form is None:
             return _NOT_ACCEPTABLE
-        headers = [("Vary", "Accept"), ("ETag", f'"{document.digest}"')]
+        document = await self._v2.published(form)
+        return _unless_known(request, document, (("Vary", "Accept"), _tag(document)), form.content_type)
+
+    def _v3_answer(self, request: HTTPRequest, path: str, document: Published) -> Answer:
+        if _best_form(request, _V3_FORMS) is None:
+            return _NOT_ACCEPTABLE
+        headers = [("Vary", "Accept"), _tag(document)]
         asked = request.params.get("hash", "")
         if asked and asked != document.digest:
             return Answer(status=301, headers=(*headers, ("Location", _address(path, document))))
@@ -68,23 +88,30 @@ class OpenAPI:
             # The address changes with the content, so what is there may be kept for ever.
             headers.append(("Cache-Control", "public, immutable"))
             headers.append(("Expires", format_datetime(self._now() + _YEAR, usegmt=True)))
-        return answer_unless_known(request, document, tuple(headers))
+        return _unless_known(request, document, tuple(headers), "application/json")
 
 
-def accepts_json(request: HTTPRequest) -> bool:
-    """Whether the client takes JSON, whatever it likes better."""
-    ranges = parse_accept(request.headers.get("accept") or "*/*")
-    return any(entry.media_type in {_JSON, "application/*", "*/*", "*"} for entry in ranges)
+def _best_form(request: HTTPRequest, forms: Mapping[str, T]) -> T | None:
+    """The form that the client likes best of those there are; a wildcard means the first."""
+    for entry in parse_accept(request.headers.get("accept") or "*/*"):
+        if entry.media_type in forms:
+            return forms[entry.media_type]
+        if entry.media_type in {"application/*", "*/*", "*"}:
+            return next(iter(forms.values()))
+    return None
 
 
-def answer_unless_known(
-    request: HTTPRequest, document: Published, headers: tuple[tuple[str, str], ...], content_type: str = _JSON
+def _unless_known(
+    request: HTTPRequest, document: Published, headers: tuple[tuple[str, str], ...], content_type: str
 ) -> Answer:
-    """The document, or 304 where the client has it already."""
     known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
     if known & {f'"{document.digest}"', "*"}:
         return Answer(status=304, content_type=content_type, headers=headers)
     return Answer(body=document.body, content_type=content_type, headers=headers)
+
+
+def _tag(document: Published) -> tuple[str, str]:
+    return ("ETag", f'"{document.digest}"')
 
 
 def _address(path: str, document: Published) -> str:

@@ -7,7 +7,7 @@ them. Left out is the deprecated ``/watch/`` prefix, which the server does not s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal, NamedTuple, TypeAlias
@@ -174,6 +174,14 @@ _CONNECT = {
 # ── kinds ─────────────────────────────────────────────────────────────────────────────────────
 
 
+def paths_of_version(gv: GroupVersion, kinds: Collection[Kind]) -> Iterator[Path]:
+    """The paths of a group-version that has ``kinds``."""
+    if any(kind.crd_uid is None for kind in kinds):
+        yield _resources_path(gv)
+    for kind in kinds:
+        yield from paths_of(kind)
+
+
 def paths_of(kind: Kind) -> Iterator[Path]:
     """The paths of a kind that requests can be made to."""
     root = f"/{prefix(kind.gvr.group_version)}"
@@ -271,7 +279,7 @@ def _body(kind: Kind, reads: _Reads, shown: str) -> Body | None:
 # ── discovery ─────────────────────────────────────────────────────────────────────────────────
 
 
-def resources_path(gv: GroupVersion) -> Path:
+def _resources_path(gv: GroupVersion) -> Path:
     """The path of a built-in group-version itself: what it has."""
     words = "get available resources"
     return _discovery(f"/{prefix(gv)}/", f"get{_camel(gv.group or 'core')}{_camel(gv.version)}", "APIResources", words)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import operator
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 import msgspec
 
@@ -17,23 +14,7 @@ from dynkube.testing._wire.openapi.definitions import Definitions
 from dynkube.testing._wire.openapi.naming import V3_PREFIX
 from dynkube.testing._wire.openapi.operations import Operation, Path
 from dynkube.testing._wire.openapi.parameters import Parameter
-
-_SECURITY: Document = {
-    "BearerToken": {"type": "apiKey", "description": "A bearer token.", "name": "authorization", "in": "header"}
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A document as it is sent, and the hash by which clients keep it."""
-
-    body: bytes
-    digest: str
-
-    @classmethod
-    def of(cls, body: bytes) -> Published:
-        """With the hash that kube-apiserver would give it."""
-        return cls(body, hashlib.sha512(body).hexdigest().upper())
+from dynkube.testing._wire.openapi.published import SECURITY, Published, same
 
 
 class DocumentsV3:
@@ -80,12 +61,11 @@ class DocumentsV3:
         if not kinds:
             self._cache.pop(operations.prefix(gv), None)
             return None
-        return self._built(operations.prefix(gv), kinds, lambda: _items(gv, kinds))
+        return self._built(operations.prefix(gv), kinds, lambda: operations.paths_of_version(gv, kinds))
 
     def _built(self, path: str, kinds: tuple[Kind, ...], items: Callable[[], Iterable[Path]]) -> Published:
         held = self._cache.get(path)
-        # A definition that changes, or only its status, makes new kinds of its versions, and of no others.
-        if held is not None and len(held[0]) == len(kinds) and all(map(operator.is_, held[0], kinds)):
+        if held is not None and same(held[0], kinds):
             return held[1]
         published = Published.of(msgspec.json.encode(self._build(kinds, tuple(items()))))
         self._cache[path] = kinds, published
@@ -99,16 +79,9 @@ class DocumentsV3:
         if kinds and all(kind.crd_uid for kind in kinds):
             info = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
         else:
-            components["securitySchemes"] = _SECURITY
+            components["securitySchemes"] = SECURITY
         paths = {item.path: _path_item(item) for item in sorted(items)}
         return {"openapi": "3.0.0", "info": info, "paths": paths, "components": components}
-
-
-def _items(gv: GroupVersion, kinds: tuple[Kind, ...]) -> Iterator[Path]:
-    if any(kind.crd_uid is None for kind in kinds):
-        yield operations.resources_path(gv)
-    for kind in kinds:
-        yield from operations.paths_of(kind)
 
 
 def _definitions_in(operation: Operation) -> Iterator[str]:
