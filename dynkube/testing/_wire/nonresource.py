@@ -67,9 +67,9 @@ class NonResources:
     def _find(self, request: HTTPRequest) -> Answer | None:
         match request.segments:
             case []:
-                return _json({"paths": sorted({*_PATHS, *self._served_paths()})})
+                return _indented({"paths": sorted({*_PATHS, *self._served_paths()})})
             case ["version"]:
-                return _json(self._version)
+                return _indented(self._version)
             case [name, *_] if name in health.ENDPOINTS:
                 return health.answer(request)
             case ["api" | "apis", *rest]:
@@ -117,8 +117,9 @@ class NonResources:
         return Answer(body=body, content_type=DISCOVERY_V2, headers=headers)
 
 
-def _json(document: Document) -> Answer:
-    return Answer(body=msgspec.json.encode(document))
+def _indented(document: Document) -> Answer:
+    # People look at these themselves; like kube-apiserver, indent them whoever asks.
+    return Answer(body=msgspec.json.format(msgspec.json.encode(document), indent=2))
 
 
 def _version_info(version: str) -> Document:

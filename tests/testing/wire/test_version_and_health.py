@@ -19,6 +19,13 @@ async def test_the_version_is_that_of_the_built_in_types(client: httpx2.AsyncCli
     assert (version["minCompatibilityMajor"], version["minCompatibilityMinor"]) == ("1", "35")
 
 
+@pytest.mark.parametrize("path", ["/", "/version"])
+async def test_what_people_look_at_is_indented(client: httpx2.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+
+    assert answer.text.startswith('{\n  "')
+
+
 async def test_a_server_calls_itself_what_it_is_told_to() -> None:
     server = APIServer(version="v1.29.4+k3s1")
 
