@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dynkube.testing._tables.ages import Ages
 from dynkube.testing._tables.columns import AGE, NAME, Cell, Printer, column
 from dynkube.testing._tables.fields import Fields
-from dynkube.testing._tables.text import NONE, UNSET, shortened
+from dynkube.testing._tables.text import NONE, shortened
 
 _UNKNOWN = "<unknown>"
 _AVERAGE = "averageValue"
@@ -36,7 +36,7 @@ def _cells(obj: Fields, ages: Ages) -> Sequence[Cell]:
         obj.name,
         f"{spec.text('scaleTargetRef.kind')}/{spec.text('scaleTargetRef.name')}",
         _targets(obj),
-        spec.scalar("minReplicas", UNSET),
+        spec.scalar("minReplicas", "1"),
         spec.number("maxReplicas"),
         obj.number("status.currentReplicas"),
         ages.of(obj),

@@ -1,7 +1,7 @@
 """Reading an object for print: what is absent, or not of the shape it should be, reads as empty.
 
-Built-in kinds are decoded into typed structs by a real server, where every field has a zero value. Cells are computed
-from those, so the functions that fill cells need no checks of their own.
+Built-in kinds are decoded into typed structs by a real server, where every field has a zero value or its default.
+Cells are computed from those, so the functions that fill cells need no checks of their own, and name the defaults.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ def _service(obj: Fields, ages: Ages) -> Sequence[Cell]:
     return [
         obj.name,
         obj.text("spec.type", "ClusterIP"),
-        next(iter(obj.texts("spec.clusterIPs")), NONE),
+        next(iter(obj.texts("spec.clusterIPs")), "") or obj.text("spec.clusterIP", NONE),
         _external_ip(obj),
         ",".join(_service_port(port) for port in obj.each("spec.ports")) or NONE,
         ages.of(obj),

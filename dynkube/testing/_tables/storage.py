@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dynkube.testing._tables.ages import Ages
 from dynkube.testing._tables.columns import AGE, NAME, Cell, Column, Printer, column, wide
 from dynkube.testing._tables.fields import Fields
-from dynkube.testing._tables.text import NONE, UNSET
+from dynkube.testing._tables.text import UNSET
 
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
@@ -20,14 +20,14 @@ def _volume(obj: Fields, ages: Ages) -> Sequence[Cell]:
         obj.name,
         obj.scalar("spec.capacity.storage", "0"),
         _access_modes(obj.texts("spec.accessModes")),
-        obj.text("spec.persistentVolumeReclaimPolicy"),
+        obj.text("spec.persistentVolumeReclaimPolicy", "Retain"),
         _phase(obj),
         f"{claim.text('namespace')}/{claim.text('name')}" if obj.has("spec.claimRef") else "",
         _storage_class(obj),
         obj.text("spec.volumeAttributesClassName", UNSET),
         obj.text("status.reason"),
         ages.of(obj),
-        obj.text("spec.volumeMode", UNSET),
+        obj.text("spec.volumeMode", "Filesystem"),
     ]
 
 
@@ -42,12 +42,12 @@ def _claim(obj: Fields, ages: Ages) -> Sequence[Cell]:
         _storage_class(obj),
         obj.text("spec.volumeAttributesClassName", UNSET),
         ages.of(obj),
-        obj.text("spec.volumeMode", UNSET),
+        obj.text("spec.volumeMode", "Filesystem"),
     ]
 
 
 def _phase(obj: Fields) -> str:
-    return "Terminating" if obj.deleting else obj.text("status.phase")
+    return "Terminating" if obj.deleting else obj.text("status.phase", "Pending")
 
 
 def _access_modes(modes: Sequence[str]) -> str:
@@ -82,7 +82,7 @@ def _driver(obj: Fields, ages: Ages) -> Sequence[Cell]:
         spec.flag("storageCapacity"),
         audiences if spec.has("tokenRequests") else UNSET,
         spec.flag("requiresRepublish"),
-        ",".join(spec.texts("volumeLifecycleModes")) or NONE,
+        ",".join(spec.texts("volumeLifecycleModes")) or "Persistent",
         ages.of(obj),
     ]
 

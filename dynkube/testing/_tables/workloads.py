@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dynkube.testing._tables.ages import Ages
 from dynkube.testing._tables.columns import AGE, CONTAINERS, IMAGES, NAME, SELECTOR, Cell, Printer, column
 from dynkube.testing._tables.fields import Fields
-from dynkube.testing._tables.text import NONE, UNSET, containers_text, labels_text, selector_text
+from dynkube.testing._tables.text import NONE, containers_text, labels_text, selector_text
 
 _TEMPLATE = "spec.template.spec"
 _DESIRED = column("Desired", "Pods that should be there", "integer")
@@ -100,7 +100,7 @@ def _cron_job(obj: Fields, ages: Ages) -> Sequence[Cell]:
         obj.name,
         obj.text("spec.schedule"),
         obj.text("spec.timeZone", NONE),
-        str(obj.flag("spec.suspend")) if obj.has("spec.suspend") else UNSET,
+        str(obj.flag("spec.suspend")),
         len(obj.each("status.active")),
         ages.since(last) if last else NONE,
         ages.of(obj),
