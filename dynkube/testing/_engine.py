@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, Document, JSONObject, Result, WatchStream
 from dynkube.testing._calls.options import read_version
 from dynkube.testing._controllers.apiservices import APIServiceController
+from dynkube.testing._controllers.expiry import Compaction, EventExpiry
 from dynkube.testing._controllers.garbage import GarbageCollector
 from dynkube.testing._controllers.namespaces import NamespaceController
 from dynkube.testing._controllers.pods import PodTermination
@@ -69,6 +71,9 @@ class EngineOptions:
         managed_fields: Whether creates and updates are recorded in ``metadata.managedFields`` (apply always is).
         garbage_collection: Whether dependents follow their owners (``metadata.ownerReferences``). Without, as behind
             a bare API server, they stay, and an owner that is deleted in the foreground waits for ever.
+        compaction_interval: Between compactions, each of which forgets history up to where it stood the time before;
+            a real cluster has 300 seconds.
+        event_ttl: From the last write to an Event to its end.
         now: The wall clock, for timestamps.
         random: Where UIDs, generated names and the spread of timeouts come from.
     """
@@ -81,6 +86,8 @@ class EngineOptions:
     min_request_timeout: float = 1800.0
     managed_fields: bool = True
     garbage_collection: bool = True
+    compaction_interval: float = math.inf
+    event_ttl: float = 3600.0
     now: Callable[[], datetime] = _utcnow
     random: random.Random = field(default_factory=random.Random)
 
@@ -91,6 +98,10 @@ class EngineOptions:
             raise InvalidInput(f"establish_delay is {self.establish_delay}; give 0 or a positive number of seconds")
         if not self.min_request_timeout > 0:
             raise InvalidInput(f"min_request_timeout is {self.min_request_timeout}; give a positive number of seconds")
+        if not self.compaction_interval > 0:
+            raise InvalidInput(f"compaction_interval is {self.compaction_interval}; give a positive number of seconds")
+        if not self.event_ttl > 0:
+            raise InvalidInput(f"event_ttl is {self.event_ttl}; give a positive number of seconds")
         if self.history < 1:
             raise InvalidInput(f"history is {self.history}; give a positive number of changes")
         if self.expired_watch not in {"event", "status"}:
@@ -138,6 +149,8 @@ class Engine:
             min_request_timeout=options.min_request_timeout,
             expired_as_event=options.expired_watch == "event",
         )
+        Compaction(self._storage, self._timers, options.compaction_interval)
+        EventExpiry(self._storage, self._timers, options.event_ttl)
         around = Surroundings(
             storage=self._storage,
             registry=self.registry,

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
+from math import inf
 from random import Random
 from types import TracebackType
 from typing import Self
@@ -68,6 +69,11 @@ class APIServer(Rights, Records, Trouble):
         history: How many of the latest changes can still be watched from.
         min_request_timeout: Least duration of a watch without ``timeoutSeconds``, in seconds; at most it lasts
             twice as long.
+        garbage_collection: Whether dependents follow their owners by ``metadata.ownerReferences``, as in a cluster;
+            ``False`` for a bare API server, where they stay and foreground deletion waits for ever.
+        compaction_interval: Seconds between compactions of history: what was overwritten before the last but one
+            cannot be listed or watched any more (410). By default never; clusters have 300.
+        event_ttl: Seconds from the last write to an Event until it is removed.
         version: What ``/version`` says; by default the release whose built-in types the server has.
         token: Bearer token of the cluster's administrator.
         users: Who is who: users by their bearer tokens. Where there is neither a token nor a user, callers need none
@@ -97,6 +103,9 @@ class APIServer(Rights, Records, Trouble):
         expired_watch: ExpiredWatch = "event",
         history: int = 100_000,
         min_request_timeout: float = 1800.0,
+        garbage_collection: bool = True,
+        compaction_interval: float = inf,
+        event_ttl: float = 3600.0,
         version: str = DEFAULT_VERSION,
         token: str | None = None,
         users: Mapping[str, User] | None = None,
@@ -113,6 +122,9 @@ class APIServer(Rights, Records, Trouble):
             expired_watch=expired_watch,
             history=history,
             min_request_timeout=min_request_timeout,
+            garbage_collection=garbage_collection,
+            compaction_interval=compaction_interval,
+            event_ttl=event_ttl,
         )
         if now is not None:
             options = replace(options, now=now)

@@ -103,7 +103,7 @@ class NamespaceController:
 
     def _empty_of(self, kind: Kind, name: str, remains: Remains, allowance: Allowance) -> None:
         collection = self._storage.collection(kind.storage_group)
-        for version in collection.at(self._storage.revision, f"{name}/"):
+        for version in collection.walk(f"{name}/"):
             if allowance.spent:
                 return
             if not version.deleting:

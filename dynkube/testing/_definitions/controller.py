@@ -208,7 +208,7 @@ class DefinitionController:
         """Delete what the definition defined; whether finalizers keep anything."""
         kinds = self._known[name].kinds or kinds_of(_all_served(self._stored(name)))
         collection = self._around.storage.collection(name)
-        for version in collection.at(self._around.storage.revision):
+        for version in collection.walk(""):
             if allowance.spent:
                 self._dirty[name] = None
                 return True

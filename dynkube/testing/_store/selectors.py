@@ -204,9 +204,12 @@ class Selection:
         """Whether ``version`` is one of them."""
         if self.namespace and version.namespace != self.namespace:
             return False
-        return all(requirement.matches(version.labels) for requirement in self.labels) and all(
-            (_field(version, requirement.path) == requirement.value) != requirement.negated
-            for requirement in self.fields
+        # A loop, since lists with selectors ask this of every object, and a generator costs more than the answer.
+        for label in self.labels:
+            if not label.matches(version.labels):
+                return False
+        return not self.fields or all(
+            (_field(version, field.path) == field.value) != field.negated for field in self.fields
         )
 
 

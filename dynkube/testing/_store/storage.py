@@ -9,8 +9,10 @@ outside can change what is stored.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import islice
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -91,6 +93,54 @@ class Change:
     after: Version | None
 
 
+class Past:
+    """Part of a collection as it was at one revision: counted at once, rebuilt as far as it is iterated.
+
+    Valid until the next change, so it is to be used up without a checkpoint.
+
+    Args:
+        current: The present, by key.
+        keys: The keys of the present, sorted.
+        changed: What was at the keys that have changed since.
+        prefix: What keys have to begin with.
+        after: What keys have to come behind.
+    """
+
+    def __init__(
+        self,
+        current: Mapping[str, Version],
+        keys: Sequence[str],
+        changed: Mapping[str, Version | None],
+        prefix: str,
+        after: str,
+    ) -> None:
+        self._current = current
+        self._keys = keys
+        self._changed = changed
+        self._low = bisect_right(keys, after) if after > prefix else bisect_left(keys, prefix)
+        self._high = bisect_left(keys, prefix + "\U0010ffff") if prefix else len(keys)
+        mine = [key for key in changed if key.startswith(prefix) and key > after]
+        self._lost = sorted(key for key in mine if changed[key] is not None and key not in current)
+        self._new = sum(changed[key] is None and key in current for key in mine)
+
+    def __len__(self) -> int:
+        return max(0, self._high - self._low) + len(self._lost) - self._new
+
+    def first(self, limit: int = 0) -> list[Version]:
+        """The first ``limit`` of them, or all."""
+        if self._changed:
+            return list(islice(self, limit or None))
+        keys = self._keys[self._low : self._high]
+        return [self._current[key] for key in (keys[:limit] if limit else keys)]
+
+    def __iter__(self) -> Iterator[Version]:
+        present = (self._keys[index] for index in range(self._low, self._high))
+        for key in merge(present, self._lost) if self._lost else present:
+            version = self._changed[key] if key in self._changed else self._current[key]
+            if version is not None:
+                yield version
+
+
 class Collection:
     """The objects of one resource, now and in the recent past."""
 
@@ -105,22 +155,25 @@ class Collection:
         """Index in :attr:`log` of the first change after ``revision``."""
         return bisect_right(self.log, revision, key=_revision)
 
-    def at(self, revision: int, prefix: str = "", after: str = "") -> list[Version]:
+    def past(self, revision: int, prefix: str = "", after: str = "") -> Past:
         """The objects as they were at ``revision``, in key order, under ``prefix`` and behind the key ``after``."""
-        start = self.since(revision)
-        state, keys = self.current, self._keys
-        if start < len(self.log):
-            state = dict(state)
-            for change in reversed(self.log[start:]):
-                if change.before is None:
-                    assert change.after is not None
-                    del state[change.after.key]
-                else:
-                    state[change.before.key] = change.before
-            keys = sorted(state)
-        low = bisect_right(keys, after) if after > prefix else bisect_left(keys, prefix)
-        high = bisect_left(keys, prefix + "\U0010ffff") if prefix else len(keys)
-        return [state[key] for key in keys[low:high]]
+        changed: dict[str, Version | None] = {}
+        for change in reversed(self.log[self.since(revision) :]):
+            version = change.before or change.after
+            assert version is not None
+            changed[version.key] = change.before
+        return Past(self.current, self._keys, changed, prefix, after)
+
+    def at(self, revision: int, prefix: str = "", after: str = "") -> list[Version]:
+        """The same as a list of its own."""
+        return self.past(revision, prefix, after).first()
+
+    def walk(self, prefix: str) -> Iterator[Version]:
+        """The present objects under ``prefix``, in key order. What is walked over may be changed meanwhile."""
+        index = bisect_left(self._keys, prefix)
+        while index < len(self._keys) and (key := self._keys[index]).startswith(prefix):
+            yield self.current[key]
+            index = bisect_right(self._keys, key)
 
     def append(self, change: Change) -> None:
         """Record ``change`` and make it the present."""

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from dynkube.testing._store.timers import Timers
 
-# Deletions, or writes of a like cost, in one go. A delete costs 10 to 60 microseconds (see the benchmarks), so a
-# slice stays under the 20 milliseconds for which the loop may be held.
-SLICE = 200
+# Deletions, or writes of a like cost, in one go. They take 20 to 100 microseconds each, so that a slice stays well
+# under the 20 milliseconds for which the loop may be held.
+SLICE = 100
 
 
 class Allowance:

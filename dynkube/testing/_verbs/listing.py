@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -118,18 +118,18 @@ def _chunk(
     storage: Storage, kind: Kind, wanted: Selection, revision: int, limit: int, *, after: str = ""
 ) -> ListDocument:
     prefix = f"{wanted.namespace}/" if wanted.namespace else ""
-    candidates = storage.collection(kind.storage_group).at(revision, prefix, after)
+    candidates = storage.collection(kind.storage_group).past(revision, prefix, after)
     if not wanted.selective:
         if not limit or len(candidates) <= limit:
-            return ListDocument(kind, revision, candidates)
-        page = candidates[:limit]
+            return ListDocument(kind, revision, candidates.first())
+        page = candidates.first(limit)
         return ListDocument(kind, revision, page, _next(page, revision), len(candidates) - limit)
     page, more = _select(candidates, wanted, limit)
     # The rest is not counted where a selector applies: the real server does not know it either.
     return ListDocument(kind, revision, page, _next(page, revision) if more else "")
 
 
-def _select(candidates: Sequence[Version], wanted: Selection, limit: int) -> tuple[list[Version], bool]:
+def _select(candidates: Iterable[Version], wanted: Selection, limit: int) -> tuple[list[Version], bool]:
     page: list[Version] = []
     for candidate in candidates:
         if wanted.matches(candidate):

@@ -1,0 +1,59 @@
+"""What goes with time: history by compaction, and events by their time to live."""
+
+from __future__ import annotations
+
+from dynkube.testing._store.storage import Change, Storage
+from dynkube.testing._store.timers import Timers
+
+_EVENTS = ("events", "events.events.k8s.io")
+
+
+class Compaction:
+    """Forgets history every so often, up to where it stood the time before, as an API server does with its etcd.
+
+    Lists of an older state and continue tokens of it get 410 from then on; so do watches, which a real server keeps
+    a window of their own for.
+
+    Args:
+        storage: Whose history.
+        timers: What tells that it is time.
+        interval: Seconds between compactions; ``math.inf`` for never.
+    """
+
+    def __init__(self, storage: Storage, timers: Timers, interval: float) -> None:
+        self._storage = storage
+        self._timers = timers
+        self._interval = interval
+        self._mark = 0
+        timers.after(interval, self._compact)
+
+    def _compact(self) -> None:
+        self._storage.compact(self._mark)
+        self._mark = self._storage.revision
+        self._timers.after(self._interval, self._compact)
+
+
+class EventExpiry:
+    """Removes events that nobody wrote to for a while.
+
+    Args:
+        storage: Where they are.
+        timers: What tells that it is time.
+        ttl: Seconds from the last write to an event to its end; ``math.inf`` for never.
+    """
+
+    def __init__(self, storage: Storage, timers: Timers, ttl: float) -> None:
+        self._storage = storage
+        self._timers = timers
+        self._ttl = ttl
+        storage.listen(self._changed)
+
+    def _changed(self, group: str, change: Change) -> None:
+        if group in _EVENTS and change.after is not None:
+            key, revision = change.after.key, change.after.revision
+            self._timers.after(self._ttl, lambda: self._expire(group, key, revision))
+
+    def _expire(self, group: str, key: str, revision: int) -> None:
+        version = self._storage.collection(group).current.get(key)
+        if version is not None and version.revision == revision:
+            self._storage.remove(group, key)

@@ -1,0 +1,49 @@
+"""Much to do is done in slices, with others in between; a little, or before anybody waits, at once."""
+
+from __future__ import annotations
+
+import trio
+import trio.testing
+
+from tests.testing.engine.cluster import Cluster, config
+
+
+def fill(cluster: Cluster, count: int) -> None:
+    cluster.create("namespaces", {"metadata": {"name": "big"}})
+    for number in range(count):
+        cluster.create("configmaps", config(f"c{number}"), namespace="big")
+
+
+async def test_a_large_namespace_is_emptied_slice_by_slice(cluster: Cluster) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(cluster.engine.run)
+        await trio.testing.wait_all_tasks_blocked()
+        fill(cluster, 250)
+
+        cluster.delete("namespaces", "big")
+        left = len(cluster.names("configmaps"))
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert left == 150
+        assert "big" not in cluster.names("namespaces")
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_small_one_is_gone_when_the_call_returns(cluster: Cluster) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(cluster.engine.run)
+        await trio.testing.wait_all_tasks_blocked()
+        fill(cluster, 10)
+
+        cluster.delete("namespaces", "big")
+
+        assert "big" not in cluster.names("namespaces")
+        nursery.cancel_scope.cancel()
+
+
+def test_where_nothing_runs_all_is_done_at_once(cluster: Cluster) -> None:
+    fill(cluster, 250)
+
+    cluster.delete("namespaces", "big")
+
+    assert "big" not in cluster.names("namespaces")
