@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import secrets
 import shlex
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +25,7 @@ from dynkube.cli._state import load as load_manifests
 from dynkube.cli._text import printable
 
 if TYPE_CHECKING:
-    from dynkube.testing import APIServer, Endpoint
+    from dynkube.testing import APIServer, Endpoint, User
 
 _CONTEXT = "dynkube"
 _CANNOT_LISTEN = {errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES, errno.EAFNOSUPPORT}
@@ -36,6 +37,8 @@ async def serve(
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 0,
     tls: Annotated[bool, Parameter(negative="")] = False,
     token: Annotated[str | None, Parameter(env_var="DYNKUBE_SERVE_TOKEN")] = None,
+    user: Annotated[list[str] | None, Parameter(negative="")] = None,
+    rbac: Annotated[bool, Parameter(negative="")] = False,
     load: Annotated[list[Path] | None, Parameter(consume_multiple=True, negative="")] = None,
     state: Path | None = None,
     save_every: Annotated[float, Parameter(validator=Number(gt=0))] = 10.0,
@@ -51,7 +54,10 @@ async def serve(
         host: Address to listen on.
         port: Port to listen on; 0 takes a free one.
         tls: Serve HTTPS, with a certificate authority made for this run.
-        token: Let in only who brings this bearer token.
+        token: Let in only who brings this bearer token: the administrator, who may do everything.
+        user: Let in a user as well, as NAME=TOKEN; may be given several times. The administrator gets a token of
+            their own then, in the kubeconfig.
+        rbac: Let stored roles and bindings decide who may do what, with the default roles of a cluster.
         load: Manifests (YAML or JSON files, or folders of them) to create or replace at the start.
         state: Where to keep what is stored, with UIDs and resourceVersions: read at the start if the file exists,
             written when it stops and while it runs. Writing is atomic: a crash loses the last seconds, not the file.
@@ -62,7 +68,9 @@ async def serve(
     with _kubeconfig_path(kubeconfig_out) as path, _told_in_words():
         from dynkube.testing import APIServer
 
-        async with APIServer(token=token) as server:
+        users = _users(user or ())
+        token = token or (secrets.token_urlsafe() if users else None)
+        async with APIServer(token=token, users=users, rbac=rbac) as server:
             file = StateFile(server, state, every=save_every)
             file.restore()
             load_manifests(server, load or ())
@@ -104,6 +112,23 @@ def _told_in_words() -> Iterator[None]:
         raise CommandFailed(
             f"{error.strerror or error}; choose another --host or --port (0 takes a free one)"
         ) from error
+
+
+def _users(pairs: Sequence[str]) -> dict[str, User]:
+    """Users by token."""
+    from dynkube.testing import User
+
+    users: dict[str, User] = {}
+    for pair in pairs:
+        name, equals, token = pair.partition("=")
+        if not (name and equals and token):
+            raise CommandFailed(f"--user {name}: give NAME=TOKEN, like alice=secret")
+        if token in users:
+            raise CommandFailed(
+                f"--user {pair}: {users[token].name} has the same token; each user needs one of their own"
+            )
+        users[token] = User(name)
+    return users
 
 
 def _missing_package(error: BaseException | None) -> str | None:

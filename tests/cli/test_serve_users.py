@@ -1,0 +1,50 @@
+"""``dynkube serve --token --user --rbac``: who gets in, and what they may do."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+import yaml
+
+from tests.cli.test_serve import failing, serving
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def status(url: str, token: str) -> int:
+    return httpx2.get(f"{url}{PODS}", headers={"Authorization": f"Bearer {token}"}).status_code
+
+
+def test_roles_decide_for_users_and_the_kubeconfig_is_the_administrators() -> None:
+    with serving("--rbac", "--user", "alice=a-token", "--user", "bob=b-token") as served:
+        admin = yaml.safe_load(served.kubeconfig.read_bytes())["users"][0]["user"]["token"]
+        binding = {
+            "metadata": {"name": "view"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice"}],
+        }
+        path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
+        bound = httpx2.post(f"{served.url}{path}", json=binding, headers={"Authorization": f"Bearer {admin}"})
+        answers = [status(served.url, token) for token in (admin, "a-token", "b-token", "none")]
+
+    assert bound.status_code == 201
+    assert answers == [200, 200, 403, 401]
+
+
+def test_without_roles_every_user_may_do_everything() -> None:
+    with serving("--token", "mine", "--user", "alice=a-token") as served:
+        answers = [status(served.url, token) for token in ("mine", "a-token", "none")]
+
+    assert answers == [200, 200, 401]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--user", "alice"], "--user alice: give NAME=TOKEN, like alice=secret"),
+        (["--user", "alice="], "--user alice: give NAME=TOKEN"),
+        (["--user", "alice=x", "--user", "bob=x"], "--user bob: has the token of alice"),
+    ],
+)
+def test_a_user_that_is_none_is_named(arguments: list[str], message: str) -> None:
+    assert message in failing(*arguments)
