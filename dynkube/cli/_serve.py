@@ -124,9 +124,7 @@ def _users(pairs: Sequence[str]) -> dict[str, User]:
         if not (name and equals and token):
             raise CommandFailed(f"--user {name}: give NAME=TOKEN, like alice=secret")
         if token in users:
-            raise CommandFailed(
-                f"--user {pair}: {users[token].name} has the same token; each user needs one of their own"
-            )
+            raise CommandFailed(f"--user {name}: has the token of {users[token].name}; give each user one of their own")
         users[token] = User(name)
     return users
 

@@ -91,16 +91,19 @@ class Reader:
         if not isinstance(patched, dict):
             raise refuse.unprocessable()
         obj = objectmeta.own_copy(replace(call, body=patched))
-        shown = go_text(call.body) if call.content_type == STRATEGIC_PATCH else compact(patched)
+
+        def shown() -> str:  # only where something is refused: it costs as much as all the rest
+            return go_text(call.body) if call.content_type == STRATEGIC_PATCH else compact(patched)
+
         try:
             obj, unknown = self._decoded(kind, obj)
         except Unreadable as trouble:
-            raise refuse.invalid_patch(shown, str(trouble)) from None
+            raise refuse.invalid_patch(shown(), str(trouble)) from None
         objectmeta.check_namespace(obj, call)
         objectmeta.check_name_in_path(obj, call)
         problems = [*call.repeated, *unknown] if options.field_validation != "Ignore" else []
         if problems and options.field_validation == "Strict":
-            raise refuse.invalid_patch(shown, _strict_text(problems))
+            raise refuse.invalid_patch(shown(), _strict_text(problems))
         return Reading(obj, _warnings(problems))
 
     def read_applied(self, call: Call, options: WriteOptions) -> Reading:
