@@ -89,6 +89,12 @@ def invalid_patch(result: str, why: str) -> APIError:
     return _invalid("", "", "", [bad_value("patch", result, why)])
 
 
+def must_be_locked(kind: Kind, name: str) -> APIError:
+    """422 for an update without a resourceVersion; the real server names the resource here, not the kind."""
+    cause = bad_value("metadata.resourceVersion", 0, "must be specified for an update")
+    return _invalid(kind.gvr.group, kind.gvr.resource, name, [cause])
+
+
 def invalid_options(options: str, causes: Sequence[StatusCause]) -> APIError:
     """422 for query parameters or a body of ``options`` (``"ListOptions"``, ``"DeleteOptions"``, ...)."""
     return _invalid("meta.k8s.io", options, "", causes)

@@ -32,7 +32,7 @@ def fill_defaults(definition: JSONObject, old: JSONObject | None) -> None:
 
     Args:
         definition: As it was decoded.
-        old: What it replaces. Where the spec stays as it is, somebody writes the status, and decides what is stored.
+        old: What it replaces. Where the status differs, it is the status that is written, and says what is stored.
     """
     spec = definition["spec"] = dict(definition["spec"])
     status = definition["status"] = dict(definition.get("status") or zero(Ref(struct="CustomResourceDefinitionStatus")))
@@ -42,7 +42,7 @@ def fill_defaults(definition: JSONObject, old: JSONObject | None) -> None:
         spec["names"] = {**names, **{field: names.get(field) or value for field, value in plain.items()}}
     spec["conversion"] = _conversion(spec.get("conversion") or {"strategy": "None"})
     stored = status["storedVersions"] or []
-    if not stored or old is None or spec != old["spec"]:
+    if not stored or old is None or status == old["status"]:
         stores = next((version["name"] for version in spec["versions"] or () if version["storage"]), None)
         if stores is not None and stores not in stored:
             status["storedVersions"] = [*stored, stores]

@@ -6,6 +6,7 @@ from dynkube.errors import StatusCause
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._definitions.crds import before_delete, fill_defaults
 from dynkube.testing._definitions.validation import definition_causes
+from dynkube.testing._definitions.warnings import definition_warnings
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._verbs.rules import KindRules
 
@@ -20,6 +21,10 @@ class DefinitionRules(KindRules):
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
         """Names, group, scope, versions and schemas."""
         return definition_causes(obj, old)
+
+    def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
+        """Formats that nobody checks."""
+        return definition_warnings(obj, old)
 
     def in_two_steps(self, kind: Kind) -> bool:
         """Always."""

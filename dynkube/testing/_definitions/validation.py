@@ -42,7 +42,8 @@ def definition_causes(definition: JSONObject, old: JSONObject | None) -> list[St
         if old is not None:
             causes += _immutable_causes(spec, old)
     causes += _basic_name_causes(definition["status"]["acceptedNames"], "status.acceptedNames")
-    if old is None or spec != old["spec"]:
+    # A write to the status alone may say anything about stored versions; the next other write may not leave it so.
+    if old is None or spec != old["spec"] or _keeps_status(definition, old):
         causes += _stored_causes(definition)
     causes += approval_causes(definition, old)
     if spec.get("preserveUnknownFields"):
@@ -212,6 +213,13 @@ def _immutable_causes(spec: JSONObject, old: JSONObject) -> Iterator[StatusCause
     for field, value, present in values:
         if value != present:
             yield bad_value(field, value, "field is immutable")
+
+
+def _keeps_status(definition: JSONObject, old: JSONObject) -> bool:
+    """Whether the status is as it was, but for a storage version that was added to the stored ones."""
+    status, before = definition["status"], old["status"]
+    added = len(status["storedVersions"]) - len(before["storedVersions"])
+    return bool({**status, "storedVersions": status["storedVersions"][: -added or None]} == before)
 
 
 def _stored_causes(definition: JSONObject) -> Iterator[StatusCause]:

@@ -30,6 +30,10 @@ class KindRules:
             Forbidden: They may not.
         """
 
+    def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
+        """What the writer is told about ``obj``, which is stored all the same."""
+        return []
+
     def in_two_steps(self, kind: Kind) -> bool:
         """Whether a delete may leave something behind even if there are no finalizers in the metadata."""
         return False

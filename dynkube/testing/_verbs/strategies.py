@@ -39,6 +39,9 @@ def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: 
     """
     if subresource in _PARTS:
         result = copy.deepcopy(old)
+        if subresource == "status" and kind.gvr.group == "apiextensions.k8s.io":
+            # Here the metadata is written too, see https://github.com/kubernetes/kubernetes/issues/137681.
+            result["metadata"] = dict(obj["metadata"])
         for field in ("managedFields", "resourceVersion"):
             if field in obj["metadata"]:
                 result["metadata"][field] = obj["metadata"][field]

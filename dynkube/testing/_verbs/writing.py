@@ -84,7 +84,7 @@ class Writes:
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
                 if not owned:
                     self.ownership.record(kind, obj, None, self._writer(call, options))
-                warnings = (*reading.warnings, *notes)
+                warnings = (*reading.warnings, *notes, *self.rules.of(kind).warnings(kind, obj, None))
                 return Result(document=self._store(kind, obj, options), status=201, warnings=warnings)
         raise self._taken(kind, metadata["name"], generated)
 
@@ -125,8 +125,7 @@ class Writes:
         old = self.existing(call)
         unlocked = not reading.obj["metadata"].get("resourceVersion")
         if unlocked and not strategies.allows_unconditional_update(call.kind):
-            cause = refuse.bad_value("metadata.resourceVersion", 0, "must be specified for an update")
-            raise refuse.invalid(call.kind, call.name, [cause])
+            raise refuse.must_be_locked(call.kind, call.name)
         return self.update_object(call, reading, old, options)
 
     def update_object(
@@ -153,6 +152,7 @@ class Writes:
             self.ownership.record(kind, obj, before, self._writer(call, options))
         obj["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
         warnings = (*reading.warnings, *outcome.warnings, *objectmeta.finalizer_warnings(obj, before, kind))
+        warnings += tuple(rules.warnings(kind, obj, before))
         if same_json(obj, before):
             # Nothing to write: the revision stays, and nobody is told.
             return Result(document=StoredDocument(kind, old), warnings=warnings)
