@@ -220,11 +220,12 @@ class Table:
 
     def _table(self, document: Document, *, with_columns: bool) -> bytes:
         encoded = document.json
-        metadata = msgspec.json.decode(_ENVELOPE.decode(encoded).metadata)
-        head = self._head({"resourceVersion": Fields(metadata).text("resourceVersion")})
+        metadata = Fields(msgspec.json.decode(_ENVELOPE.decode(encoded).metadata))
+        revision = metadata.text("resourceVersion")  # which a dry run has none of
+        head = self._head({"resourceVersion": revision} if revision else {})
         head["columnDefinitions"] = self.printer.definitions if with_columns else None
         # The end of the initial events is told by an annotation, so its row has the metadata in any case.
-        marked = "k8s.io/initial-events-end" in Fields(metadata).mapping("annotations")
+        marked = "k8s.io/initial-events-end" in metadata.mapping("annotations")
         row = self._row(encoded, "Metadata" if marked and self.include == "None" else self.include)
         return b'%b,"rows":[%b]}' % (msgspec.json.encode(head)[:-1], row)
 

@@ -77,13 +77,14 @@ def _ranges(header: str) -> Iterator[MediaRange]:
         yield MediaRange(media_type, params, quality)
 
 
-def negotiate(request: HTTPRequest, *, custom: bool = False) -> Wanted:
+def negotiate(request: HTTPRequest, *, custom: bool = False, tables: bool = True) -> Wanted:
     """What to answer a request to a resource with.
 
     Args:
         request: Whose header it is.
         custom: Whether it is about a custom resource: the two are refused in other words, and only custom ones
             are found by ``application/*``.
+        tables: Whether the answer could be a table.
 
     Raises:
         APIError: 406, nothing in the header can be produced.
@@ -94,7 +95,7 @@ def negotiate(request: HTTPRequest, *, custom: bool = False) -> Wanted:
     for entry in entries:
         for media_type in _WRITTEN:
             wanted = _wanted(entry, media_type, request) if entry.admits(media_type) else None
-            if wanted is not None:
+            if wanted is not None and (tables or wanted.conversion != "Table"):
                 return wanted
     raise refusals.not_acceptable(_WRITTEN)
 

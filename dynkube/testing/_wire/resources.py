@@ -65,7 +65,9 @@ class Resources:
             call = await _call(request, target, user, receive)
             await self._watch(call, self._form(call, wanted), record, receive, send)
             return
-        wanted = negotiate(request, custom=custom)
+        # What is only ever created, such as a review, or only connected to has no rows.
+        tables = "list" in target.kind.verbs and target.subresource in {"", "scale", "status"}
+        wanted = negotiate(request, custom=custom, tables=tables)
         call = await _call(request, target, user, receive)
         answer_to = GzipSend(send) if accepts_gzip(request) else send
         await self._answer(call, self._form(call, wanted), wanted.layout, answer_to)

@@ -154,6 +154,26 @@ async def test_a_scale_has_columns_of_its_own(server: APIServer, client: httpx2.
     assert cells(found) == [["web", 3, 0, "0s"]]
 
 
+async def test_what_is_not_stored_has_no_revision(client: httpx2.AsyncClient) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "d"}}
+    answer = await client.post(CONFIGMAPS, params={"dryRun": "All"}, json=body, headers=ACCEPT)
+
+    assert (answer.status_code, answer.json()["metadata"]) == (201, {})
+    assert cells(answer.json()) == [["d", 0, "0s"]]
+
+
+async def test_a_review_has_no_rows(client: httpx2.AsyncClient) -> None:
+    spec = {"resourceAttributes": {"verb": "get", "resource": "pods"}}
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": spec}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+    only_table = await client.post(path, json=body, headers={"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"})
+    or_json = await client.post(path, json=body, headers=ACCEPT)
+
+    assert (only_table.status_code, only_table.json()["reason"]) == (406, "NotAcceptable")
+    assert (or_json.status_code, or_json.json()["kind"]) == (201, "SelfSubjectAccessReview")
+
+
 async def test_a_long_table_lets_others_work_meanwhile(server: APIServer, client: httpx2.AsyncClient) -> None:
     for number in range(300):
         server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"x{number}"}})
