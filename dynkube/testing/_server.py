@@ -136,7 +136,7 @@ class APIServer(Rights, Records, Trouble):
         self._audit = Audit(audit_limit)
         self._discovery = Discovery(engine.registry)
         openapi = OpenAPI(self._discovery, version, options.now)
-        self._access = Access(engine, users=check_users(users or {}), rbac=rbac)
+        self._access = Access(engine, users=check_users(users or {}), token=token, rbac=rbac)
         self._parts = Parts(
             resources=Resources(engine, self._audit),
             others=NonResources(self._discovery, openapi, version=version, aggregated=aggregated_discovery),

@@ -28,21 +28,22 @@ class Access:
         engine: What is protected. Reviews and service account tokens are answered in it from now on; with RBAC it
             gets the bootstrap roles, and the checks on writes of roles and bindings.
         users: Whom each bearer token stands for.
+        token: The administrator's; ``None`` where there is none.
         rbac: Whether stored roles decide; otherwise everybody may do everything.
     """
 
-    def __init__(self, engine: Engine, *, users: Mapping[str, User], rbac: bool) -> None:
+    def __init__(self, engine: Engine, *, users: Mapping[str, User], token: str | None, rbac: bool) -> None:
         self._engine = engine
         self._users = dict(users)
         self._accounts = AccountTokens(engine.storage, engine.options.now, engine.options.random)
         self.rbac = rbac
         self.grants = Grants(engine)
-        self.authorizer: Authorizer = _install_rbac(engine) if rbac else AllowAll()
+        self.authorizer: Authorizer = _install_rules(engine, rbac=rbac)
 
         def timestamp() -> str:
             return engine.options.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
-        reviews = Reviews(self.authenticator(), self.authorizer, timestamp)
+        reviews = Reviews(self.authenticator(token), self.authorizer, timestamp)
         for storage_group in reviews.storage_groups:
             engine.answer(storage_group, "", _created(reviews.answer))
         engine.answer("serviceaccounts", "token", _created(self._accounts.request))
@@ -83,15 +84,17 @@ class Access:
             raise denied(request, decision.reason)
 
 
-def _install_rbac(engine: Engine) -> RBAC:
-    rbac = RBAC(engine.storage, engine.registry)
+def _install_rules(engine: Engine, *, rbac: bool) -> Authorizer:
+    evaluated = RBAC(engine.storage, engine.registry) if rbac else None
     for gvr in (ROLES, CLUSTER_ROLES):
-        engine.govern(f"{gvr.resource}.{gvr.group}", RoleRules(rbac))
+        engine.govern(f"{gvr.resource}.{gvr.group}", RoleRules(evaluated))
     for gvr in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
-        engine.govern(f"{gvr.resource}.{gvr.group}", BindingRules(rbac))
+        engine.govern(f"{gvr.resource}.{gvr.group}", BindingRules(evaluated))
+    if evaluated is None:
+        return AllowAll()
     Aggregation(engine)
     bootstrap.install(engine)
-    return rbac
+    return evaluated
 
 
 def _created(answer: Callable[[Call], JSONObject]) -> Callable[[Call], Result]:

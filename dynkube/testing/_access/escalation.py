@@ -1,4 +1,4 @@
-"""Nobody gives away by RBAC what they do not have: the checks on writes of roles and bindings.
+"""The checks on writes of roles and bindings: their shape, and that nobody gives away what they do not have.
 
 As in kube-apiserver a role may be written by who holds all of its permissions, or may ``escalate`` roles; a binding by
 who holds those of the role it names, or may ``bind`` that role; and by members of ``system:masters``.
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dynkube.errors import APIError, Status, StatusCause
+from dynkube.errors import StatusCause
 from dynkube.testing._access.attributes import Attributes, PolicyRule
 from dynkube.testing._access.rbac import GROUP, RBAC, RoleNotFound
 from dynkube.testing._access.rules import describe_rules, missing_rules, read_rules
+from dynkube.testing._access.validation import binding_causes, rule_causes
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._calls.users import MASTERS
@@ -22,9 +23,9 @@ from dynkube.testing._verbs.rules import KindRules
 
 @dataclass(frozen=True, slots=True)
 class RoleRules(KindRules):
-    """What Roles and ClusterRoles have to meet."""
+    """What Roles and ClusterRoles have to meet; who writes them matters only where RBAC decides."""
 
-    rbac: RBAC
+    rbac: RBAC | None
 
     def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
         """Refuse rules that the caller does not hold.
@@ -32,17 +33,28 @@ class RoleRules(KindRules):
         Raises:
             Forbidden: There are some; the message lists them.
         """
-        if MASTERS in call.user.groups or (old is not None and _same_but_metadata(obj, old)):
+        if self.rbac is None or _free_to_write(call, obj, old):
             return
         if not _may(self.rbac, call, "escalate", call.kind.gvr.resource, call.name):
             _confirm(self.rbac, call, obj, read_rules(obj))
 
+    def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
+        """What is wrong with the rules."""
+        return rule_causes(obj, namespaced=kind.namespaced)
+
 
 @dataclass(frozen=True, slots=True)
 class BindingRules(KindRules):
-    """What RoleBindings and ClusterRoleBindings have to meet."""
+    """What RoleBindings and ClusterRoleBindings have to meet; who writes them matters only where RBAC decides."""
 
-    rbac: RBAC
+    rbac: RBAC | None
+
+    def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
+        """Fill in the API groups that the reference and the subjects have by default."""
+        if isinstance(ref := obj.get("roleRef"), dict):
+            obj["roleRef"] = {**ref, "apiGroup": ref.get("apiGroup") or GROUP}
+        if isinstance(subjects := obj.get("subjects"), list):
+            obj["subjects"] = [_with_group(subject) for subject in subjects if isinstance(subject, dict)]
 
     def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
         """Refuse a role whose permissions the caller does not hold.
@@ -51,7 +63,7 @@ class BindingRules(KindRules):
             Forbidden: It has such; the message lists them.
             NotFound: There is no such role, so that nobody knows.
         """
-        if MASTERS in call.user.groups or (old is not None and _same_but_metadata(obj, old)):
+        if self.rbac is None or _free_to_write(call, obj, old):
             return
         role = obj.get("roleRef") or {}
         kind, name = str(role.get("kind", "")), str(role.get("name", ""))
@@ -60,16 +72,23 @@ class BindingRules(KindRules):
             return
         try:
             rules = self.rbac.role_rules(kind, call.namespace, name)
-        except RoleNotFound as error:
-            status = Status(code=404, reason="NotFound", message=str(error), name=name, group=GROUP, kind=kind.lower())
-            raise APIError.from_status(status) from None
+        except RoleNotFound:
+            raise refuse.not_found(call.kind, name) from None
         _confirm(self.rbac, call, obj, rules)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """A binding stays with its role: who may change its subjects may not change what they get."""
-        if old is None or obj.get("roleRef") == old.get("roleRef"):
-            return []
-        return [refuse.bad_value("roleRef", obj.get("roleRef"), "cannot change roleRef")]
+        """What is wrong with the reference and the subjects."""
+        return binding_causes(obj, old, namespaced=kind.namespaced)
+
+
+def _with_group(subject: JSONObject) -> JSONObject:
+    if subject.get("kind") not in {"User", "Group"}:
+        return subject
+    return {**subject, "apiGroup": subject.get("apiGroup") or GROUP}
+
+
+def _free_to_write(call: Call, obj: JSONObject, old: JSONObject | None) -> bool:
+    return MASTERS in call.user.groups or (old is not None and _same_but_metadata(obj, old))
 
 
 def _may(rbac: RBAC, call: Call, verb: str, resource: str, name: str) -> bool:

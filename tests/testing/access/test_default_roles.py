@@ -1,0 +1,67 @@
+"""A server with RBAC starts with the roles of a cluster, and aggregated ones follow what they select."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynkube.testing import APIServer
+
+RBAC = "rbac.authorization.k8s.io/v1"
+
+
+def _rules(server: APIServer, name: str) -> list[dict[str, Any]]:
+    rules: list[dict[str, Any]] = server.get("clusterroles", name).get("rules") or []
+    return rules
+
+
+def _contribute(server: APIServer, *, to: str) -> dict[str, Any]:
+    labels = {f"rbac.authorization.k8s.io/aggregate-to-{to}": "true"}
+    rule = {"verbs": ["get"], "apiGroups": ["example.com"], "resources": ["widgets"]}
+    metadata = {"name": "widget-viewer", "labels": labels}
+    return server.create({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": metadata, "rules": [rule]})
+
+
+async def test_the_usual_roles_and_bindings_are_there(guarded: APIServer) -> None:
+    roles = {role["metadata"]["name"] for role in guarded.list("clusterroles")}
+    bindings = {binding["metadata"]["name"] for binding in guarded.list("clusterrolebindings")}
+
+    assert roles >= {"cluster-admin", "admin", "edit", "view", "system:discovery", "system:basic-user"}
+    assert bindings >= {"cluster-admin", "system:discovery", "system:basic-user", "system:public-info-viewer"}
+
+
+async def test_wider_roles_have_what_narrower_ones_have(guarded: APIServer) -> None:
+    view, edit, admin = (_rules(guarded, name) for name in ("view", "edit", "admin"))
+
+    assert view
+    assert all(rule in edit for rule in view)
+    assert all(rule in admin for rule in edit)
+    assert len(view) < len(edit) < len(admin)
+
+
+async def test_a_role_labelled_for_view_is_in_it_and_in_what_is_made_of_it_at_once(guarded: APIServer) -> None:
+    contributed = _contribute(guarded, to="view")
+
+    assert all(contributed["rules"][0] in _rules(guarded, name) for name in ("view", "edit", "admin"))
+
+
+async def test_what_is_no_longer_selected_goes(guarded: APIServer) -> None:
+    contributed = _contribute(guarded, to="edit")
+
+    guarded.delete("clusterroles", "widget-viewer")
+
+    assert all(contributed["rules"][0] not in _rules(guarded, name) for name in ("edit", "admin"))
+
+
+async def test_a_selector_may_have_expressions(guarded: APIServer) -> None:
+    selector = {"matchExpressions": [{"key": "team", "operator": "In", "values": ["a", "b"]}]}
+    rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
+    for name, labels in (("one", {"team": "a"}), ("two", {"team": "c"})):
+        rules = [{**rule, "resourceNames": [name]}]
+        metadata = {"name": name, "labels": labels}
+        guarded.create({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": metadata, "rules": rules})
+
+    aggregation = {"clusterRoleSelectors": [selector]}
+    metadata = {"name": "all"}
+    guarded.create({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": metadata, "aggregationRule": aggregation})
+
+    assert _rules(guarded, "all") == [{**rule, "resourceNames": ["one"]}]

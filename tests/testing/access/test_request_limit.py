@@ -1,0 +1,96 @@
+"""A server may work on a limited number of requests at once; the others are told to come back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.errors import InvalidInput
+from dynkube.testing import APIServer
+from dynkube.testing._wire.http import Message
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+class SlowBody:
+    """A body whose end does not come before somebody says so. In the application's own terms, without a client."""
+
+    def __init__(self, server: APIServer) -> None:
+        self._server = server
+        self._end = trio.Event()
+        self.waiting = trio.Event()
+        self.status = 0
+
+    async def send(self) -> None:
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": PODS,
+            "query_string": b"",
+            "headers": [(b"content-type", b"application/json")],
+        }
+        await self._server.app(scope, self._receive, self._answered)
+
+    async def _receive(self) -> Message:
+        self.waiting.set()
+        await self._end.wait()
+        return {"type": "http.request", "body": b"{", "more_body": False}
+
+    async def _answered(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+
+    def end(self) -> None:
+        self._end.set()
+
+
+@pytest.fixture
+async def narrow() -> AsyncIterator[APIServer]:
+    async with APIServer(max_inflight=1) as server:
+        yield server
+
+
+@pytest.fixture
+async def client(narrow: APIServer) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(transport=narrow.transport(), base_url=narrow.url, timeout=None) as client:
+        yield client
+
+
+async def test_a_request_too_many_is_a_429_that_says_when_to_come_back(
+    narrow: APIServer, client: httpx2.AsyncClient
+) -> None:
+    slow = SlowBody(narrow)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(slow.send)
+        await slow.waiting.wait()
+        refused, probe = await client.get(PODS), await client.get("/readyz")
+        slow.end()
+    after = await client.get(PODS)
+
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+    assert refused.json()["message"] == "Too many requests, please try again later."
+    assert refused.json()["reason"] == "TooManyRequests"
+    assert refused.json()["details"] == {"retryAfterSeconds": 1}
+    assert (probe.status_code, slow.status, after.status_code) == (200, 400, 200)
+
+
+async def test_an_open_watch_takes_no_seat(narrow: APIServer, client: httpx2.AsyncClient) -> None:
+    async with client.stream("GET", f"{PODS}?watch=1") as one, client.stream("GET", f"{PODS}?watch=1") as two:
+        other = await client.get(PODS)
+
+    assert (one.status_code, two.status_code, other.status_code) == (200, 200, 200)
+
+
+async def test_a_request_that_is_refused_gives_its_seat_back(client: httpx2.AsyncClient) -> None:
+    codes = [(await client.get(path)).status_code for path in ("/nothing", f"{PODS}/a", PODS)]
+
+    assert codes == [404, 404, 200]
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_that_lets_nothing_through_is_refused(limit: int) -> None:
+    with pytest.raises(InvalidInput, match=f"max_inflight is {limit}; give a positive number"):
+        APIServer(max_inflight=limit)

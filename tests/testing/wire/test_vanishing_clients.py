@@ -1,0 +1,89 @@
+"""Clients that vanish leave nothing behind: no watch, no seat, no error in the log, and a server that goes on."""
+
+from __future__ import annotations
+
+import logging
+import socket
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.testing import APIServer
+from dynkube.testing._wire.http import Message, Receive, Scope, Send
+from dynkube.testing._wire.tcp import serve_tcp
+
+PATH = "/api/v1/namespaces/default/configmaps"
+
+
+def _connect(url: str) -> socket.socket:
+    host, _, port = url.removeprefix("http://").partition(":")
+    return socket.create_connection((host, int(port)))
+
+
+class Noticed:
+    """The application of a server, which says when a request has begun and ended."""
+
+    def __init__(self, server: APIServer) -> None:
+        self._server = server
+        self.begun, self.ended = trio.Event(), trio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            self.begun.set()
+        await self._server.app(scope, receive, send)
+        if scope["type"] == "http":
+            self.ended.set()
+
+
+@pytest.mark.real_time
+async def test_a_client_that_vanishes_in_the_middle_of_a_body_is_forgotten(caplog: pytest.LogCaptureFixture) -> None:
+    async with APIServer(max_inflight=1) as server, trio.open_nursery() as nursery:
+        app = Noticed(server)
+        async with serve_tcp(app, nursery, host="127.0.0.1", port=0, tls=False, token=None) as endpoint:
+            with _connect(endpoint.url) as connection:
+                head = f"POST {PATH} HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"
+                await trio.to_thread.run_sync(connection.sendall, head.encode() + b'{"half')
+                await app.begun.wait()
+            await app.ended.wait()
+            async with httpx2.AsyncClient(base_url=endpoint.url) as client:
+                answer = await client.get(PATH)
+
+    assert answer.status_code == 200, "the only seat is free again"
+    assert server.audit[0].status is None
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+@pytest.mark.real_time
+async def test_a_client_that_vanishes_in_the_middle_of_a_watch_is_forgotten(
+    server: APIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with server.serve() as endpoint:
+        with _connect(endpoint.url) as connection:
+            head = f"GET {PATH}?watch=1 HTTP/1.1\r\nHost: a\r\n\r\n"
+            await trio.to_thread.run_sync(connection.sendall, head.encode())
+            await server.wait_open_watches(1)
+        await server.wait_open_watches(0)
+        server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
+
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+async def test_a_body_that_breaks_off_is_answered_to_nobody(server: APIServer) -> None:
+    sent: list[object] = []
+    scope = {"type": "http", "method": "POST", "path": PATH, "query_string": b"", "headers": []}
+    part: Message = {"type": "http.request", "body": b"{", "more_body": True}
+    messages = iter((part, {"type": "http.disconnect"}))
+
+    async def receive() -> Message:
+        await trio.lowlevel.checkpoint()
+        return next(messages)
+
+    async def send(message: object) -> None:
+        await trio.lowlevel.checkpoint()
+        sent.append(message)
+
+    await server.app(scope, receive, send)
+
+    assert sent == []
+    assert (server.audit[0].status, server.audit[0].finished is not None) == (None, True)
