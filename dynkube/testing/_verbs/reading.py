@@ -128,7 +128,7 @@ class Reader:
         objectmeta.check_name_in_path(obj, call)
         problems = call.repeated if options.field_validation != "Ignore" else ()
         if problems and options.field_validation == "Strict":
-            raise refuse.bad_request(f"error strict decoding YAML: {', '.join(problems)}")
+            raise refuse.bad_request(f"error strict decoding YAML: error converting YAML to JSON: {problems[0]}")
         return Reading(obj, _warnings(problems))
 
     def completed(self, kind: Kind, obj: JSONObject) -> JSONObject:

@@ -143,7 +143,7 @@ def _parse_yaml(body: bytes) -> object:
     try:
         return parse_json(body)
     except ValueError:
-        return yaml.load_document(body)
+        return yaml.load_document(body, lenient=True)
 
 
 def _not_an_object(data: object) -> str:

@@ -30,6 +30,7 @@ from dynkube.testing._wire.http import (
 )
 from dynkube.testing._wire.layouts import JSON_TYPE, Layout
 from dynkube.testing._wire.negotiate import Wanted, accepts_gzip, negotiate, negotiate_stream
+from dynkube.testing._wire.repeats import repeated_fields
 from dynkube.testing._wire.routes import ResourcePath, Target, asked_verb, route
 
 # Items that are made one by one (rows, YAML) are sent in groups, so that none of them holds the loop for long.
@@ -207,7 +208,9 @@ async def _call(request: HTTPRequest, target: Target, user: User, receive: Recei
         WriteOptions.read(call)  # a real server looks at them before it looks at the body
     kind = subresource.gvk.kind if subresource else target.kind.kind
     custom = target.kind.crd_uid is not None and not subresource
-    return replace(call, body=bodies.decode_body(target.verb, kind, request.content_type, data, custom=custom))
+    body = bodies.decode_body(target.verb, kind, request.content_type, data, custom=custom)
+    repeated = repeated_fields(call.content_type, data, body) if target.verb in _WITH_OPTIONS else ()
+    return replace(call, body=body, repeated=repeated)
 
 
 def _warning_headers(warnings: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

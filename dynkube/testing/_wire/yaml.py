@@ -23,18 +23,48 @@ class _Loader(_Base):  # type: ignore[misc, valid-type]  # chosen at run time be
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's protocol
 
     def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Hashable, object]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, ScalarNode):
-                if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f'key "{key.value}" already set in map', key.start_mark
-                    )
-                seen.add(key.value)
+        for key in _repeated(node):
+            self.repeated(key)
         mapping: dict[Hashable, object] = super().construct_mapping(node, deep)
         if all(isinstance(key, str) for key in mapping):
             return mapping
         return {_json_key(key, node): value for key, value in mapping.items()}
+
+    def repeated(self, key: ScalarNode) -> None:
+        """Refuse a key that is there for the second time."""
+        raise yaml.constructor.ConstructorError(None, None, f'key "{key.value}" already set in map', key.start_mark)
+
+
+class _LenientLoader(_Loader):
+    """Takes the last of what is there twice, and says where."""
+
+    def __init__(self, text: str | bytes) -> None:
+        super().__init__(text)
+        self.repeats: list[tuple[int, str]] = []
+
+    def repeated(self, key: ScalarNode) -> None:
+        self.repeats.append((key.start_mark.line + 1, f'key "{key.value}" already set in map'))
+
+
+def _repeated(node: MappingNode) -> Iterator[ScalarNode]:
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if isinstance(key, ScalarNode):
+            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
+                yield key
+            seen.add(key.value)
+
+
+def repeated_keys(text: str | bytes) -> list[tuple[int, str]]:
+    """Line and trouble of each key that the only document of ``text`` has twice, by line."""
+    loader = _LenientLoader(text)
+    try:
+        loader.get_single_data()
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
+        pass  # whoever wants the document will say what is wrong with it
+    finally:
+        loader.dispose()
+    return sorted(loader.repeats)
 
 
 def _json_key(key: Hashable, node: MappingNode) -> str:
@@ -93,13 +123,15 @@ def load_documents(text: str | bytes) -> Iterator[object]:
     return (document for _, document in load_located(text))
 
 
-def load_located(text: str | bytes) -> Iterator[tuple[int, object]]:
+def load_located(text: str | bytes, *, lenient: bool = False) -> Iterator[tuple[int, object]]:
     """Each document of ``text`` that is not empty, with the number of its first line (from 1).
+
+    Where it is ``lenient`` the last of several equal keys counts; they are refused otherwise.
 
     Raises:
         ValueError: It is not YAML; the message has line and column.
     """
-    loader = _Loader(text)
+    loader = _LenientLoader(text) if lenient else _Loader(text)
     try:
         while loader.check_node():
             node = loader.get_node()
@@ -114,13 +146,13 @@ def load_located(text: str | bytes) -> Iterator[tuple[int, object]]:
         loader.dispose()
 
 
-def load_document(text: str | bytes) -> object:
-    """The only document of ``text``; ``None`` where it has none.
+def load_document(text: str | bytes, *, lenient: bool = False) -> object:
+    """The only document of ``text``; ``None`` where it has none. See :func:`load_located`.
 
     Raises:
         ValueError: It is not YAML, or has more than one document.
     """
-    documents = list(load_documents(text))
+    documents = [document for _, document in load_located(text, lenient=lenient)]
     if len(documents) > 1:
         raise ValueError(f"yaml: expected one document, found {len(documents)}")
     return documents[0] if documents else None

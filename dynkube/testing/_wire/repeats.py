@@ -1,0 +1,64 @@
+"""Fields that the text of a body has twice: lost once it is decoded, told by a real server (``fieldValidation``)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH
+from dynkube.testing._wire import protobuf, yaml
+
+_KEY = re.compile(rb'"\s*:')
+
+
+def repeated_fields(media_type: str, body: bytes, data: object) -> tuple[str, ...]:
+    """What is repeated in ``body``, in the words of the server's decoders.
+
+    Args:
+        media_type: Of the body.
+        body: As received.
+        data: Decoded.
+    """
+    if media_type == protobuf.MEDIA_TYPE or not isinstance(data, dict | list):
+        return ()
+    is_json = body.lstrip()[:1] in {b"{", b"["}
+    # Every key is followed by a colon, so as many keys as colons means that none was lost.
+    if is_json and len(_KEY.findall(body)) == _keys(data):
+        return ()
+    if media_type == APPLY_PATCH or not is_json:
+        lines = [f"  line {line}: {trouble}" for line, trouble in yaml.repeated_keys(body)]
+        return ("\n".join(["yaml: unmarshal errors:", *lines]),) if lines else ()
+    prefix = "json patch " if media_type == JSON_PATCH else ""
+    try:
+        marked = json.loads(body, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(f'{prefix}duplicate field "{path}"' for path in dict.fromkeys(_repeats(marked, "")))
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object with all that was written, in order."""
+
+
+def _keys(data: Any) -> int:
+    if isinstance(data, dict):
+        return len(data) + sum(_keys(value) for value in data.values() if isinstance(value, dict | list))
+    if isinstance(data, list):
+        return sum(_keys(item) for item in data if isinstance(item, dict | list))
+    return 0
+
+
+def _repeats(value: object, path: str) -> Iterator[str]:
+    if isinstance(value, _Pairs):
+        seen = set[str]()
+        for name, content in value:
+            below = f"{path}.{name}" if path else name
+            if name in seen:
+                yield below
+            seen.add(name)
+            yield from _repeats(content, below)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _repeats(item, f"{path}[{index}]")
