@@ -233,6 +233,20 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
     ),
 }
 
+# Stored in another version, or as a kind of another group, than they are served in.
+_STORED_AS: Mapping[GVK, GVK] = {
+    GVK("events.k8s.io", "v1", "Event"): GVK("", "v1", "Event"),
+    GVK("autoscaling", "v1", "HorizontalPodAutoscaler"): GVK("autoscaling", "v2", "HorizontalPodAutoscaler"),
+    **{
+        GVK(group, "v1", kind): GVK(group, "v1beta1", kind)
+        for group, kind in (
+            ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+            ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+            ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        )
+    },
+}
+
 
 def builtin_kinds() -> tuple[Kind, ...]:
     """All built-in kinds, in discovery order."""
@@ -241,6 +255,7 @@ def builtin_kinds() -> tuple[Kind, ...]:
 
 def _kind(api_version: str, row: _Row) -> Kind:
     group, _, version = api_version.rpartition("/")
+    gvk = GVK(group, version, row.kind)
     return Kind(
         gvr=GVR(group, version, row.resource),
         kind=row.kind,
@@ -252,8 +267,9 @@ def _kind(api_version: str, row: _Row) -> Kind:
         selectable_fields=row.selectable,
         generation=row.generation,
         scale=row.scale,
+        stored_as=_STORED_AS.get(gvk),
         warning=row.warning,
-        schema_source=partial(_schema, GVK(group, version, row.kind)),
+        schema_source=partial(_schema, gvk),
     )
 
 

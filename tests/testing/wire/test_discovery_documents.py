@@ -152,6 +152,10 @@ def test_a_definition_that_is_being_deleted_lets_its_instances_only_be_read_and_
     [
         ("v1", "configmaps", "qFsyl6wFWjQ="),
         ("apps/v1", "deployments", "8aSe+NMegvE="),
+        ("autoscaling/v1", "horizontalpodautoscalers", "qwQve8ut294="),
+        ("events.k8s.io/v1", "events", "r2yiGXH7wu8="),
+        ("apiextensions.k8s.io/v1", "customresourcedefinitions", "jfWCUB31mvA="),
+        ("v1", "componentstatuses", None),
         ("authorization.k8s.io/v1", "subjectaccessreviews", None),
     ],
 )

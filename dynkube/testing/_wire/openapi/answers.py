@@ -59,9 +59,10 @@ class OpenAPI:
         return None
 
     async def _index(self) -> Answer:
+        # Hashes are of contents, so the first index after a change builds what has changed, a document at a time. The
+        # core group's comes last: it is the largest, and whatever comes first has to read the built-in types.
         paths: dict[str, dict[str, str]] = {}
-        for path in self._v3.paths():
-            # Hashes are of contents, so the first index after a change builds what has changed, a document at a time.
+        for path in sorted(self._v3.paths(), reverse=True):
             document = self._v3.document(path)
             if document is not None:
                 paths[path] = {"serverRelativeURL": _address(path, document)}
