@@ -118,7 +118,8 @@ class Engine:
     """
 
     def __init__(self, options: EngineOptions | None = None) -> None:
-        self.options = options = options or EngineOptions()
+        options = options or EngineOptions()
+        self.options: EngineOptions = options
         self.registry: Registry = Registry()
         self.faults: Faults = Faults()
         self.now: Callable[[], datetime] = options.now

@@ -148,7 +148,7 @@ class Collection:
         self.current: dict[str, Version] = {}
         self.log: list[Change] = []
         #: The highest revision whose change was dropped from :attr:`log`: who has seen less has lost something.
-        self.forgotten = 0
+        self.forgotten: int = 0
         self._keys: list[str] = []
 
     def since(self, revision: int) -> int:
@@ -219,8 +219,8 @@ class Storage:
         self._history = history
         self._collections: dict[str, Collection] = {}
         self._listeners: list[Listener] = []
-        self.revision = 0
-        self.compacted = 0
+        self.revision: int = 0
+        self.compacted: int = 0
 
     def collection(self, group: str) -> Collection:
         """The objects of one resource; empty where nothing was ever written."""
