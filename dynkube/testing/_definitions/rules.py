@@ -5,6 +5,7 @@ from __future__ import annotations
 from dynkube.errors import StatusCause
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._definitions.crds import before_delete, fill_defaults
+from dynkube.testing._definitions.expressions import Expressions
 from dynkube.testing._definitions.validation import definition_causes
 from dynkube.testing._definitions.warnings import definition_warnings
 from dynkube.testing._kinds.kinds import Kind
@@ -14,13 +15,16 @@ from dynkube.testing._verbs.rules import KindRules
 class DefinitionRules(KindRules):
     """CustomResourceDefinitions are checked, completed, and deleted after their instances."""
 
+    def __init__(self) -> None:
+        self._expressions = Expressions()
+
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
         """Names, conversion, stored versions, the empty status."""
         fill_defaults(obj, old)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
         """Names, group, scope, versions and schemas."""
-        return definition_causes(obj, old)
+        return definition_causes(obj, old, self._expressions)
 
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
         """Formats that nobody checks."""

@@ -15,6 +15,7 @@ from dynkube.testing._calls.refuse import bad_value, not_supported, required
 from dynkube.testing._definitions.approval import approval_causes
 from dynkube.testing._definitions.conditions import condition
 from dynkube.testing._definitions.conversion import bundle_is_bad, conversion_causes
+from dynkube.testing._definitions.expressions import Expressions
 from dynkube.testing._definitions.internal_form import bad_struct
 from dynkube.testing._definitions.resource_schema import resource_schema_causes
 from dynkube.testing._definitions.shapes import STRUCTS
@@ -31,12 +32,12 @@ _VERSIONS = STRUCTS["CustomResourceDefinitionSpec"]["versions"].shape
 _SHARED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
 
-def definition_causes(definition: JSONObject, old: JSONObject | None) -> list[StatusCause]:
+def definition_causes(definition: JSONObject, old: JSONObject | None, expressions: Expressions) -> list[StatusCause]:
     """Why ``definition``, as it was decoded and completed, cannot be stored: new, or in place of ``old``."""
     causes = [*_name_causes(definition)] if old is None else []
     spec = definition["spec"]
     if old is None or spec != old["spec"]:
-        layout = _Layout(spec, old["spec"] if old is not None else None)
+        layout = _Layout(spec, old["spec"] if old is not None else None, expressions)
         causes += [*_group_causes(spec), *_scope_causes(spec), *layout.causes()]
         causes += conversion_causes(spec["conversion"], check_bundle=_bundle_counts(old))
         if old is not None:
@@ -93,10 +94,12 @@ class _Layout:
     Args:
         spec: The spec.
         before: The one it replaces.
+        expressions: Checks rules.
     """
 
-    def __init__(self, spec: JSONObject, before: JSONObject | None) -> None:
+    def __init__(self, spec: JSONObject, before: JSONObject | None, expressions: Expressions) -> None:
         self.spec = spec
+        self.expressions = expressions
         versions: list[JSONObject] = spec["versions"] or []
         first: Mapping[str, Any] = versions[0] if versions else {}
         self.shared = {
@@ -117,9 +120,8 @@ class _Layout:
             yield from self._version_causes(version, f"spec.versions[{index}]")
         yield from self._list_causes()
         yield from _names_causes(self.spec["names"])
-        yield from resource_schema_causes(
-            self.shared.get("schema"), "spec.validation", has_status=any(map(self._has_status, self.versions))
-        )
+        has_status = any(map(self._has_status, self.versions))
+        yield from self._schema_causes(self.shared.get("schema"), "spec.validation", has_status)
         yield from subresource_causes(self.shared.get("subresources"), "spec.subresources")
         yield from column_causes(self.shared.get("additionalPrinterColumns") or (), "spec.additionalPrinterColumns")
         if fields := self.shared.get("selectableFields"):
@@ -137,11 +139,17 @@ class _Layout:
             yield bad_value(f"{field}.name", version["name"], problem)
         yield from deprecation_causes(version, field)
         schema = version.get("schema")
-        yield from resource_schema_causes(schema, f"{field}.schema", has_status=self._has_status(version))
+        yield from self._schema_causes(schema, f"{field}.schema", self._has_status(version))
         yield from subresource_causes(version.get("subresources"), f"{field}.subresources")
         yield from column_causes(version.get("additionalPrinterColumns", ()), f"{field}.additionalPrinterColumns")
         if fields := version.get("selectableFields"):
             yield from self._field_causes(fields, schema, field, version["name"])
+
+    def _schema_causes(self, holder: JSONObject | None, field: str, has_status: bool) -> Iterator[StatusCause]:
+        causes = resource_schema_causes(holder, field, has_status=has_status)
+        yield from causes
+        if not causes and holder is not None and "openAPIV3Schema" in holder:
+            yield from self.expressions.causes(holder["openAPIV3Schema"], f"{field}.openAPIV3Schema")
 
     def _field_causes(
         self, fields: list[JSONObject], holder: JSONObject | None, field: str, name: str

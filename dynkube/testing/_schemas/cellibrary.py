@@ -94,6 +94,32 @@ class CEL:
 
         return evaluate
 
+    def problem(self, expression: str, wanted: str) -> str:
+        """Why the real server would not take an expression, in the words of its compiler.
+
+        Args:
+            expression: The expression.
+            wanted: What it should evaluate to: ``"bool"`` or ``"string"``.
+
+        Returns:
+            ``"type"`` for one that evaluates to something else, ``""`` for one that compiles, or of which this
+            library knows too little.
+        """
+        try:
+            compiled = self._env.compile(expression)
+        except RuntimeError as error:
+            text = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
+            undeclared = "undeclared reference" in text and not _SERVER_ONLY.search(expression)
+            return text if "Syntax error" in text or undeclared else ""
+        return "type" if str(compiled.return_type()) not in {"DYN", wanted.upper()} else ""
+
+
+# Names that the real server declares and the library does not.
+_SERVER_ONLY = re.compile(
+    r"\b(?:semver|isSemver|major|minor|patch|isLessThan|isGreaterThan|compareTo|format|named|validate|dns\w+|qualified\w+"
+    r"|labelValue|uri|uuid|byte|date|datetime|transform\w+|exists?One|cidr|ip|jsonpatch|authorizer|sets|url|quantity"
+    r"|lastIndexOf|indexOf|min|max|sum|isSorted|base64|strings|math|bind|fold|first|last)\b"
+)
 
 _GO_WORDS = (
     (re.compile(r"Key not found in map : (.*)$"), r"no such key: \1"),

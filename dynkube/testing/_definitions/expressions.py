@@ -1,0 +1,79 @@
+"""Whether the rules in a schema are expressions that compile, as far as the installed CEL library can tell.
+
+The real server knows the types of what an expression speaks of, and what it may cost at most; here it is checked for
+syntax, for names that nobody declares, and for results that are no booleans. Without a library nothing is checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from dynkube.errors import StatusCause
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.refuse import bad_value
+from dynkube.testing._definitions.internal_form import bad_struct
+from dynkube.testing._definitions.list_types import LIST_TYPE
+from dynkube.testing._definitions.shapes import Ref
+from dynkube.testing._definitions.validation_rules import RULES
+from dynkube.testing._schemas.cellibrary import CEL, CannotEvaluate
+
+_RULE = Ref(struct="ValidationRule")
+_OLD_SELF = re.compile(r"\boldSelf\b")
+
+
+class Expressions:
+    """Compiles rules; the library is loaded when the first one is met.
+
+    Args:
+        language: Makes what compiles; raises ``CannotEvaluate`` if there is no library.
+    """
+
+    def __init__(self, language: Callable[[], CEL] = CEL) -> None:
+        self._make = language
+        self._language: CEL | None = None
+        self._tried = False
+
+    def causes(self, schema: JSONObject, field: str, uncorrelated: str = "") -> Iterator[StatusCause]:
+        """What is wrong with the expressions in ``schema``, the innermost first.
+
+        Args:
+            schema: Structural, and correct otherwise.
+            field: Where it is.
+            uncorrelated: The outermost part around it whose values have no counterpart in an older object.
+        """
+        if isinstance(additional := schema.get("additionalProperties"), dict):
+            yield from self.causes(additional, f"{field}.additionalProperties", uncorrelated)
+        for name, below in schema.get("properties", {}).items():
+            yield from self.causes(below, f"{field}.properties[{name}]", uncorrelated)
+        if isinstance(items := schema.get("items"), dict):
+            inside = uncorrelated or (field if schema.get(LIST_TYPE) != "map" else "")
+            yield from self.causes(items, f"{field}.items", inside)
+        for index, rule in enumerate(schema.get(RULES, ())):
+            yield from self._rule_causes(rule, f"{field}.{RULES}[{index}]", uncorrelated)
+
+    def _rule_causes(self, rule: JSONObject, field: str, uncorrelated: str) -> Iterator[StatusCause]:
+        if problem := self._problem(rule["rule"], "bool"):
+            told = "cel expression must evaluate to a bool" if problem == "type" else f"compilation failed: {problem}"
+            yield bad_struct(f"{field}.rule", _RULE, rule, told)
+            return
+        message = rule.get("messageExpression", "")
+        if message and (problem := self._problem(message, "string")):
+            told = "must evaluate to a string" if problem == "type" else f"compilation failed: {problem}"
+            yield bad_struct(f"{field}.messageExpression", _RULE, rule, f"messageExpression {told}")
+        if not _OLD_SELF.search(rule["rule"]):
+            if "optionalOldSelf" in rule:
+                detail = "may not be set if oldSelf is not used in rule"
+                yield bad_value(f"{field}.optionalOldSelf", rule["optionalOldSelf"], detail)
+        elif uncorrelated:
+            detail = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelated}"
+            yield bad_value(f"{field}.rule", rule["rule"], detail)
+
+    def _problem(self, expression: str, wanted: str) -> str:
+        if not self._tried:
+            self._tried = True
+            try:
+                self._language = self._make()
+            except CannotEvaluate:
+                self._language = None
+        return self._language.problem(expression, wanted) if self._language is not None else ""
