@@ -89,6 +89,8 @@ def _source(call: Call) -> JSONObject:
             "gracePeriodSeconds": integer(call.params, "gracePeriodSeconds"),
             "orphanDependents": boolean(call.params, "orphanDependents"),
             "dryRun": [call.params["dryRun"]] if call.params.get("dryRun") else None,
+            # Without a path: that is what the server's own conversion calls them.
+            "preconditions": {key: call.params[key] for key in _PRECONDITIONS if key in call.params},
         }
     if not isinstance(call.body, dict):
         raise refuse.bad_request("the body of a delete must be a DeleteOptions object")

@@ -7,6 +7,7 @@ from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._store.storage import Storage, Version
+from dynkube.testing._verbs.objectmeta import finalizer_problem
 from dynkube.testing._verbs.rules import KindRules
 
 NAMESPACES = "namespaces"
@@ -53,6 +54,14 @@ def terminating(version: Version) -> bool:
 
 class NamespaceRules(KindRules):
     """Namespaces go in two steps: what is in them goes first."""
+
+    def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
+        """Finalizers are the server's own or qualified by a domain."""
+        return [
+            refuse.bad_value(f"spec.finalizers[{index}]", name, problem)
+            for index, name in enumerate(obj.get("spec", {}).get("finalizers") or ())
+            if (problem := finalizer_problem(name))
+        ]
 
     def in_two_steps(self, kind: Kind) -> bool:
         """Always."""

@@ -176,12 +176,17 @@ def metadata_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
             causes.append(refuse.bad_value("metadata.labels", value, problem))
     causes += _annotation_causes(metadata.get("annotations", {}))
     for finalizer in metadata.get("finalizers", ()):
-        problem = naming.qualified_name_problem(finalizer)
-        if not problem and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
-            problem = "name is neither a standard finalizer name nor is it fully qualified"
-        if problem:
+        if problem := finalizer_problem(finalizer):
             causes.append(refuse.bad_value("metadata.finalizers", finalizer, problem))
     return causes + _owner_causes(metadata.get("ownerReferences", ()))
+
+
+def finalizer_problem(name: str) -> str:
+    """Why ``name`` cannot be a finalizer; ``""`` where it can."""
+    problem = naming.qualified_name_problem(name)
+    if not problem and "/" not in name and name not in _STANDARD_FINALIZERS:
+        return "name is neither a standard finalizer name nor is it fully qualified"
+    return problem
 
 
 def finalizer_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:

@@ -58,7 +58,7 @@ class Writes:
             AlreadyExists: The name is taken.
             NotFound: The namespace does not exist.
             Forbidden: The namespace is being deleted.
-            MethodNotAllowed: The kind's definition is being deleted.
+            Forbidden: The kind's definition is being deleted.
         """
         options = WriteOptions.read(call)
         return self.create_object(call, self.reader.read(call, options), options)
@@ -71,7 +71,8 @@ class Writes:
         kind, obj = call.kind, reading.obj
         metadata = obj["metadata"]
         if kind.terminating:
-            raise refuse.method_not_allowed("create not allowed while custom resource definition is terminating")
+            why = "create not allowed while custom resource definition is terminating"
+            raise refuse.forbidden(kind, metadata.get("name", ""), why)
         if metadata.pop("resourceVersion", ""):
             raise refuse.version_set_on_create()
         self.namespaces.check_open(kind, call.namespace, metadata.get("name", ""))

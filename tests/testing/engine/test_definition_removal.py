@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynkube.errors import MethodNotAllowed, NotFound
+from dynkube.errors import Forbidden, NotFound
 from tests.testing.engine.cluster import CRDS, Cluster, conditions, definition, read_ended, seen, widget
 
 NAME = "widgets.example.com"
@@ -42,7 +42,7 @@ def test_an_object_with_a_finalizer_keeps_its_definition_and_nothing_new_comes(c
 
     assert conditions(cluster.get(CRDS, NAME))["Terminating"] == ("True", "InstanceDeletionInProgress")
     assert cluster.names("widgets") == ["w"]
-    with pytest.raises(MethodNotAllowed, match="create not allowed while custom resource definition is terminating"):
+    with pytest.raises(Forbidden, match="create not allowed while custom resource definition is terminating"):
         cluster.create("widgets", widget("new"))
 
     cluster.patch("widgets", "w", {"metadata": {"finalizers": None}})

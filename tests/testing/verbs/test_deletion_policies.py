@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.errors import BadRequest, Invalid
+from dynkube.errors import BadRequest, Conflict, Invalid
 from tests.testing.engine.cluster import Cluster, config
 
 HELD = "test.example.com/held"
@@ -123,3 +123,17 @@ def test_all_of_dry_run_is_shown_where_one_value_is_not_known(bare: Cluster) -> 
 
     with pytest.raises(Invalid, match=r'dryRun: Unsupported value: \["All","x"\]: supported values: "All"'):
         bare.delete("configmaps", "a", body={"dryRun": ["All", "x"]})
+
+
+def test_preconditions_may_come_in_the_query_by_their_bare_names(bare: Cluster) -> None:
+    bare.create("configmaps", config())
+
+    with pytest.raises(Conflict, match=r"UID in the precondition \(x\) does not match"):
+        bare.delete("configmaps", "a", params={"uid": "x"})
+
+
+def test_namespaces_word_a_precondition_that_does_not_hold_in_their_own_way(bare: Cluster) -> None:
+    bare.create("namespaces", {"metadata": {"name": "shop"}})
+
+    with pytest.raises(Conflict, match=r'namespaces "shop": Precondition failed: UID in precondition: x'):
+        bare.delete("namespaces", "shop", body={"preconditions": {"uid": "x"}})
