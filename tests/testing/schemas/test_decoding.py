@@ -1,0 +1,150 @@
+"""Objects that Go could not read into its types: a 400 in the words of its decoder, as kube-apiserver 1.36 gives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.errors import BadRequest, Invalid, ServerError
+from dynkube.testing._calls.api import MERGE_PATCH, JSONObject
+from tests.testing.engine.cluster import Cluster, config, widget
+from tests.testing.schemas.kit import STRING, serving
+
+
+def deployment(container: JSONObject, **spec: Any) -> JSONObject:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i", **container}]}}
+    return {"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template, **spec}}
+
+
+CONTAINER = "Container.spec.template.spec.containers"
+QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+
+
+@pytest.mark.parametrize(
+    ("body", "trouble"),
+    [
+        (
+            deployment({}, replicas="x"),
+            "cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
+        ),
+        (
+            deployment({}, replicas=1.5),
+            "cannot unmarshal number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32",
+        ),
+        (deployment({"image": 1}), f"cannot unmarshal number into Go struct field {CONTAINER}.image of type string"),
+        (
+            deployment({"ports": {}}),
+            f"cannot unmarshal object into Go struct field {CONTAINER}.ports of type []v1.ContainerPort",
+        ),
+        (
+            deployment({"ports": [3]}),
+            f"cannot unmarshal number into Go struct field {CONTAINER}.ports of type v1.ContainerPort",
+        ),
+        (deployment({"tty": "yes"}), f"cannot unmarshal string into Go struct field {CONTAINER}.tty of type bool"),
+    ],
+)
+def test_a_value_of_another_type_is_told_with_its_place_and_gos_types(
+    cluster: Cluster, body: JSONObject, trouble: str
+) -> None:
+    with pytest.raises(BadRequest) as caught:
+        cluster.create("deployments", body)
+
+    prefix = 'Deployment in version "v1" cannot be handled as a Deployment: json: '
+    assert caught.value.status.message == prefix + trouble
+
+
+@pytest.mark.parametrize(
+    ("resource", "body", "trouble"),
+    [
+        (
+            "configmaps",
+            {"data": []},
+            "json: cannot unmarshal array into Go struct field ConfigMap.data of type map[string]string",
+        ),
+        (
+            "configmaps",
+            {"data": {"a": 1}},
+            "json: cannot unmarshal number into Go struct field ConfigMap.data of type string",
+        ),
+        ("configmaps", {"binaryData": {"a": "!!"}}, "illegal base64 data at input byte 0"),
+        ("pods", {"spec": "x"}, "json: cannot unmarshal string into Go struct field Pod.spec of type v1.PodSpec"),
+        (
+            "pods",
+            {"spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "abc"}}}]}},
+            QUANTITY,
+        ),
+        (
+            "services",
+            {"spec": {"ports": [{"port": 99999999999}]}},
+            "json: cannot unmarshal number 99999999999 into Go struct field ServicePort.spec.ports.port of type int32",
+        ),
+        (
+            "services",
+            {"spec": {"ports": [{"port": 80, "targetPort": True}]}},
+            "json: cannot unmarshal bool into Go struct field ServicePort.spec.ports.targetPort of type int32",
+        ),
+        (
+            "configmaps",
+            {"metadata": {"name": "a", "creationTimestamp": "x"}},
+            'parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"',
+        ),
+    ],
+)
+def test_types_that_read_themselves_have_words_of_their_own(
+    cluster: Cluster, resource: str, body: JSONObject, trouble: str
+) -> None:
+    with pytest.raises(BadRequest) as caught:
+        cluster.create(resource, {"metadata": {"name": "a"}, **body})
+
+    assert caught.value.status.message.partition(": ")[2] == trouble
+
+
+@pytest.mark.parametrize(
+    ("metadata", "trouble"),
+    [
+        ({"labels": {"a": 1}}, "cannot unmarshal number into Go struct field ObjectMeta.labels of type string"),
+        ({"finalizers": "x"}, "cannot unmarshal string into Go struct field ObjectMeta.finalizers of type []string"),
+        ({"generation": "x"}, "cannot unmarshal string into Go struct field ObjectMeta.generation of type int64"),
+        (
+            {"ownerReferences": [{"uid": 1}]},
+            "cannot unmarshal number into Go struct field OwnerReference.ownerReferences.uid of type types.UID",
+        ),
+        ("x", "cannot unmarshal string into Go value of type v1.ObjectMeta"),
+    ],
+)
+def test_the_metadata_of_custom_resources_is_read_so_too(metadata: Any, trouble: str) -> None:
+    cluster = serving(STRING)
+    given = {"name": "w", **metadata} if isinstance(metadata, dict) else metadata
+
+    with pytest.raises(BadRequest) as caught:
+        cluster.create("widgets", {**widget(), "metadata": given})
+
+    assert caught.value.status.message == f'Widget in version "v1" cannot be handled as a Widget: json: {trouble}'
+
+
+def test_a_patch_that_comes_to_such_an_object_is_not_valid(cluster: Cluster) -> None:
+    cluster.create("configmaps", config())
+
+    with pytest.raises(Invalid) as caught:
+        cluster.patch("configmaps", "a", {"data": {"k": 1}}, MERGE_PATCH)
+
+    trouble = "json: cannot unmarshal number into Go struct field ConfigMap.data of type string"
+    assert caught.value.status.message.startswith(' "" is invalid: patch: Invalid value: "{')
+    assert caught.value.status.message.endswith(f": {trouble}")
+
+
+def test_a_custom_resource_of_another_kind_is_not_valid() -> None:
+    cluster = serving(STRING)
+
+    with pytest.raises(
+        Invalid, match=r'Gadget.example.com "w" is invalid: kind: Invalid value: "Gadget": must be Widget'
+    ):
+        cluster.create("widgets", {**widget(), "kind": "Gadget"})
+
+
+def test_an_object_over_the_limit_of_etcd_is_refused(cluster: Cluster) -> None:
+    with pytest.raises(ServerError, match="etcdserver: request is too large"):
+        cluster.create("configmaps", {"metadata": {"name": "a"}, "data": {"k": "x" * 1_600_000}})
+
+    assert cluster.names("configmaps") == []
