@@ -37,6 +37,10 @@ _COPIED = (
 )
 
 
+# The fields of a type that are structs and no pointers to one: for the real server they are never absent.
+VALUES = "x-go-values"
+
+
 class _File(msgspec.Struct, frozen=True):
     release: str
     definitions: dict[str, Schema]
@@ -82,8 +86,8 @@ class BuiltinSchemas:
         also inside of itself (``JSONSchemaProps``), so who walks a schema goes by identity, or by an object's depth.
         Places that take anything say ``x-kubernetes-preserve-unknown-fields``, numbers or texts
         ``x-kubernetes-int-or-string``, and quantities have the format ``quantity``. Of the defaults those are left
-        that fill in something: an empty one there only means that the field's Go type has no null. The title of a
-        type is its name in Go's messages (``v1.PodSpec``).
+        that fill in something; an empty one only means that the field's Go type has no null, and :data:`VALUES`
+        lists the fields of which that is so. The title of a type is its name in Go's messages (``v1.PodSpec``).
 
         Raises:
             KeyError: There is no such type.
@@ -109,6 +113,8 @@ class BuiltinSchemas:
                 own[key] = self._translated(schema[key])
         if "properties" in schema:
             own["properties"] = {key: self._translated(part) for key, part in schema["properties"].items()}
+            if values := [key for key, part in schema["properties"].items() if part.get("default") == {}]:
+                own[VALUES] = values
         elif own.get("type", "object") == "object" and "additionalProperties" not in own:
             own["x-kubernetes-preserve-unknown-fields"] = True
         return own

@@ -15,9 +15,9 @@ from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._patching.client_side import keep_annotation, taken_over
 from dynkube.testing._patching.fieldset import (
-    MISSING,
     FieldSet,
     Path,
+    changes,
     element_of,
     fields_of,
     index_of,
@@ -52,14 +52,14 @@ class Application:
             return merged
         entries = read_entries(live)
         others = [entry for entry in entries if entry.identity != self.writer.identity]
-        contested = self._contested(live, applied, wanted, others)
+        merged = _merged(live, applied, shape)
+        contested = self._contested(live, merged, others)
         allowed = taken_over(self.writer.manager, self.kind, live) if contested else frozenset()
         in_the_way = [(path, entry) for path, entry in contested if path not in allowed]
         if in_the_way and not self.force:
             raise refuse.apply_conflict(contested_causes(in_the_way))
         mine = next((entry.fields for entry in entries if entry.identity == self.writer.identity), frozenset())
-        merged = _merged(live, applied, shape)
-        merged = _without(merged, _given_up(mine, wanted, others), shape)
+        merged = _without(merged, mine, wanted, others, shape)
         merged["metadata"] = dict(merged["metadata"])
         keep_annotation(self.writer.manager, merged, applied)
         lost = frozenset(path for path, _ in contested)
@@ -67,18 +67,9 @@ class Application:
         write_entries(merged, [*kept, self._entry(wanted, entries)])
         return merged
 
-    def _contested(
-        self, live: JSONObject, applied: JSONObject, wanted: FieldSet, others: Sequence[Entry]
-    ) -> list[tuple[Path, Entry]]:
-        shape = shape_of(self.kind)
-        changing = [
-            path
-            for path in sorted(wanted)
-            if path[-1].startswith("f:")
-            and (there := value_at(live, path, shape)) is not MISSING
-            and there != value_at(applied, path, shape)
-        ]
-        return [(path, entry) for path in changing for entry in others if entry.owns(path)]
+    def _contested(self, live: JSONObject, merged: JSONObject, others: Sequence[Entry]) -> list[tuple[Path, Entry]]:
+        changing, _ = changes(live, merged, shape_of(self.kind))
+        return [(path, entry) for path in sorted(changing) for entry in others if entry.owns(path)]
 
     def _entry(self, fields: FieldSet, entries: Iterable[Entry] = ()) -> Entry:
         writer = self.writer
@@ -126,26 +117,20 @@ def _merged_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]
     return result
 
 
-def _given_up(mine: FieldSet, wanted: FieldSet, others: Sequence[Entry]) -> list[Path]:
-    """What this manager applied before, does not any more, and nobody else owns.
+def _without(obj: JSONObject, mine: FieldSet, wanted: FieldSet, others: Sequence[Entry], shape: Shape) -> JSONObject:
+    """``obj`` without what this manager applied before, does not any more, and nobody else owns.
 
-    Shortest paths first: an item of a list has to go as a whole, as long as its keys still tell which it is.
+    Shortest paths first: an item of a list has to go as a whole, as long as its keys still tell which it is. What is
+    emptied by that goes too, unless it is somebody's.
     """
     owned = {path[:length] for entry in others for path in entry.fields for length in range(1, len(path) + 1)}
     wanted_too = {path[:length] for path in wanted for length in range(1, len(path) + 1)}
-    return sorted(mine - owned - wanted_too, key=len)
-
-
-def _without(obj: JSONObject, paths: Sequence[Path], shape: Shape) -> JSONObject:
-    for path in paths:
+    for path in sorted(mine - owned - wanted_too, key=len):
         obj = remove_at(obj, path, shape)
-        obj = _prune_empty(obj, path[:-1], shape)
-    return obj
-
-
-def _prune_empty(obj: JSONObject, path: Path, shape: Shape) -> JSONObject:
-    """Take away what was emptied by a removal, up to the fields of the object itself."""
-    while len(path) > 1 and path[-1].startswith("f:") and value_at(obj, path, shape) in ({}, []):
-        obj = remove_at(obj, path, shape)
-        path = path[:-1]
+        emptied = path[:-1]
+        while len(emptied) > 1 and emptied[-1].startswith("f:") and value_at(obj, emptied, shape) in ({}, []):
+            if emptied in owned:
+                break
+            obj = remove_at(obj, emptied, shape)
+            emptied = emptied[:-1]
     return obj

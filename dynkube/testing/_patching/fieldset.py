@@ -65,7 +65,8 @@ def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
 def changes(old: JSONObject, new: JSONObject, shape: Shape) -> tuple[FieldSet, FieldSet]:
     """The fields that ``new`` says otherwise than ``old`` (or for the first time), and those it says no more.
 
-    Descends only where the two differ, so it costs what was changed, not what there is.
+    Containers that came or went count themselves, besides what is in them. Descends only where the two differ, so
+    it costs what was changed, not what there is.
     """
     written: set[Path] = set()
     gone: set[Path] = set()
@@ -77,9 +78,10 @@ def _compare(old: object, new: object, shape: Shape, path: Path, written: set[Pa
     if old == new:
         return
     before, after = _parts(old, shape), _parts(new, shape)
-    if not before or not after:
-        gone.update(_walk(old, shape, path))
-        written.update(_walk(new, shape, path))
+    if before is None or after is None:
+        # At least one of them is one value: what was is replaced as a whole.
+        gone.update(_inside(old, shape, path) if before else ())
+        written.update(_inside(new, shape, path) if after else (path,))
         return
     for element in before.keys() | after.keys():
         inner, inside = (shape.field(element[2:]) if element.startswith("f:") else shape.item()), (*path, element)
@@ -91,22 +93,23 @@ def _compare(old: object, new: object, shape: Shape, path: Path, written: set[Pa
             _compare(before[element], after[element], inner, inside, written, gone)
 
 
-def _parts(value: object, shape: Shape) -> dict[str, object]:
-    """What a value consists of by path element; nothing where it is one value."""
+def _parts(value: object, shape: Shape) -> dict[str, object] | None:
+    """What a value consists of by path element; ``None`` where it is one value."""
     if isinstance(value, dict) and not shape.atomic:
         return {f"f:{name}": child for name, child in value.items()}
     if isinstance(value, list) and shape.list_type != "atomic":
         return dict(zip(elements(value, shape), value, strict=True))
-    return {}
+    return None
 
 
 def _inside(value: object, shape: Shape, path: Path) -> Iterator[Path]:
-    """A value that came or went as a whole: with the item of a list the item itself counts."""
-    if not path[-1].startswith("f:"):
+    """All of a value that came or went as a whole, containers included."""
+    parts = _parts(value, shape)
+    if not parts or not shape.always:
         yield path
-        if not isinstance(value, dict):
-            return
-    yield from _walk(value, shape, path)
+    for element, child in (parts or {}).items():
+        inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
+        yield from _inside(child, inner, (*path, element))
 
 
 def _owned(paths: Iterable[Path]) -> FieldSet:
@@ -122,8 +125,9 @@ def says(encoded: JSONObject, path: Path) -> bool:
 
 
 def all_fields_v1(obj: JSONObject, shape: Shape) -> JSONObject:
-    """``to_fields_v1(fields_of(obj, shape))`` in one go: every creation needs it."""
+    """``to_fields_v1(changes({}, obj, shape)[0])`` in one go: every creation needs it."""
     nested = _nested(obj, shape)
+    nested.pop(".", None)
     for owned_by_nobody in _NOT_OWNED:
         *parents, last = owned_by_nobody
         node = nested
@@ -136,17 +140,16 @@ def all_fields_v1(obj: JSONObject, shape: Shape) -> JSONObject:
 
 
 def _nested(value: object, shape: Shape) -> JSONObject:
-    if isinstance(value, dict) and not shape.atomic:
-        return {
-            f"f:{name}": _nested(child, shape.field(name)) if isinstance(child, dict | list) else {}
-            for name, child in value.items()
-        }
-    if isinstance(value, list) and shape.list_type != "atomic":
-        return {
-            element: {".": {}, **_nested(item, shape.item())} if isinstance(item, dict) and item else {}
-            for item, element in zip(value, elements(value, shape), strict=True)
-        }
-    return {}
+    parts = _parts(value, shape)
+    if not parts:
+        return {}
+    nested: JSONObject = {} if shape.always else {".": {}}
+    for element, child in parts.items():
+        if isinstance(child, dict | list):
+            nested[element] = _nested(child, shape.field(element[2:]) if element.startswith("f:") else shape.item())
+        else:
+            nested[element] = {}
+    return nested
 
 
 def elements(items: list[Any], shape: Shape) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._kinds.schemas import OBJECT_META, builtin_schemas
+from dynkube.testing._kinds.schemas import OBJECT_META, VALUES, builtin_schemas
 
 ListType: TypeAlias = Literal["atomic", "set", "map"]
 
@@ -33,6 +33,11 @@ class Shape(Protocol):
     @property
     def atomic(self) -> bool:
         """Whether it is one value even if it is an object."""
+        ...
+
+    @property
+    def always(self) -> bool:
+        """Whether it counts as there even where nothing is said about it, as structs in Go do."""
         ...
 
     def field(self, name: str) -> Shape:
@@ -68,6 +73,7 @@ class SchemaShape:
     """A shape read from an ``openAPIV3Schema``."""
 
     schema: Mapping[str, object]
+    always: bool = False
 
     @property
     def list_type(self) -> ListType:
@@ -94,7 +100,9 @@ class SchemaShape:
         """From ``properties``, or ``additionalProperties``."""
         properties = self.schema.get("properties")
         found = properties.get(name) if isinstance(properties, dict) else None
-        return _schema_shape(found if found is not None else self.schema.get("additionalProperties"))
+        values = self.schema.get(VALUES)
+        always = isinstance(values, list) and name in values
+        return _schema_shape(found if found is not None else self.schema.get("additionalProperties"), always=always)
 
     def item(self) -> Shape:
         """From ``items``."""
@@ -126,8 +134,8 @@ class SchemaShape:
         return str(self.schema.get("x-kubernetes-patch-strategy", "")).split(",")
 
 
-def _schema_shape(schema: object) -> SchemaShape:
-    return SchemaShape(schema if isinstance(schema, dict) else {})
+def _schema_shape(schema: object, *, always: bool = False) -> SchemaShape:
+    return SchemaShape(schema if isinstance(schema, dict) else {}, always)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +144,7 @@ class _CustomRoot(SchemaShape):
 
     def field(self, name: str) -> Shape:
         if name == "metadata":
-            return SchemaShape(builtin_schemas().resolved(OBJECT_META))
+            return SchemaShape(builtin_schemas().resolved(OBJECT_META), always=True)
         return SchemaShape.field(self, name)
 
 

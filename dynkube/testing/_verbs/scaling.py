@@ -50,7 +50,7 @@ def scaled(call: Call, version: Version, scale: object) -> JSONObject:
     replicas = spec.get("replicas", 0)
     if not isinstance(replicas, int) or isinstance(replicas, bool):
         raise refuse.bad_request('Scale in version "v1" cannot be handled as a Scale: spec.replicas: expected int32')
-    if replicas < 0:
+    if replicas < 0 and call.kind.crd_uid is None:  # custom resources are checked as what they are
         cause = refuse.bad_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise refuse.invalid_scale(call.name, cause)
     obj = version.decode(call.kind)

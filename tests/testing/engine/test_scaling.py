@@ -66,7 +66,7 @@ def test_the_selector_of_a_workload_is_written_as_text(cluster: Cluster) -> None
 
 
 def test_replicas_that_are_no_number_or_negative_are_refused(cluster: Cluster, scale: JSONObject) -> None:
-    with pytest.raises(Invalid, match=r'Scale.autoscaling "w" is invalid: spec.replicas: Invalid value: -1'):
+    with pytest.raises(Invalid, match=r'Widget.example.com "w" is invalid: .spec.size: Invalid value: -1'):
         cluster.update("widgets", {**scale, "spec": {"replicas": -1}}, subresource="scale")
     with pytest.raises(BadRequest, match=r"spec.replicas: expected int32"):
         cluster.update("widgets", {**scale, "spec": {"replicas": "many"}}, subresource="scale")
