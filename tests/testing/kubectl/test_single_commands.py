@@ -193,7 +193,9 @@ async def test_it_watches_and_is_counted_while_it_does(server: APIServer, kubect
     await server.wait_open_watches(1)
     (watch,) = server.open_watches
     server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "seen"}})
-    line = await process.stdout.receive_some()
+    line = b""
+    while not line.endswith(b"\n"):  # kubectl writes the newline by itself
+        line += await process.stdout.receive_some()
     process.kill()
     await process.wait()
     await process.stdout.aclose()
