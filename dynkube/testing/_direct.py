@@ -40,10 +40,16 @@ class DirectAccess:
         return self._call("create", kind, namespace=_namespace(kind, body), body=body)
 
     def update(self, obj: Manifest, *, subresource: str = "") -> JSONObject:
-        """Replace an object (or its ``status``), checking ``metadata.resourceVersion`` where ``obj`` has one."""
+        """Replace an object (or its ``status``), checking ``metadata.resourceVersion`` where ``obj`` has one.
+
+        Without one, whatever is there now is replaced, also where the server wants clients to name what they read.
+        """
         body = _mapping(obj)
         kind = self._kind_of(body)
         namespace, name = _namespace(kind, body), _name(body)
+        if not _metadata(body).get("resourceVersion"):
+            present = self._call("get", kind, namespace=namespace, name=name)["metadata"]["resourceVersion"]
+            body["metadata"] = {**_metadata(body), "resourceVersion": present}
         return self._call("update", kind, namespace=namespace, name=name, subresource=subresource, body=body)
 
     def apply(self, obj: Manifest, *, field_manager: str = "dynkube-testing", force: bool = True) -> JSONObject:

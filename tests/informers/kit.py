@@ -44,7 +44,7 @@ def widget(
 
 
 def pod(name: str, namespace: str = "default", **spec: object) -> dict[str, Any]:
-    """A pod with any spec."""
+    """A pod; unknown fields of its spec are dropped."""
     spec.setdefault("containers", [{"name": "c", "image": "i"}])
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
 

@@ -125,16 +125,16 @@ async def test_k17_an_index_obeys_the_filter_at_the_time_of_reading(server: APIS
     server.create(namespace("a"))
     server.create(namespace("b"))
     current = "a"
-    addresses = (("a", "pod", "1.1.1.1"), ("a", "pod2", "2.2.2.2"), ("b", "pod", "1.1.1.1"), ("b", "pod2", "3.3.3.3"))
-    for where, name, ip in addresses:
-        server.create(pod(name, where, ip=ip))
-    by_ip = {"ip": "{.spec.ip}"}
+    places = (("a", "pod", "one"), ("a", "pod2", "two"), ("b", "pod", "one"), ("b", "pod2", "three"))
+    for where, name, node in places:
+        server.create(pod(name, where, nodeName=node))
+    by_node = {"node": "{.spec.nodeName}"}
 
-    async with client.informer("pods.v1", indexes=by_ip, filter=lambda obj: obj.namespace == current) as pods:
+    async with client.informer("pods.v1", indexes=by_node, filter=lambda obj: obj.namespace == current) as pods:
         await pods.wait_synced()
 
         def found() -> list[list[str]]:
-            return [[o.namespace for o in pods.by_index("ip", ip)] for ip in ("1.1.1.1", "2.2.2.2", "3.3.3.3")]
+            return [[o.namespace for o in pods.by_index("node", node)] for node in ("one", "two", "three")]
 
         assert found() == [["a"], ["a"], []]
         current = "b"
