@@ -41,7 +41,8 @@ _TOKENS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # Of Unicode's categories, those that Python can say.
-_CATEGORIES = {"L": "^\\W\\d_", "{L}": "^\\W\\d_", "N": "0-9", "{N}": "0-9", "Nd": "0-9", "{Nd}": "0-9"}
+_LETTER, _NUMBER = "(?u:[^\\W\\d_])", "(?u:\\d)"
+_CATEGORIES = {"L": _LETTER, "{L}": _LETTER, "N": _NUMBER, "{N}": _NUMBER, "{Nd}": _NUMBER}
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str] | None:
@@ -94,8 +95,7 @@ class _Translation:
         if match["escape"] == "z":
             return "\\Z" + (match["category"] or "")
         # Raises LookupError for what Python has no class for, and for all of them inside another class.
-        members = _CATEGORIES["" if self.in_class or match["escape"] != "p" else match["category"]]
-        return f"[{members}]"
+        return _CATEGORIES["" if self.in_class or match["escape"] != "p" else match["category"]]
 
     def _flags(self, text: str) -> str:
         if "U" in text:
@@ -105,6 +105,7 @@ class _Translation:
 
     def _open(self, text: str) -> str:
         if self.in_class:
-            return re.escape(text)
+            self.in_class = not text.endswith("]")
+            return "\\" + text
         self.in_class = True
         return text
