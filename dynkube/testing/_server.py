@@ -222,7 +222,7 @@ class APIServer(Rights, Records, Trouble):
             port: ``0`` takes any free port.
             tls: Serve HTTPS with a certificate of a fresh authority (``Endpoint.ca_pem``).
             token: Bearer token for its kubeconfig; the server's own unless given. One of a user is that user, any
-                other the cluster's administrator on this endpoint.
+                other the cluster's administrator on this endpoint. kubectl sends tokens over HTTPS only.
 
         Raises:
             ImportError: The ``serve`` extra is not installed.

@@ -47,6 +47,26 @@ def test_empty_fields_are_left_out_as_in_json() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "fields", "read"),
+    [
+        (
+            "authentication.k8s.io/v1",
+            "TokenRequest",
+            field(1, "shop") + field(4, 600) + field(3, field(1, "Pod") + field(3, "web")),
+            {"audiences": ["shop"], "expirationSeconds": 600, "boundObjectRef": {"kind": "Pod", "name": "web"}},
+        ),
+        ("v1", "Binding", field(1, "Node") + field(3, "n1"), {"kind": "Node", "name": "n1"}),
+        ("policy/v1", "Eviction", field(1, 5), {"gracePeriodSeconds": 5}),
+    ],
+)
+def test_what_is_posted_to_subresources(api_version: str, kind: str, fields: bytes, read: dict[str, object]) -> None:
+    read_body = decode(body(api_version, kind, metadata("a"), field(2, fields)))
+
+    place = {"TokenRequest": "spec", "Binding": "target", "Eviction": "deleteOptions"}[kind]
+    assert read_body == {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}, place: read}
+
+
 def test_maps_and_bytes() -> None:
     entry = field(1, "password") + field(2, b"\x00secret")
     label = field(11, field(1, "tier") + field(2, "front"))
