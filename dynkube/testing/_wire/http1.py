@@ -49,6 +49,8 @@ async def serve_http(
             await _Connection(app, stream).run()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # the client has gone, or speaks no TLS
+        except Exception:
+            _logger.exception("a connection failed")  # a defect, but of one connection alone
         finally:
             await trio.aclose_forcefully(stream)
 
