@@ -8,6 +8,7 @@ import pytest
 
 from dynkube.errors import Invalid, InvalidInput, NoMatch
 from dynkube.testing import APIServer
+from tests.testing.engine.cluster import definition, version, widget
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 
@@ -43,6 +44,13 @@ def test_a_dump_of_kubectl_is_loaded_with_its_status_and_again(bare: APIServer) 
     bare.load(dump)
 
     assert [pod["status"]["phase"] for pod in bare.list("pods")] == ["Running"]
+
+
+def test_a_definition_is_loaded_again_with_its_changes(bare: APIServer) -> None:
+    bare.load([widget("w"), definition()])
+    bare.load([widget("w"), definition(scope="Namespaced", versions=[version(), version("v2", storage=False)])])
+
+    assert bare.get("widgets.v2.example.com", "w")["apiVersion"] == "example.com/v2"
 
 
 def test_a_list_of_one_kind_says_what_its_items_are(bare: APIServer) -> None:

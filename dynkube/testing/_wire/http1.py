@@ -102,7 +102,9 @@ class _Connection:
         return self.http.our_state is h11.DONE and self.http.their_state is h11.DONE
 
     async def _refuse(self, error: h11.RemoteProtocolError) -> None:
-        """Answer what is no HTTP."""
+        """Answer what is no HTTP, unless there is an answer already or the client takes no more."""
+        if self.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
+            return
         text = f"{error}\n".encode()
         headers = [("Content-Type", "text/plain"), ("Content-Length", str(len(text))), ("Connection", "close")]
         answer = h11.Response(status_code=error.error_status_hint, headers=headers, reason=b"Bad Request")

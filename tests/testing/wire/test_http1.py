@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from random import Random
 
 import pytest
 import trio
@@ -20,7 +21,10 @@ POST = b"POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n%b\r\n"
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     """Answers with the path and the body."""
-    body = scope["raw_path"] + b" " + await read_body(receive, 10_000_000)
+    try:
+        body = scope["raw_path"] + b" " + await read_body(receive, 10_000_000)
+    except ClientGone:
+        return
     headers = [(b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
@@ -162,6 +166,25 @@ async def test_a_client_that_reads_nothing_does_not_keep_the_server_from_ending(
         async with connected(endless) as client:
             await client.send_all(GET % b"")
             await client.receive_some(1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_no_bytes_disturb_the_server(seed: int, caplog: pytest.LogCaptureFixture) -> None:
+    random = Random(seed)
+    requests = [
+        GET % b"x",
+        POST % (9, b"") + b"abc",
+        POST % (3, b"Transfer-Encoding: chunked\r\n") + b"3\r\nabc\r\nx\r\n",
+    ]
+    async with connected(echo) as client:
+        garbage = bytearray(random.choice(requests) * 2)
+        for _ in range(random.randrange(8)):
+            garbage[random.randrange(len(garbage))] = random.randrange(256)
+        await client.send_all(garbage)
+        await client.send_eof()
+        await everything(client)
+
+    assert not caplog.records
 
 
 async def test_a_defect_of_the_application_is_logged_and_cuts_the_connection(
