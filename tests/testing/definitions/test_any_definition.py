@@ -79,13 +79,13 @@ WRONG = st.one_of(
 )
 
 
-def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Every place in ``value`` but its root."""
     keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    return [below for key in keys for below in [(*path, key), *_paths(value[key], (*path, key))]]
+    return [below for key in keys for below in [(*path, key), *places(value[key], (*path, key))]]
 
 
-def _changed(body: JSONObject, path: tuple[Any, ...], value: Any) -> JSONObject:
+def changed(body: JSONObject, path: tuple[Any, ...], value: Any) -> JSONObject:
     body = copy.deepcopy(body)
     place: Any = body
     for key in path[:-1]:
@@ -94,7 +94,7 @@ def _changed(body: JSONObject, path: tuple[Any, ...], value: Any) -> JSONObject:
     return body
 
 
-PLACES = [path for path in _paths(FULL) if path[0] in {"metadata", "spec"}]
+PLACES = [path for path in places(FULL) if path[0] in {"metadata", "spec"}]
 
 
 @given(path=st.sampled_from(PLACES), value=WRONG)
@@ -102,7 +102,7 @@ def test_a_definition_with_any_value_anywhere_is_stored_or_refused(path: tuple[A
     cluster = Cluster()
 
     try:
-        cluster.create(CRDS, _changed(FULL, path, value))
+        cluster.create(CRDS, changed(FULL, path, value))
     except (BadRequest, Invalid):
         return
 
@@ -111,7 +111,7 @@ def test_a_definition_with_any_value_anywhere_is_stored_or_refused(path: tuple[A
 
 
 KEYWORDS = sorted(
-    {path[-1] for path in _paths(SCHEMA) if isinstance(path[-1], str)} | {"not", "allOf", "oneOf", "$ref"}
+    {path[-1] for path in places(SCHEMA) if isinstance(path[-1], str)} | {"not", "allOf", "oneOf", "$ref"}
 )
 
 
@@ -126,7 +126,7 @@ def test_a_schema_with_any_keyword_anywhere_is_stored_or_refused(
     cluster = Cluster()
 
     try:
-        cluster.create(CRDS, _changed(FULL, (*path[:-1], keyword), value))
+        cluster.create(CRDS, changed(FULL, (*path[:-1], keyword), value))
     except (BadRequest, Invalid):
         return
 

@@ -1,0 +1,86 @@
+"""Definitions that projects publish are taken as they are, and mistakes in them never make the server fail."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dynkube.errors import BadRequest, Invalid
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._definitions.decoding import decode_definition
+from dynkube.testing._definitions.expressions import Expressions
+from dynkube.testing._definitions.validation import definition_causes
+from tests.testing.definitions.test_any_definition import WRONG, changed, places
+from tests.testing.engine.cluster import CRDS, Cluster, conditions
+
+DATA = Path(__file__).parents[4] / "shared" / "data"
+FILES = sorted(DATA.glob("*/crds/*.yaml"))
+
+pytestmark = pytest.mark.skipif(not FILES, reason="the published definitions are not there")
+
+
+def _definitions(path: Path) -> list[JSONObject]:
+    documents = yaml.load_all(path.read_text(), yaml.CSafeLoader)
+    return [document for document in documents if document and document["kind"] == "CustomResourceDefinition"]
+
+
+BODIES = [body for path in FILES for body in _definitions(path)]
+SMALL = [body for body in BODIES if len(str(body)) < 60_000]
+PUBLISHED = [pytest.param(body, id=body["metadata"]["name"]) for body in BODIES]
+
+
+@pytest.mark.parametrize("body", PUBLISHED)
+def test_a_published_definition_is_created_and_established(body: JSONObject) -> None:
+    cluster = Cluster()
+
+    call = cluster.request("create", CRDS, body=body, params={"fieldValidation": "Strict"})
+    created = cluster.engine.handle(call)
+
+    assert created.warnings == ()
+    found = cluster.get(CRDS, body["metadata"]["name"])
+    assert conditions(found)["Established"] == ("True", "InitialNamesAccepted")
+    for version in body["spec"]["versions"]:
+        names = f"{body['spec']['names']['plural']}.{version['name']}.{body['spec']['group']}"
+        assert cluster.serves(names) == version["served"]
+
+
+@pytest.mark.parametrize("body", PUBLISHED)
+def test_a_published_definition_is_applied_twice_and_changes_once(body: JSONObject) -> None:
+    cluster = Cluster()
+    name = body["metadata"]["name"]
+
+    cluster.apply(CRDS, body, "installer")
+    before = cluster.get(CRDS, name)
+    cluster.apply(CRDS, body, "installer")
+
+    assert cluster.get(CRDS, name) == before
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_a_published_definition_with_a_mistake_is_stored_or_refused(data: st.DataObject) -> None:
+    body = data.draw(st.sampled_from(SMALL))
+    mistaken = changed(body, data.draw(st.sampled_from(places(body))), data.draw(WRONG))
+    cluster = Cluster()
+
+    try:
+        cluster.create(CRDS, mistaken)
+    except (BadRequest, Invalid):
+        return
+
+    _check_again(cluster.get(CRDS, body["metadata"]["name"]))
+
+
+def _check_again(stored: JSONObject) -> None:
+    """What was taken once is taken again, as it is read."""
+    decoded, unknown = decode_definition(copy.deepcopy(stored))
+    values: dict[str, Any] = {**decoded, "metadata": stored["metadata"]}
+
+    assert unknown == []
+    assert definition_causes(values, None, Expressions()) == []
