@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from dynkube.errors import StatusCause
 from dynkube.testing._calls import refuse
@@ -68,9 +69,19 @@ def own_copy(call: Call) -> JSONObject:
     if metadata is None:
         metadata = {}
     if isinstance(metadata, dict):
-        metadata = {key: value for key, value in metadata.items() if value is not None}
+        metadata = {key: _without_nulls(key, value) for key, value in metadata.items() if value is not None}
     obj["metadata"] = metadata
     return obj
+
+
+def _without_nulls(field: str, value: Any) -> Any:
+    """A null inside of a list or map is what Go makes of it: a zero value."""
+    if isinstance(value, dict) and None in value.values():
+        return {key: "" if content is None else content for key, content in value.items()}
+    if isinstance(value, list) and None in value:
+        zero: Any = "" if field == "finalizers" else {}
+        return [zero if content is None else content for content in value]
+    return value
 
 
 def _check_type(obj: JSONObject, kind: Kind) -> None:

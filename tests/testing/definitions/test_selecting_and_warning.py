@@ -104,3 +104,12 @@ def test_unknown_fields_are_refused_where_that_is_asked_for(cluster: Cluster) ->
 
     with pytest.raises(BadRequest, match=r'strict decoding error: unknown field "spec.flavour"'):
         cluster.create(CRDS, body, params={"fieldValidation": "Strict"})
+
+
+def test_nulls_among_labels_and_annotations_are_empty_texts(cluster: Cluster) -> None:
+    body = definition()
+    body["metadata"] |= {"labels": {"a": None}, "annotations": {"b": None}}
+
+    metadata = cluster.create(CRDS, body)["metadata"]
+
+    assert (metadata["labels"], metadata["annotations"]) == ({"a": ""}, {"b": ""})
