@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from dynkube.errors import InvalidInput, NoMatch
 from dynkube.meta import GVR, GroupVersion, ResourceArg
+from dynkube.testing._builtin.table import builtin_rules
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, Document, JSONObject, Result, WatchStream
 from dynkube.testing._calls.options import read_version
@@ -42,7 +43,7 @@ from dynkube.testing._verbs.objectmeta import Identity
 from dynkube.testing._verbs.patches import Patches
 from dynkube.testing._verbs.podrequests import PodRequests
 from dynkube.testing._verbs.reading import Reader
-from dynkube.testing._verbs.rules import KindRules, Rules
+from dynkube.testing._verbs.rules import KindRules, Rules, SeveralRules
 from dynkube.testing._verbs.scaling import scale_of
 from dynkube.testing._verbs.watch_requests import WatchRequests
 from dynkube.testing._verbs.writing import Writes
@@ -128,7 +129,11 @@ class Engine:
         self._timers = Timers()
         identity = Identity(options.now, options.random)
         namespaces = Namespaces(self._storage, self.registry)
-        self._rules: dict[str, KindRules] = {NAMESPACES: NamespaceRules(), DEFINITIONS: DefinitionRules()}
+        self._rules: dict[str, KindRules] = {
+            **builtin_rules(self._storage, self.registry, options.random),
+            NAMESPACES: NamespaceRules(),
+            DEFINITIONS: DefinitionRules(),
+        }
         self._answers: dict[tuple[str, str], Answers] = {}
         rules = Rules(self._rules)
         ownership = Ownership(enabled=options.managed_fields)
@@ -176,7 +181,8 @@ class Engine:
 
     def govern(self, storage_group: str, rules: KindRules) -> None:
         """Let ``rules`` say what else writes to one resource have to meet."""
-        self._rules[storage_group] = rules
+        present = self._rules.get(storage_group)
+        self._rules[storage_group] = rules if present is None else SeveralRules((present, rules))
 
     def answer(self, storage_group: str, subresource: str, answers: Answers) -> None:
         """Let ``answers`` carry out creates of what is answered and never stored (reviews, tokens)."""

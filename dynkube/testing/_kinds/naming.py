@@ -35,6 +35,11 @@ _VALUE_HELP = (
     "is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 )
 
+_KEY_HELP = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
+    "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
+
 # Resources whose names are one DNS label, because they become host names.
 _LABELS = {"namespaces", "services"}
 _PATH_SEGMENT_GROUPS = {"rbac.authorization.k8s.io"}
@@ -106,3 +111,27 @@ def label_value_problem(value: str) -> str:
     if len(value) > 63:
         return "must be no more than 63 bytes"
     return "" if re.fullmatch(_VALUE, value) else _VALUE_HELP
+
+
+def port_name_problem(name: str) -> str:
+    """Names of ports (RFC 6335)."""
+    if len(name) > 15:
+        return "must be no more than 15 bytes"
+    if not re.fullmatch("[-a-z0-9]+", name):
+        return "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
+    if not re.search("[a-z]", name):
+        return "must contain at least one letter (a-z)"
+    if "--" in name:
+        return "must not contain consecutive hyphens"
+    return "must not begin or end with a hyphen" if name[0] == "-" or name[-1] == "-" else ""
+
+
+def config_key_problem(key: str) -> str:
+    """Keys of ConfigMaps and Secrets."""
+    if len(key) > 253:
+        return "must be no more than 253 bytes"
+    if not re.fullmatch("[-._a-zA-Z0-9]+", key):
+        return _KEY_HELP
+    if key in {".", ".."}:
+        return f"must not be '{key}'"
+    return "must not start with '..'" if key.startswith("..") else ""

@@ -16,6 +16,9 @@ class KindRules:
     All methods are plain. ``obj`` is the caller's own copy, with ``metadata`` a dict.
     """
 
+    def complete(self, kind: Kind, obj: JSONObject) -> None:
+        """Fill in what is the writer's as if they had sent it: defaults that belong to the type itself."""
+
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
         """Fill in what the server decides, on every write; ``old`` is what ``obj`` replaces, if anything."""
 
@@ -34,6 +37,10 @@ class KindRules:
         """What the writer is told about ``obj``, which is stored all the same."""
         return []
 
+    def change_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
+        """Why an update through the object itself (not a subresource) may not make ``old`` into ``obj``."""
+        return []
+
     def in_two_steps(self, kind: Kind) -> bool:
         """Whether a delete may leave something behind even if there are no finalizers in the metadata."""
         return False
@@ -48,6 +55,53 @@ class KindRules:
     def holds(self, kind: Kind, obj: JSONObject) -> bool:
         """Whether ``obj``, which is being deleted, has to stay for a reason besides its finalizers."""
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralRules(KindRules):
+    """The rules of one kind where several parts of the server have a say: all of them, in their order."""
+
+    parts: tuple[KindRules, ...]
+
+    def complete(self, kind: Kind, obj: JSONObject) -> None:
+        """One after the other."""
+        for part in self.parts:
+            part.complete(kind, obj)
+
+    def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
+        """One after the other."""
+        for part in self.parts:
+            part.prepare(kind, obj, old)
+
+    def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
+        """Who refuses first is heard."""
+        for part in self.parts:
+            part.authorize(call, obj, old)
+
+    def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
+        """All there are."""
+        return [cause for part in self.parts for cause in part.causes(kind, obj, old)]
+
+    def change_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
+        """All there are."""
+        return [cause for part in self.parts for cause in part.change_causes(kind, obj, old)]
+
+    def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
+        """All there are."""
+        return [warning for part in self.parts for warning in part.warnings(kind, obj, old)]
+
+    def in_two_steps(self, kind: Kind) -> bool:
+        """Where one of them wants it."""
+        return any(part.in_two_steps(kind) for part in self.parts)
+
+    def before_delete(self, kind: Kind, obj: JSONObject) -> None:
+        """One after the other."""
+        for part in self.parts:
+            part.before_delete(kind, obj)
+
+    def holds(self, kind: Kind, obj: JSONObject) -> bool:
+        """As long as one of them does."""
+        return any(part.holds(kind, obj) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,12 +57,21 @@ def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: 
     return obj
 
 
+# Whose annotations count as part of what is asked for: controllers copy them on.
+_GENERATION_OF_ANNOTATIONS = {"Deployment"}
+
+
+def _annotations(obj: JSONObject) -> JSONObject:
+    return obj["metadata"].get("annotations") or {}
+
+
 def bump_generation(obj: JSONObject, old: JSONObject, kind: Kind) -> None:
     """Count a change of what the object asks for: everything but metadata, and but status where that is apart."""
     if not kind.generation:
         return
     apart = {"apiVersion", "kind", "metadata"} | ({"status"} if "status" in kind.subresources else set())
-    if _without(obj, apart) != _without(old, apart):
+    annotated = kind.kind in _GENERATION_OF_ANNOTATIONS and _annotations(obj) != _annotations(old)
+    if annotated or _without(obj, apart) != _without(old, apart):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 
@@ -110,10 +119,6 @@ _PARTS: Mapping[str, Callable[[JSONObject, JSONObject], None]] = {
 }
 
 
-def _pod(obj: JSONObject) -> None:
-    obj["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
-
-
 def _namespace(obj: JSONObject) -> None:
     obj["spec"] = {"finalizers": ["kubernetes"]}
     obj["status"] = {"phase": "Active"}
@@ -125,4 +130,4 @@ def _name_label(obj: JSONObject) -> None:
     metadata["labels"] = {**metadata.get("labels", {}), "kubernetes.io/metadata.name": metadata.get("name", "")}
 
 
-_CORE_DEFAULTS = {"Pod": _pod, "Namespace": _namespace}
+_CORE_DEFAULTS = {"Namespace": _namespace}

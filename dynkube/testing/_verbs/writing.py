@@ -81,20 +81,25 @@ class Writes:
             if generated:
                 metadata["name"] = self.identity.generated(metadata["generateName"])
             # The name is the last thing looked at: what is not valid is refused as such, taken or not.
-            notes = self._prepare_new(call, obj)
+            notes = self._prepare_new(call, obj, None if owned else self._writer(call, options))
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
-                if not owned:
-                    self.ownership.record(kind, obj, None, self._writer(call, options))
                 warnings = (*reading.warnings, *notes, *self.rules.of(kind).warnings(kind, obj, None))
                 return Result(document=self._store(kind, obj, options), status=201, warnings=warnings)
         raise self._taken(kind, metadata["name"], generated)
 
-    def _prepare_new(self, call: Call, obj: JSONObject) -> list[str]:
-        """Complete ``obj`` as the server does, and check it; the answer are warnings."""
+    def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None) -> list[str]:
+        """Complete ``obj`` as the server does, note that ``writer`` owns what is theirs, and check it.
+
+        The answer are warnings.
+        """
         kind = call.kind
         strategies.reset_for_create(obj, kind)
         objectmeta.stamp_new(obj, kind, self.identity)
         rules = self.rules.of(kind)
+        rules.complete(kind, obj)
+        if writer is not None:
+            # Before the server has its say: what it decides is nobody's.
+            self.ownership.record(kind, obj, None, writer)
         rules.authorize(call, obj, None)
         rules.prepare(kind, obj, None)
         causes = objectmeta.metadata_causes(obj, kind) + rules.causes(kind, obj, None)
@@ -142,15 +147,19 @@ class Writes:
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
         objectmeta.carry_over(obj, before)
         rules = self.rules.of(kind)
+        rules.complete(kind, obj)
+        if not owned:
+            self.ownership.record(kind, obj, before, self._writer(call, options))
         rules.authorize(call, obj, before)
         rules.prepare(kind, obj, before)
         strategies.bump_generation(obj, before, kind)
         causes = objectmeta.metadata_causes(obj, kind) + objectmeta.finalizer_causes(obj, before)
         outcome = self._judged(call, obj, before)
-        if causes := causes + rules.causes(kind, obj, before) + outcome.causes:
+        causes += rules.causes(kind, obj, before) + outcome.causes
+        if not call.subresource:
+            causes += rules.change_causes(kind, obj, before)
+        if causes:
             raise refuse.invalid(kind, call.name, causes)
-        if not owned:
-            self.ownership.record(kind, obj, before, self._writer(call, options))
         obj["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
         warnings = (*reading.warnings, *outcome.warnings, *objectmeta.finalizer_warnings(obj, before, kind))
         warnings += tuple(rules.warnings(kind, obj, before))

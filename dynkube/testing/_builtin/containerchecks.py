@@ -1,0 +1,143 @@
+"""Containers of a pod: what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+
+from dynkube.testing._builtin.findings import Findings, given, indexed
+from dynkube.testing._builtin.resourcechecks import check_resources
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._kinds import naming
+
+_POLICIES = ("Always", "IfNotPresent", "Never")
+_PROTOCOLS = ("SCTP", "TCP", "UDP")
+_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
+_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+_COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+_VARIABLE_HELP = "a valid environment variable name must consist only of printable ASCII characters other than '='"
+
+
+def check_containers(findings: Findings, path: str, spec: JSONObject, volumes: set[str]) -> None:
+    """The three lists of containers; ``volumes`` are the names of what they may mount."""
+    if not spec.get("containers"):
+        findings.required(f"{path}.containers")
+    names: set[str] = set()
+    host_ports: set[str] = set()
+    for at, container in indexed(spec, path, "containers"):
+        _check_name(findings, at, container, names)
+        _check_container(findings, at, container, volumes)
+        _check_host_ports(findings, at, container, host_ports)
+    for field in ("initContainers", "ephemeralContainers"):
+        for at, container in indexed(spec, path, field):
+            _check_name(findings, at, container, names)
+            _check_container(findings, at, container, volumes)
+
+
+def _check_name(findings: Findings, at: str, container: JSONObject, names: set[str]) -> None:
+    name = container.get("name") or ""
+    if name and name in names:
+        findings.duplicate(f"{at}.name", name)
+    else:
+        findings.label(f"{at}.name", name)
+    names.add(name)
+
+
+def _check_container(findings: Findings, at: str, container: JSONObject, volumes: set[str]) -> None:
+    image = container.get("image") or ""
+    if not image:
+        findings.required(f"{at}.image")
+    elif image != image.strip():
+        findings.invalid(f"{at}.image", image, "must not have leading or trailing whitespace")
+    for name in ("livenessProbe", "readinessProbe", "startupProbe"):
+        if isinstance(probe := container.get(name), dict):
+            _check_probe(findings, f"{at}.{name}", probe, once=name != "readinessProbe")
+    _check_ports(findings, at, container)
+    _check_variables(findings, at, container)
+    _check_mounts(findings, at, container, volumes)
+    findings.one_of(f"{at}.imagePullPolicy", container.get("imagePullPolicy"), _POLICIES)
+    check_resources(findings, f"{at}.resources", container.get("resources") or {})
+
+
+def _check_ports(findings: Findings, at: str, container: JSONObject) -> None:
+    names: set[str] = set()
+    for path, port in indexed(container, at, "ports"):
+        if name := port.get("name"):
+            problem = naming.port_name_problem(name)
+            findings.text(f"{path}.name", problem, name)
+            if not problem and name in names:
+                findings.duplicate(f"{path}.name", name)
+            names.add(name)
+        if not port.get("containerPort"):
+            findings.required(f"{path}.containerPort")
+        else:
+            findings.port(f"{path}.containerPort", port["containerPort"])
+        if port.get("hostPort"):
+            findings.port(f"{path}.hostPort", port["hostPort"])
+        findings.one_of(f"{path}.protocol", port.get("protocol"), _PROTOCOLS)
+
+
+def _check_host_ports(findings: Findings, at: str, container: JSONObject, taken: set[str]) -> None:
+    for path, port in indexed(container, at, "ports"):
+        if number := port.get("hostPort"):
+            key = f"{port.get('protocol')}/{port.get('hostIP', '')}/{number}"
+            if key in taken:
+                findings.duplicate(f"{path}.hostPort", key)
+            taken.add(key)
+
+
+def _check_variables(findings: Findings, at: str, container: JSONObject) -> None:
+    for path, variable in indexed(container, at, "env"):
+        name = variable.get("name") or ""
+        if not name:
+            findings.required(f"{path}.name")
+        elif not re.fullmatch("[ -<>-~]+", name):
+            findings.invalid(f"{path}.name", name, _VARIABLE_HELP)
+        source = variable.get("valueFrom")
+        if not isinstance(source, dict):
+            continue
+        chosen = given(source, _SOURCES)
+        for reference in ("configMapKeyRef", "secretKeyRef"):
+            if reference in chosen and not source[reference].get("key"):
+                findings.required(f"{path}.valueFrom.{reference}.key")
+        if not chosen:
+            detail = (
+                "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+            )
+            findings.invalid(f"{path}.valueFrom", "", detail)
+        elif variable.get("value"):
+            findings.invalid(f"{path}.valueFrom", "", "may not be specified when `value` is not empty")
+        elif len(chosen) > 1:
+            findings.invalid(f"{path}.valueFrom", "", "may not have more than one field specified at a time")
+
+
+def _check_mounts(findings: Findings, at: str, container: JSONObject, volumes: set[str]) -> None:
+    paths: set[str] = set()
+    for path, mount in indexed(container, at, "volumeMounts"):
+        name, where = mount.get("name") or "", mount.get("mountPath") or ""
+        if not name:
+            findings.required(f"{path}.name")
+        elif name not in volumes:
+            findings.not_found(f"{path}.name", name)
+        if not where:
+            findings.required(f"{path}.mountPath")
+        elif where in paths:
+            findings.invalid(f"{path}.mountPath", where, "must be unique")
+        paths.add(where)
+
+
+def _check_probe(findings: Findings, path: str, probe: JSONObject, *, once: bool) -> None:
+    """``once`` says that one success is what the probe waits for."""
+    chosen = given(probe, _HANDLERS)
+    for extra in chosen[1:]:
+        findings.forbidden(f"{path}.{extra}", "may not specify more than 1 handler type")
+    if not chosen:
+        findings.required(path, "must specify a handler type")
+    for name in chosen[:1]:
+        handler = probe[name]
+        if name == "exec" and not handler.get("command"):
+            findings.required(f"{path}.exec.command")
+        elif name != "exec":
+            findings.port_or_name(f"{path}.{name}.port", handler.get("port", 0))
+    findings.not_negative(probe, path, *_COUNTS)
+    if once and probe.get("successThreshold", 1) != 1:
+        findings.invalid(f"{path}.successThreshold", probe["successThreshold"], "must be 1")

@@ -1,0 +1,28 @@
+"""All rules of built-in kinds, by storage group."""
+
+from __future__ import annotations
+
+import random
+
+from dynkube.testing._builtin import access, autoscaling, cluster, contents, jobs, networks, volumes, workloads
+from dynkube.testing._builtin.pods import pod_rules
+from dynkube.testing._builtin.rules import BuiltinRules
+from dynkube.testing._builtin.services import service_rules
+from dynkube.testing._kinds.kinds import Registry
+from dynkube.testing._store.storage import Storage
+
+_TABLES = (access, autoscaling, cluster, contents, jobs, networks, volumes, workloads)
+
+
+def builtin_rules(storage: Storage, registry: Registry, random: random.Random) -> dict[str, BuiltinRules]:
+    """The rules for one engine.
+
+    Args:
+        storage: Where priority classes are looked up, and addresses that are taken.
+        registry: Knows the kinds of what is looked up.
+        random: Chooses addresses and ports.
+    """
+    rules: dict[str, BuiltinRules] = {}
+    for module in _TABLES:
+        rules.update(module.RULES)
+    return {**rules, **pod_rules(storage, registry), **service_rules(storage, random)}
