@@ -24,6 +24,15 @@ _NODE_FACTS = (
 )
 _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 _HIGHEST_PRIORITY = 1_000_000_000
+_SCOPES = {
+    "Terminating",
+    "NotTerminating",
+    "BestEffort",
+    "NotBestEffort",
+    "PriorityClass",
+    "CrossNamespacePodAffinity",
+    "VolumeAttributesClass",
+}
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 # ── Node ──────────────────────────────────────────────────────────────────────────────────────
@@ -145,7 +154,7 @@ def _complete_limits(obj: JSONObject) -> None:
             continue
         most, least = each(limit, "max"), each(limit, "min")
         default = {**most, **each(limit, "default")}
-        request = {**default, **least, **each(limit, "defaultRequest")}
+        request = {**least, **default, **each(limit, "defaultRequest")}
         limit.update({name: value for name, value in (("default", default), ("defaultRequest", request)) if value})
 
 
@@ -157,7 +166,7 @@ def _check_limits(findings: Findings, obj: JSONObject, old: JSONObject | None) -
             for name, word in (("max", "max"), ("defaultRequest", "default request"), ("default", "default")):
                 value = each(limit, name).get(resource)
                 if value is not None and value_of(least) > value_of(value):
-                    field, shown = ("min", least) if name == "max" else (name, value)
+                    field, shown = ("min" if name == "max" else name), (value if name == "defaultRequest" else least)
                     detail = f"min value {least} is greater than {word} value {value}"
                     findings.invalid(f"{at}.{field}[{resource}]", shown, detail)
 
@@ -175,6 +184,9 @@ def _check_quota(findings: Findings, obj: JSONObject, old: JSONObject | None) ->
             findings.invalid(at, name, "must be a standard resource for quota")
         if value_of(quantity) < 0:
             findings.invalid(at, quantity, "must be greater than or equal to 0")
+    scopes = obj["spec"].get("scopes") or []
+    if not set(scopes) <= _SCOPES:
+        findings.invalid("spec.scopes", scopes, "unsupported scope")
 
 
 def _check_runtime_class(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:

@@ -9,6 +9,7 @@ from dynkube.testing._builtin.findings import Findings, fill, section
 from dynkube.testing._builtin.podspecs import complete_claim_spec
 from dynkube.testing._builtin.quantities import each, normalize, value_of
 from dynkube.testing._builtin.rules import BuiltinRules
+from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
 
 _ACCESS = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
@@ -108,7 +109,7 @@ def _check_volume(findings: Findings, obj: JSONObject, old: JSONObject | None) -
     if not capacity:
         findings.required("spec.capacity")
     if set(capacity) != {"storage"}:
-        findings.one_of("spec.capacity", capacity or "null", ("storage",))
+        findings.causes.append(refuse.not_supported("spec.capacity", capacity or None, ["storage"]))
     findings.one_of(
         "spec.persistentVolumeReclaimPolicy", spec["persistentVolumeReclaimPolicy"], ("Delete", "Recycle", "Retain")
     )

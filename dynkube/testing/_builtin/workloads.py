@@ -75,6 +75,8 @@ def _complete_daemon_set(obj: JSONObject) -> None:
     if strategy["type"] == "RollingUpdate":
         fill(section(strategy, "rollingUpdate"), maxUnavailable=1, maxSurge=0)
     complete_template(spec)
+    metadata = obj["metadata"]
+    metadata["annotations"] = {_TEMPLATE_GENERATION: "1", **(metadata.get("annotations") or {})}
 
 
 def _complete_controller(obj: JSONObject) -> None:

@@ -116,7 +116,8 @@ class BuiltinSchemas:
             if values := [key for key, part in schema["properties"].items() if part.get("default") == {}]:
                 own[VALUES] = values
         elif own.get("type", "object") == "object" and "additionalProperties" not in own:
-            own["x-kubernetes-preserve-unknown-fields"] = True
+            # Nobody knows what is inside, so it is one value to those who merge.
+            own |= {"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-map-type": "atomic"}
         return own
 
 

@@ -129,7 +129,10 @@ class Ownership:
         if old is None:
             metadata.pop("managedFields", None)
             if self.enabled:
-                write_entries(obj, [new_entry(kind, writer, all_fields_v1(obj, shape_of(kind)))])
+                fields = all_fields_v1(obj, shape_of(kind))
+                if "status" in kind.subresources:
+                    fields.pop("f:status", None)  # written through the subresource, even where it may come along
+                write_entries(obj, [new_entry(kind, writer, fields)])
             return
         if "managedFields" not in metadata and "managedFields" in old["metadata"]:
             metadata["managedFields"] = old["metadata"]["managedFields"]

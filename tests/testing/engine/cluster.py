@@ -122,6 +122,20 @@ def config(name: str = "a", **metadata: Any) -> JSONObject:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": {"k": "v"}}
 
 
+def pod(name: str = "p", **spec: Any) -> JSONObject:
+    """A Pod with one container."""
+    return {"metadata": {"name": name}, "spec": {"containers": [{"name": "app", "image": "app:1"}], **spec}}
+
+
+def workload(name: str = "d", **spec: Any) -> JSONObject:
+    """What a Deployment and its like need at least: pods, and a selector for them."""
+    template = {"metadata": {"labels": {"app": name}}, "spec": pod()["spec"]}
+    return {
+        "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": {"app": name}}, "template": template, **spec},
+    }
+
+
 def version(name: str = "v1", *, storage: bool = True, served: bool = True, **more: Any) -> JSONObject:
     """A version of a definition."""
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}

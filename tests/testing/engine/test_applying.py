@@ -84,20 +84,20 @@ def test_applying_the_same_again_writes_nothing(cluster: Cluster) -> None:
 
 
 def test_lists_merge_by_their_keys(cluster: Cluster) -> None:
-    def pod(*containers: JSONObject) -> JSONObject:
-        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
-        return {**body, "spec": {"containers": list(containers)}}
+    def of(*containers: JSONObject) -> JSONObject:
+        body = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "p"}}
+        return {**body, "template": {"spec": {"containers": list(containers)}}}
 
-    cluster.apply("pods", pod({"name": "app", "image": "app:1"}), "one")
-    merged = cluster.apply("pods", pod({"name": "side", "image": "side:1"}), "two")
-    assert [container["name"] for container in merged["spec"]["containers"]] == ["app", "side"]
+    cluster.apply("podtemplates", of({"name": "app", "image": "app:1"}), "one")
+    merged = cluster.apply("podtemplates", of({"name": "side", "image": "side:1"}), "two")
+    assert [container["name"] for container in merged["template"]["spec"]["containers"]] == ["app", "side"]
 
     with pytest.raises(ApplyConflict) as caught:
-        cluster.apply("pods", pod({"name": "app", "image": "app:2"}), "two")
-    assert caught.value.causes[0].field == '.spec.containers[name="app"].image'
+        cluster.apply("podtemplates", of({"name": "app", "image": "app:2"}), "two")
+    assert caught.value.causes[0].field == '.template.spec.containers[name="app"].image'
 
-    left = cluster.apply("pods", pod({"name": "app"}), "two")
-    assert [container["name"] for container in left["spec"]["containers"]] == ["app"]
+    left = cluster.apply("podtemplates", of({"name": "app"}), "two")
+    assert [container["name"] for container in left["template"]["spec"]["containers"]] == ["app"]
 
 
 def test_a_schema_says_how_the_lists_of_custom_objects_merge(cluster: Cluster) -> None:

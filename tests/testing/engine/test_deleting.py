@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynkube.errors import BadRequest, Conflict, Invalid, NotFound
-from tests.testing.engine.cluster import Cluster, config, seen
+from tests.testing.engine.cluster import Cluster, config, seen, workload
 
 HELD = ["example.com/hold"]
 
@@ -110,7 +110,8 @@ async def test_a_collection_is_deleted_by_its_selectors(cluster: Cluster) -> Non
 
 
 def test_a_delete_counts_as_a_generation_where_there_is_one(cluster: Cluster) -> None:
-    deployment = {"metadata": {"name": "d", "finalizers": HELD}, "spec": {"replicas": 1}}
+    deployment = workload()
+    deployment["metadata"]["finalizers"] = HELD
     assert cluster.create("deployments", deployment)["metadata"]["generation"] == 1
 
     assert cluster.delete("deployments", "d")["metadata"]["generation"] == 2

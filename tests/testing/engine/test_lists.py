@@ -6,7 +6,7 @@ import pytest
 
 from dynkube.errors import APIError, BadRequest, Gone, Invalid, ServerTimeout
 from dynkube.testing._calls.refuse import ContinueExpired
-from tests.testing.engine.cluster import CRDS, Cluster, config, definition, version, widget
+from tests.testing.engine.cluster import CRDS, Cluster, config, definition, pod, version, widget
 
 TOKEN = "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiJhIn0"
 
@@ -60,7 +60,7 @@ def test_fields_can_be_selected_where_the_kind_says_so(cluster: Cluster) -> None
     cluster.create(CRDS, definition(versions=[version(schema=schema, selectableFields=selectable)]))
     for name, color in (("a", "red"), ("b", "blue")):
         cluster.create("widgets", widget(name, spec={"color": color}))
-        cluster.create("pods", {"metadata": {"name": name}, "spec": {"nodeName": color, "hostNetwork": color == "red"}})
+        cluster.create("pods", pod(name, nodeName=color, hostNetwork=color == "red"))
 
     assert cluster.names("widgets", fieldSelector="spec.color=red") == ["a"]
     assert cluster.names("pods", fieldSelector="spec.nodeName=blue,status.phase=Pending") == ["b"]

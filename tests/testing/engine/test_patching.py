@@ -12,7 +12,7 @@ from tests.testing.engine.cluster import CRDS, Cluster, config, definition, widg
 
 
 @pytest.fixture
-def pod(cluster: Cluster) -> JSONObject:
+def template(cluster: Cluster) -> JSONObject:
     spec = {
         "containers": [
             {"name": "app", "image": "app:1", "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]},
@@ -20,7 +20,8 @@ def pod(cluster: Cluster) -> JSONObject:
         ],
         "nodeSelector": {"disk": "ssd"},
     }
-    return cluster.create("pods", {"metadata": {"name": "p", "finalizers": ["a.b/c"]}, "spec": spec})
+    body = {"metadata": {"name": "p", "finalizers": ["a.b/c"]}, "template": {"spec": spec}}
+    return cluster.create("podtemplates", body)
 
 
 def test_a_merge_patch_merges_objects_replaces_the_rest_and_deletes_by_null(cluster: Cluster) -> None:
@@ -43,43 +44,47 @@ def test_a_json_patch_is_carried_out_in_order_or_not_at_all(cluster: Cluster) ->
     assert cluster.get("configmaps", "a")["data"] == {"k": "w"}
 
 
-def test_a_strategic_patch_merges_lists_by_their_keys(cluster: Cluster, pod: JSONObject) -> None:
+def test_a_strategic_patch_merges_lists_by_their_keys(cluster: Cluster, template: JSONObject) -> None:
     env = [{"name": "A", "$patch": "delete"}, {"name": "C", "value": "3"}]
-    patch = {"spec": {"containers": [{"name": "app", "env": env}], "nodeSelector": {"zone": "a"}}}
+    spec = {"containers": [{"name": "app", "env": env}], "nodeSelector": {"zone": "a"}}
 
-    patched = cluster.patch("pods", "p", patch, STRATEGIC_PATCH)["spec"]
+    patched = cluster.patch("podtemplates", "p", {"template": {"spec": spec}}, STRATEGIC_PATCH)["template"]["spec"]
 
     app, side = patched["containers"]
-    assert app == {"name": "app", "image": "app:1", "env": [{"name": "C", "value": "3"}, {"name": "B", "value": "2"}]}
-    assert side == pod["spec"]["containers"][1]
+    assert (app["image"], app["env"]) == ("app:1", [{"name": "C", "value": "3"}, {"name": "B", "value": "2"}])
+    assert side == template["template"]["spec"]["containers"][1]
     assert patched["nodeSelector"] == {"disk": "ssd", "zone": "a"}
 
 
 @pytest.mark.parametrize(
     ("patch", "expected"),
     [
-        ({"spec": {"nodeSelector": {"$patch": "replace", "zone": "a"}}}, {"zone": "a"}),
-        ({"spec": {"nodeSelector": {"$retainKeys": ["zone"], "zone": "a"}}}, {"zone": "a"}),
-        ({"spec": {"nodeSelector": {"$patch": "delete"}}}, {}),
-        ({"spec": {"nodeSelector": {"disk": None, "zone": "a"}}}, {"zone": "a"}),
+        ({"$patch": "replace", "zone": "a"}, {"zone": "a"}),
+        ({"$retainKeys": ["zone"], "zone": "a"}, {"zone": "a"}),
+        ({"$patch": "delete"}, {}),
+        ({"disk": None, "zone": "a"}, {"zone": "a"}),
     ],
 )
 def test_strategic_directives_replace_retain_and_delete(
-    cluster: Cluster, pod: JSONObject, patch: JSONObject, expected: JSONObject
+    cluster: Cluster, template: JSONObject, patch: JSONObject, expected: JSONObject
 ) -> None:
-    assert cluster.patch("pods", "p", patch, STRATEGIC_PATCH)["spec"]["nodeSelector"] == expected
+    body = {"template": {"spec": {"nodeSelector": patch}}}
+
+    patched = cluster.patch("podtemplates", "p", body, STRATEGIC_PATCH)
+
+    assert patched["template"]["spec"]["nodeSelector"] == expected
 
 
-def test_a_strategic_patch_replaces_or_shortens_lists_when_told(cluster: Cluster, pod: JSONObject) -> None:
+def test_a_strategic_patch_replaces_or_shortens_lists_when_told(cluster: Cluster, template: JSONObject) -> None:
     patch = {
         "metadata": {"$deleteFromPrimitiveList/finalizers": ["a.b/c"], "finalizers": ["d.e/f"]},
-        "spec": {"containers": [{"$patch": "replace"}, {"name": "only", "image": "x"}]},
+        "template": {"spec": {"containers": [{"$patch": "replace"}, {"name": "only", "image": "x"}]}},
     }
 
-    patched = cluster.patch("pods", "p", patch, STRATEGIC_PATCH)
+    patched = cluster.patch("podtemplates", "p", patch, STRATEGIC_PATCH)
 
     assert patched["metadata"]["finalizers"] == ["d.e/f"]
-    assert patched["spec"]["containers"] == [{"name": "only", "image": "x"}]
+    assert [each["name"] for each in patched["template"]["spec"]["containers"]] == ["only"]
 
 
 def test_custom_objects_take_no_strategic_patch(cluster: Cluster) -> None:

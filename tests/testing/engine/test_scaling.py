@@ -6,7 +6,7 @@ import pytest
 
 from dynkube.errors import BadRequest, Conflict, InternalError, Invalid
 from dynkube.testing._calls.api import JSONObject
-from tests.testing.engine.cluster import CRDS, Cluster, definition, version, widget
+from tests.testing.engine.cluster import CRDS, Cluster, definition, version, widget, workload
 
 PATHS = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size", "labelSelectorPath": ".status.sel"}
 
@@ -57,8 +57,9 @@ def test_the_selector_of_a_workload_is_written_as_text(cluster: Cluster) -> None
         {"key": "x", "operator": "Exists"},
         {"key": "y", "operator": "DoesNotExist"},
     ]
-    selector = {"matchLabels": {"app": "d"}, "matchExpressions": expressions}
-    cluster.create("deployments", {"metadata": {"name": "d"}, "spec": {"replicas": 2, "selector": selector}})
+    deployment = workload(replicas=2, selector={"matchLabels": {"app": "d"}, "matchExpressions": expressions})
+    deployment["spec"]["template"]["metadata"]["labels"] = {"app": "d", "tier": "a", "x": ""}
+    cluster.create("deployments", deployment)
 
     shown = cluster.get("deployments", "d", subresource="scale")
 

@@ -44,7 +44,7 @@ async def test_bookmarks_come_by_interval_and_shortly_before_the_end() -> None:
 
 async def test_a_bookmark_says_how_far_all_of_history_has_got(cluster: Cluster) -> None:
     stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision), **ASKED)
-    cluster.create("pods", {"metadata": {"name": "unrelated"}})
+    cluster.create("secrets", {"metadata": {"name": "unrelated"}})
 
     (event,) = await read_some(stream)
 

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from dynkube.errors import BadRequest, Gone, Invalid
-from tests.testing.engine.cluster import Cluster, config, read_ended, read_some, seen
+from tests.testing.engine.cluster import Cluster, config, pod, read_ended, read_some, seen
 
 
 @pytest.mark.parametrize("params", [{}, {"resourceVersion": "0"}])
@@ -23,7 +23,7 @@ async def test_from_a_version_a_watch_shows_exactly_what_came_after(cluster: Clu
     cluster.create("configmaps", config("a"))
     start = cluster.list_of("configmaps")["metadata"]["resourceVersion"]
     cluster.create("configmaps", config("b"))
-    cluster.create("pods", config("c") | {"kind": "Pod"})
+    cluster.create("pods", pod("c"))
     cluster.patch("configmaps", "a", {"data": {"k": "w"}})
     last = cluster.delete("configmaps", "b") and cluster.engine.revision
 

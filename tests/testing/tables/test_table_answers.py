@@ -145,7 +145,9 @@ async def test_a_delete_answers_with_its_status_in_spite_of_the_form(client: htt
 
 
 async def test_a_scale_has_columns_of_its_own(server: APIServer, client: httpx2.AsyncClient) -> None:
-    spec = {"replicas": 3, "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}}}
+    labels = {"a": "b"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 3, "selector": {"matchLabels": labels}, "template": template}
     server.create({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web"}, "spec": spec})
 
     found = await table(client, "/apis/apps/v1/namespaces/default/replicasets/web/scale")
