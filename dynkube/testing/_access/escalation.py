@@ -1,4 +1,4 @@
-"""The checks on writes of roles and bindings: their shape, and that nobody gives away what they do not have.
+"""The checks on who writes roles and bindings: nobody gives away what they do not have.
 
 As in kube-apiserver a role may be written by who holds all of its permissions, or may ``escalate`` roles; a binding by
 who holds those of the role it names, or may ``bind`` that role; and by members of ``system:masters``.
@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dynkube.errors import StatusCause
 from dynkube.testing._access.attributes import Attributes, PolicyRule
 from dynkube.testing._access.rbac import GROUP, RBAC, RoleNotFound
 from dynkube.testing._access.rules import describe_rules, missing_rules, read_rules
-from dynkube.testing._access.validation import binding_causes, rule_causes
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._calls.users import MASTERS
-from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._verbs.rules import KindRules
 
 
@@ -38,23 +35,12 @@ class RoleRules(KindRules):
         if not _may(self.rbac, call, "escalate", call.kind.gvr.resource, call.name):
             _confirm(self.rbac, call, obj, read_rules(obj))
 
-    def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """What is wrong with the rules."""
-        return rule_causes(obj, namespaced=kind.namespaced)
-
 
 @dataclass(frozen=True, slots=True)
 class BindingRules(KindRules):
     """What RoleBindings and ClusterRoleBindings have to meet; who writes them matters only where RBAC decides."""
 
     rbac: RBAC | None
-
-    def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Fill in the API groups that the reference and the subjects have by default."""
-        if isinstance(ref := obj.get("roleRef"), dict):
-            obj["roleRef"] = {**ref, "apiGroup": ref.get("apiGroup") or GROUP}
-        if isinstance(subjects := obj.get("subjects"), list):
-            obj["subjects"] = [_with_group(subject) for subject in subjects if isinstance(subject, dict)]
 
     def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
         """Refuse a role whose permissions the caller does not hold.
@@ -75,16 +61,6 @@ class BindingRules(KindRules):
         except RoleNotFound:
             raise refuse.not_found(call.kind, name) from None
         _confirm(self.rbac, call, obj, rules)
-
-    def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """What is wrong with the reference and the subjects."""
-        return binding_causes(obj, old, namespaced=kind.namespaced)
-
-
-def _with_group(subject: JSONObject) -> JSONObject:
-    if subject.get("kind") not in {"User", "Group"}:
-        return subject
-    return {**subject, "apiGroup": subject.get("apiGroup") or GROUP}
 
 
 def _free_to_write(call: Call, obj: JSONObject, old: JSONObject | None) -> bool:

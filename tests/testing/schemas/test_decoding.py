@@ -145,6 +145,7 @@ def test_a_custom_resource_of_another_kind_is_not_valid() -> None:
 
 def test_an_object_over_the_limit_of_etcd_is_refused(cluster: Cluster) -> None:
     with pytest.raises(ServerError, match="etcdserver: request is too large"):
-        cluster.create("configmaps", {"metadata": {"name": "a"}, "data": {"k": "x" * 1_600_000}})
+        revision = {"metadata": {"name": "a"}, "revision": 1, "data": {"k": "x" * 1_600_000}}
+        cluster.create("controllerrevisions", revision)
 
-    assert cluster.names("configmaps") == []
+    assert cluster.names("controllerrevisions") == []
