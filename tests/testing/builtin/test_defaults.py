@@ -42,16 +42,3 @@ async def test_a_new_object_is_completed_as_by_the_real_server(
 
     assert answer.status_code == 201, answer.json()["message"]
     assert shown(answer.json()) == {"metadata": case["metadata"], "content": case["result"]}
-
-
-# The rest is in terms of the other version, in which the real server keeps and compares it.
-OWNED = [case for case in RECORDED if case["case"] != "hpa v1"]
-
-
-@pytest.mark.parametrize("case", OWNED, ids=lambda case: case["case"])
-async def test_who_creates_owns_what_they_sent_and_its_defaults(
-    client: httpx2.AsyncClient, case: dict[str, Any], namespaced: set[str]
-) -> None:
-    answer = await client.post(collection(case, namespaced), json=case["body"])
-
-    assert [entry["fieldsV1"] for entry in answer.json()["metadata"].get("managedFields", [])] == case["owned"]

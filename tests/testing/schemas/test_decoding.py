@@ -144,8 +144,9 @@ def test_a_custom_resource_of_another_kind_is_not_valid() -> None:
 
 
 def test_an_object_over_the_limit_of_etcd_is_refused(cluster: Cluster) -> None:
+    revision = {"metadata": {"name": "a"}, "revision": 1, "data": {"k": "x" * 1_600_000}}
+
     with pytest.raises(ServerError, match="etcdserver: request is too large"):
-        revision = {"metadata": {"name": "a"}, "revision": 1, "data": {"k": "x" * 1_600_000}}
         cluster.create("controllerrevisions", revision)
 
     assert cluster.names("controllerrevisions") == []
