@@ -110,7 +110,8 @@ async def test_k16_an_index_follows_its_objects(server: APIServer, client: Clien
         assert names(pods.by_index("who", "sa/n1")) == ["p1", "p3"]
         assert names(pods.by_index("who", "sa2/n1")) == ["p2"]
 
-        server.update(pod("p1", serviceAccountName="new", nodeName="n1"))
+        server.delete("pods", "p1")  # neither account nor node of a pod can be changed
+        server.create(pod("p1", serviceAccountName="new", nodeName="n1"))
         await quiet()
         assert names(pods.by_index("who", "sa/n1")) == ["p3"]
         assert names(pods.by_index("who", "new/n1")) == ["p1"]
