@@ -19,12 +19,6 @@ from dynkube.testing._wire.openapi.answers import OpenAPI
 DEFAULT_VERSION = "v1.36.3"
 
 _PATHS = ("/api", "/apis", "/apis/", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version", *health.paths())
-_NOT_FOUND = Answer(
-    status=404,
-    body=b"404 page not found\n",
-    content_type="text/plain; charset=utf-8",
-    headers=(("X-Content-Type-Options", "nosniff"),),
-)
 
 
 class NonResources:
@@ -58,7 +52,7 @@ class NonResources:
         """
         found = await self._openapi.answer(request) if request.segments[:1] == ("openapi",) else self._find(request)
         if found is None:
-            return _NOT_FOUND
+            return refusals.PAGE_NOT_FOUND
         # Probes may use any method.
         if request.method in {"GET", "HEAD"} or (request.segments and request.segments[0] in health.ENDPOINTS):
             return found

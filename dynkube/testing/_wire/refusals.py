@@ -7,19 +7,29 @@ from collections.abc import Iterable
 
 import msgspec
 
-from dynkube.errors import APIError, Status
+from dynkube.errors import APIError, NotFound, Status
 from dynkube.testing._store.documents import status_object
 from dynkube.testing._wire.http import Answer
 from dynkube.testing._wire.layouts import Layout
 
+#: What a real server says of paths that none of its parts has: a text, which every client turns into its own words.
+PAGE_NOT_FOUND = Answer(
+    status=404,
+    body=b"404 page not found\n",
+    content_type="text/plain; charset=utf-8",
+    headers=(("X-Content-Type-Options", "nosniff"),),
+)
 
-def unknown_path() -> APIError:
-    """404 for a path that nothing serves.
 
-    kube-apiserver answers such paths with the text ``404 page not found``, which every client turns into
-    these words; a Status carries them to clients that do not.
-    """
-    return _refusal(404, "NotFound", "the server could not find the requested resource")
+class PageNotFound(NotFound):
+    """404 outside of the built-in groups; answered by :data:`PAGE_NOT_FOUND`."""
+
+
+def unknown_path(*, builtin: bool = True) -> APIError:
+    """404 for a path that nothing serves: in a ``builtin`` group, or elsewhere."""
+    message = "the server could not find the requested resource"
+    status = Status(code=404, reason="NotFound", message=message)
+    return APIError.from_status(status) if builtin else PageNotFound(status)
 
 
 def method_not_allowed() -> APIError:
@@ -91,6 +101,8 @@ def _refusal(code: int, reason: str, message: str) -> APIError:
 
 def answer_refusal(error: APIError, layout: Layout) -> Answer:
     """The HTTP answer that says ``error``, written as its reader wants it."""
+    if isinstance(error, PageNotFound):
+        return PAGE_NOT_FOUND
     status = error.status
     headers: tuple[tuple[str, str], ...] = ()
     if status.retry_after:

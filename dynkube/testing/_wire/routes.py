@@ -83,18 +83,18 @@ def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
             the method.
     """
     kind = registry.get(path.gvr)
-    if kind is None or (path.namespace and not kind.namespaced):
-        raise refusals.unknown_path()
-    if path.name and kind.namespaced and not path.namespace:
-        raise refusals.unknown_path()
-    subresource = kind.subresource(path.subresource)
+    if kind is None:
+        raise refusals.unknown_path(builtin=any(other.crd_uid is None for other in registry.of_group(path.gvr.group)))
     custom = kind.crd_uid is not None
+    if (path.namespace and not kind.namespaced) or (path.name and kind.namespaced and not path.namespace):
+        raise refusals.unknown_path(builtin=not custom)
+    subresource = kind.subresource(path.subresource)
     if path.subresource and subresource is None:
         raise refuse.not_found(kind, path.name) if custom else refusals.unknown_path()
     # These need to know the namespace; there is no such route on the collection of all namespaces.
     homeless = verb in {"create", "deletecollection"} and not subresource and kind.namespaced and not path.namespace
     if homeless and custom:
-        raise refusals.unknown_path()
+        raise refusals.unknown_path(builtin=False)
     if verb is None and custom:
         raise refuse.verb_not_supported(kind, "")
     if verb is None or homeless or verb not in (subresource.verbs if subresource else kind.verbs):
