@@ -18,6 +18,7 @@ from dynkube.testing._calls.options import read_version
 from dynkube.testing._controllers.apiservices import APIServiceController
 from dynkube.testing._controllers.expiry import Compaction, EventExpiry
 from dynkube.testing._controllers.garbage import GarbageCollector
+from dynkube.testing._controllers.itself import seed_kubernetes_service
 from dynkube.testing._controllers.namespaces import NamespaceController
 from dynkube.testing._controllers.pods import PodTermination
 from dynkube.testing._definitions.controller import DefinitionController, Surroundings
@@ -350,6 +351,7 @@ class Engine:
                 obj: JSONObject = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}
                 call = Call(verb="create", kind=kind, name=name, body=obj)
                 self._writes.seed(call, obj, "kube-apiserver", {"f:metadata": {"f:labels": NAME_LABEL_FIELDS}})
+        seed_kubernetes_service(self._storage, self.registry, self._writes.identity)
 
     def _storage_groups(self, resource: str | GVR) -> set[str]:
         if isinstance(resource, GVR):

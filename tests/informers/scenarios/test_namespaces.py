@@ -16,6 +16,7 @@ def service(name: str, where: str) -> dict[str, object]:
 
 @pytest.fixture
 def services(server: APIServer) -> None:
+    server.delete("services", "kubernetes")  # which every cluster has
     for where in ("nsa", "nsb", "nsc"):
         server.create(namespace(where, {"name": where}))
     for name, where in (("s1", "nsa"), ("s2", "nsa"), ("s3", "nsb"), ("s4", "nsc")):
