@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
@@ -203,7 +203,7 @@ class Engine:
         """
         result = self._dispatch(call)
         self._workers.settle()
-        return result
+        return replace(result, warnings=tuple(call.warnings))
 
     def open_watch(self, call: Call) -> WatchStream:
         """Validate a ``watch`` and place it in history; events are read from the returned stream. Needs trio.

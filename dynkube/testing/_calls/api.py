@@ -40,6 +40,7 @@ class Call:
         params: The query, first value of each name. Values are text as sent.
         body: The decoded body: an object, a list for a JSON patch, ``None`` where there was none. Not changed,
             and not kept.
+        warnings: Collects what the caller is told besides the answer, be it a refusal or not.
         repeated: What the text of the body had twice, in the words of the server: ``duplicate field "spec.a"``.
         content_type: Media type of the body without parameters; decides the kind of patch.
         user: Who asks.
@@ -54,6 +55,7 @@ class Call:
     params: Mapping[str, str] = field(default_factory=dict)
     body: object = None
     repeated: tuple[str, ...] = ()
+    warnings: list[str] = field(default_factory=list, compare=False)
     content_type: str = "application/json"
     user: User = ADMIN
     user_agent: str = ""

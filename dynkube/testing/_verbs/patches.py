@@ -87,7 +87,7 @@ class Patches:
         return self.writes.update_object(call, merged, old, options, owned=True)
 
     def _completed(self, call: Call, merged: JSONObject, reading: Reading) -> Reading:
-        return Reading(self.writes.reader.completed(call.kind, merged), reading.warnings)
+        return Reading(self.writes.reader.completed(call.kind, merged))
 
     @staticmethod
     def _applied(call: Call, applied: JSONObject) -> JSONObject:

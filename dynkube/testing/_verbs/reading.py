@@ -32,11 +32,9 @@ class Reading:
 
     Attributes:
         obj: Its own copy at the top and in the metadata; what is below may be shared, and is not changed.
-        warnings: What the caller is told about fields that were dropped.
     """
 
     obj: JSONObject
-    warnings: tuple[str, ...] = ()
 
 
 class Unreadable(Exception):
@@ -78,7 +76,8 @@ class Reader:
         problems = [*call.repeated, *unknown] if options.field_validation != "Ignore" else []
         if problems and options.field_validation == "Strict":
             raise _cannot_be_handled(kind, _strict_text(problems))
-        return Reading(obj, _warnings(problems))
+        call.warnings.extend(_warnings(problems))
+        return Reading(obj)
 
     def read_patched(self, call: Call, patched: object, options: WriteOptions) -> Reading:
         """The object that results from the patch in the body of ``call``.
@@ -104,7 +103,8 @@ class Reader:
         problems = [*call.repeated, *unknown] if options.field_validation != "Ignore" else []
         if problems and options.field_validation == "Strict":
             raise refuse.invalid_patch(shown(), _strict_text(problems))
-        return Reading(obj, _warnings(problems))
+        call.warnings.extend(_warnings(problems))
+        return Reading(obj)
 
     def read_applied(self, call: Call, options: WriteOptions) -> Reading:
         """The configuration in the body of an apply; neither pruned nor completed.
@@ -129,7 +129,14 @@ class Reader:
         problems = call.repeated if options.field_validation != "Ignore" else ()
         if problems and options.field_validation == "Strict":
             raise refuse.bad_request(f"error strict decoding YAML: error converting YAML to JSON: {problems[0]}")
-        return Reading(obj, _warnings(problems))
+        call.warnings.extend(_warnings(problems))
+        return Reading(obj)
+
+    def fill_status(self, kind: Kind, obj: JSONObject) -> None:
+        """Give a new custom object the status that its schema has as a default: what a client sent was dropped."""
+        schema = self.schemas.of(kind) if kind.crd_uid is not None else None
+        if schema is not None and "status" not in obj and (status := defaulted(obj, schema.root).get("status")):
+            obj["status"] = status
 
     def completed(self, kind: Kind, obj: JSONObject) -> JSONObject:
         """``obj``, merged from what was there and what was applied, with defaults where the merge left gaps."""

@@ -81,17 +81,14 @@ class Writes:
             if generated:
                 metadata["name"] = self.identity.generated(metadata["generateName"])
             # The name is the last thing looked at: what is not valid is refused as such, taken or not.
-            notes = self._prepare_new(call, obj, None if owned else self._writer(call, options))
+            self._prepare_new(call, obj, None if owned else self._writer(call, options))
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
-                warnings = (*reading.warnings, *notes, *self.rules.of(kind).warnings(kind, obj, None))
-                return Result(document=self._store(kind, obj, options), status=201, warnings=warnings)
+                self.reader.fill_status(kind, obj)
+                return Result(document=self._store(kind, obj, options), status=201)
         raise self._taken(kind, metadata["name"], generated)
 
-    def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None) -> list[str]:
-        """Complete ``obj`` as the server does, note that ``writer`` owns what is theirs, and check it.
-
-        The answer are warnings.
-        """
+    def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None) -> None:
+        """Complete ``obj`` as the server does, note that ``writer`` owns what is theirs, and check it."""
         kind = call.kind
         strategies.reset_for_create(obj, kind)
         objectmeta.stamp_new(obj, kind, self.identity)
@@ -106,7 +103,8 @@ class Writes:
         outcome = self._judged(call, obj, None)
         if causes := causes + outcome.causes:
             raise refuse.invalid(kind, obj["metadata"].get("name", ""), causes)
-        return outcome.warnings + objectmeta.finalizer_warnings(obj, None, kind)
+        call.warnings.extend(outcome.warnings + objectmeta.finalizer_warnings(obj, None, kind))
+        call.warnings.extend(rules.warnings(kind, obj, None))
 
     def seed(self, call: Call, obj: JSONObject, manager: str, fields: JSONObject) -> None:
         """Create ``obj``, of which ``manager`` owns ``fields`` (FieldsV1): nobody has to work that out at start."""
@@ -161,12 +159,12 @@ class Writes:
         if causes:
             raise refuse.invalid(kind, call.name, causes)
         obj["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
-        warnings = (*reading.warnings, *outcome.warnings, *objectmeta.finalizer_warnings(obj, before, kind))
-        warnings += tuple(rules.warnings(kind, obj, before))
+        call.warnings.extend(outcome.warnings + objectmeta.finalizer_warnings(obj, before, kind))
+        call.warnings.extend(rules.warnings(kind, obj, before))
         if same_json(obj, before):
             # Nothing to write: the revision stays, and nobody is told.
-            return Result(document=StoredDocument(kind, old), warnings=warnings)
-        return Result(document=self._finish_update(kind, obj, old, options), warnings=warnings)
+            return Result(document=StoredDocument(kind, old))
+        return Result(document=self._finish_update(kind, obj, old, options))
 
     def existing(self, call: Call) -> Version:
         """The present state of the object the path names.

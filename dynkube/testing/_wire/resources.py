@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import trio
 
+from dynkube.errors import APIError
 from dynkube.testing._calls.api import Call, StreamCut, WatchStream
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._calls.users import User
@@ -84,7 +85,13 @@ class Resources:
                 return Metadata(call.kind, wanted.version, of_list=conversion == "PartialObjectMetadataList")
 
     async def _answer(self, call: Call, form: Form, layout: Layout, send: Send) -> None:
-        result = self.engine.handle(call)
+        try:
+            result = self.engine.handle(call)
+        except APIError as error:
+            refusal = refusals.answer_refusal(error, layout)
+            warned = _warning_headers((call.kind.warning, *call.warnings))
+            await replace(refusal, headers=(*refusal.headers, *warned)).write(send)
+            return
         document = result.document
         headers = _warning_headers((call.kind.warning, *result.warnings))
         if isinstance(document, ListDocument):

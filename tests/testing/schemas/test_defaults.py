@@ -8,7 +8,7 @@ import pytest
 
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._store.documents import StoredDocument
-from tests.testing.engine.cluster import read_some, widget
+from tests.testing.engine.cluster import CRDS, Cluster, definition, read_some, version, widget
 from tests.testing.schemas.kit import INTEGER, STRING, fields, reschema, serving, stored
 
 DEEP = {**fields(a={**INTEGER, "default": 1}, b=STRING), "default": {"b": "x"}}
@@ -110,3 +110,16 @@ def test_what_looks_different_now_is_made_once() -> None:
     assert first.kind.content is not None
     assert first.json == second.json
     assert len(first.kind.content.encoded) == 1
+
+
+def test_a_new_object_has_the_status_of_its_schema_and_not_what_was_sent() -> None:
+    schema = fields(status={**fields(phase=STRING), "default": {"phase": "New"}})
+    cluster = Cluster()
+    cluster.create(
+        CRDS, definition(versions=[version(schema={"openAPIV3Schema": schema}, subresources={"status": {}})])
+    )
+
+    created = cluster.create("widgets", widget(status={"phase": "Sent"}))
+
+    assert created["status"] == {"phase": "New"}
+    assert cluster.get("widgets", "w")["status"] == {"phase": "New"}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import httpx2
 import pytest
 
 from dynkube.errors import BadRequest, InternalError, Invalid
+from dynkube.testing import APIServer
 from dynkube.testing._calls.api import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, JSONObject
-from tests.testing.engine.cluster import Cluster, config, widget
+from tests.testing.engine.cluster import Cluster, config, definition, version, widget
 from tests.testing.schemas.kit import ANYTHING, INTEGER, STRING, fields, serving
 
 LIST = {"type": "array", "items": fields(x=STRING)}
@@ -152,3 +154,12 @@ def test_an_apply_must_fit_the_schema_whatever_the_field_validation(
 
     prefix = "failed to create typed patch object (/w; example.com/v1, Kind=Widget): "
     assert caught.value.status.message == prefix + trouble
+
+
+async def test_who_is_refused_is_told_too(server: APIServer, client: httpx2.AsyncClient) -> None:
+    server.create(definition(versions=[version(schema={"openAPIV3Schema": fields(f=INTEGER)})]))
+
+    answer = await client.post("/apis/example.com/v1/namespaces/default/widgets", json=widget(f="text", g=1))
+
+    assert answer.status_code == 422
+    assert answer.headers["warning"] == '299 - "unknown field \\"g\\""'
