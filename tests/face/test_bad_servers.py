@@ -143,7 +143,12 @@ BREAKS = [
 @pytest.mark.parametrize("broken", BREAKS)
 async def test_a_watch_that_breaks_is_healed_and_nothing_is_lost(broken: Callable[[], httpx2.Response]) -> None:
     trouble = BrokenOnce(broken)
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"name": "c"}]}}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web"},
+        "spec": {"containers": [{"name": "c", "image": "web:1"}]},
+    }
 
     async with connected(trouble) as client, client.informer("pods.v1") as pods:
         await pods.wait_synced()
@@ -158,7 +163,12 @@ async def test_a_watch_that_breaks_is_healed_and_nothing_is_lost(broken: Callabl
 @pytest.mark.parametrize("broken", BREAKS)
 async def test_a_direct_watch_that_breaks_goes_on_and_nothing_is_lost(broken: Callable[[], httpx2.Response]) -> None:
     trouble = BrokenOnce(broken)
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"name": "c"}]}}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web"},
+        "spec": {"containers": [{"name": "c", "image": "web:1"}]},
+    }
 
     async with connected(trouble) as client, client.resource("pods").watch(bookmarks=False) as events:
         await client.resource("pods").create(pod)

@@ -18,7 +18,12 @@ from tests.testing.engine.cluster import definition, widget
 
 def pod(name: str, app: str) -> dict[str, object]:
     metadata = {"name": name, "namespace": "default", "labels": {"app": app}}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "c"}]}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [{"name": "c", "image": "web:1"}]},
+    }
 
 
 def labels(server: APIServer, name: str) -> dict[str, str]:
