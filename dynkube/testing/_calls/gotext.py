@@ -1,20 +1,84 @@
-"""Decoded JSON as Go prints it (``%v``, ``%T``): some messages of the real server show values that way."""
+"""How the real server writes values into its messages: Go's way (``%v``, ``%q``, ``%T``, JSON, source)."""
 
 from __future__ import annotations
 
+import json
+import math
+from decimal import Decimal
+
+_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def shown(value: object) -> str:
+    """``value`` after the colon of ``Invalid value: ``."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return quoted(value)
+    return compact(value)
+
+
+def compact(value: object) -> str:
+    """``value`` as JSON the way Go encodes it: no spaces, keys sorted, no characters that mean something in HTML."""
+    text = json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return escape_html(text)
+
+
+def escape_html(text: str) -> str:
+    """JSON without the characters that mean something in HTML: Go's encoder writes them as escapes."""
+    return text.translate(_HTML)
+
+
+def quoted(text: str) -> str:
+    """``text`` in double quotes, with Go's escapes."""
+    escaped = text.translate(_ESCAPES)
+    return f'"{escaped}"'
+
+
+def number(value: float) -> str:
+    """A number without a needless fraction; very large and very small ones with an exponent."""
+    if isinstance(value, int):
+        return str(value)
+    if math.isinf(value) or math.isnan(value):
+        return {"inf": "+Inf", "-inf": "-Inf"}.get(str(value), "NaN")
+    if value != 0 and not 1e-4 <= abs(value) < 1e21:
+        mantissa, _, exponent = repr(Decimal(repr(value)).normalize().__format__("e")).strip("'").partition("e")
+        return f"{mantissa}e{exponent[0]}{exponent[1:].zfill(2)}"
+    text = format(Decimal(repr(value)), "f")
+    return text.removesuffix(".0")
+
 
 def go_text(value: object) -> str:
-    """``value`` as ``%v`` has it: ``map[a:1 b:[x y]]``."""
+    """A value as Go prints it (``%v``): ``map[a:1 b:[x y]]``."""
     match value:
         case None:
             return "<nil>"
         case bool():
             return "true" if value else "false"
+        case int() | float():
+            return number(value)
         case dict():
             return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
         case list():
-            return f"[{' '.join(go_text(item) for item in value)}]"
+            return f"[{' '.join(map(go_text, value))}]"
     return str(value)
+
+
+def go_source(value: object) -> str:
+    """A value as Go writes it in source."""
+    match value:
+        case dict():
+            fields = ", ".join(f"{quoted(key)}:{go_source(value[key])}" for key in sorted(value))
+            return f"map[string]interface {{}}{{{fields}}}"
+        case list():
+            return f"[]interface {{}}{{{', '.join(map(go_source, value))}}}"
+        case str():
+            return quoted(value)
+    return go_text(value)
 
 
 def go_type(value: object) -> str:
@@ -33,3 +97,18 @@ def go_type(value: object) -> str:
         case list():
             return "[]interface {}"
     return "map[string]interface {}"
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _plain(content) for key, content in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+_NAMED = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r"}
+_ESCAPES = {code: f"\\{_NAMED[code]}" if code in _NAMED else f"\\x{code:02x}" for code in (*range(32), 127)}
+_ESCAPES |= {ord('"'): '\\"', ord("\\"): "\\\\"}

@@ -250,7 +250,7 @@ def duplicate(field: str, value: object) -> StatusCause:
     return StatusCause(field, "FieldValueDuplicate", f"Duplicate value: {shown(value)}")
 
 
-# ── helpers ───────────────────────────────────────────────────────────────────────────────────
+# ── inside ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _about(kind: Kind, name: str, code: int, reason: str, message: str, causes: Sequence[StatusCause] = ()) -> APIError:

@@ -1,1 +1,1 @@
-"""What a cluster does by itself: emptying namespaces."""
+"""What a cluster does by itself: collects garbage, empties namespaces, ends pods and Events, keeps APIServices."""

@@ -17,11 +17,11 @@ from typing import TypeAlias
 from dynkube.errors import APIError
 from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._calls.delete_options import DeleteOptions
-from dynkube.testing._controllers.owners import FOREGROUND, ORPHAN, Owners, State
+from dynkube.testing._controllers.owners import Owners, State
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._store.storage import Change, Storage, Version
 from dynkube.testing._store.work import Allowance
-from dynkube.testing._verbs.deleting import Deletes
+from dynkube.testing._verbs.deleting import FOREGROUND, ORPHAN, Deletes
 from dynkube.testing._verbs.writing import Writes
 
 Address: TypeAlias = tuple[str, str]  # storage group and key

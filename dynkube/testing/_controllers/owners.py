@@ -8,8 +8,7 @@ from enum import Enum, auto
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._store.storage import Storage, Version
-
-FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+from dynkube.testing._verbs.deleting import FOREGROUND
 
 
 class State(Enum):

@@ -11,12 +11,12 @@ from typing import Any
 
 from dynkube.errors import StatusCause
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.gotext import shown
 from dynkube.testing._definitions.structural import EMBEDDED
 from dynkube.testing._schemas.embedded import embedded_causes
 from dynkube.testing._schemas.findings import NO_FIELD
 from dynkube.testing._schemas.structural import META_FIELDS, Node, Structural
 from dynkube.testing._schemas.validation import schema_causes
-from dynkube.testing._schemas.wording import shown
 
 
 @dataclass(frozen=True, slots=True)

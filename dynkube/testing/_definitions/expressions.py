@@ -6,7 +6,6 @@ syntax, for names that nobody declares, and for results that are no booleans. Wi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 from dynkube.errors import StatusCause
@@ -16,10 +15,10 @@ from dynkube.testing._definitions.internal_form import bad_struct
 from dynkube.testing._definitions.list_types import LIST_TYPE
 from dynkube.testing._definitions.shapes import Ref
 from dynkube.testing._definitions.validation_rules import RULES
+from dynkube.testing._schemas.cel import OLD_SELF
 from dynkube.testing._schemas.cellibrary import CEL, CannotEvaluate
 
 _RULE = Ref(struct="ValidationRule")
-_OLD_SELF = re.compile(r"\boldSelf\b")
 
 
 class Expressions:
@@ -61,7 +60,7 @@ class Expressions:
         if message and (problem := self._problem(message, "string")):
             told = "must evaluate to a string" if problem == "type" else f"compilation failed: {problem}"
             yield bad_struct(f"{field}.messageExpression", _RULE, rule, f"messageExpression {told}")
-        if not _OLD_SELF.search(rule["rule"]):
+        if not OLD_SELF.search(rule["rule"]):
             if "optionalOldSelf" in rule:
                 detail = "may not be set if oldSelf is not used in rule"
                 yield bad_value(f"{field}.optionalOldSelf", rule["optionalOldSelf"], detail)

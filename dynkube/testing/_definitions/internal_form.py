@@ -9,17 +9,16 @@ import msgspec
 
 from dynkube.errors import StatusCause
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.gotext import escape_html
 from dynkube.testing._definitions.shapes import STRUCTS, Field, ListOf, MapOf, Ref, Scalar, SchemaOr, Shape
 
 _SCHEMA = Ref(struct="JSONSchemaProps")
 _ABSENT: Mapping[str, object] = {"string": "", "bool": False, "int": 0, "float": 0}
-# Go's encoder writes characters that mean something in HTML as escapes.
-_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def bad_struct(field: str, shape: Shape, value: object, detail: str) -> StatusCause:
     """A cause that shows a struct, or a list of them, whole."""
-    text = msgspec.json.encode(internal(shape, value)).decode().translate(_HTML)
+    text = escape_html(msgspec.json.encode(internal(shape, value)).decode())
     return StatusCause(field, "FieldValueInvalid", f"Invalid value: {text}: {detail}")
 
 

@@ -20,6 +20,8 @@ Level: TypeAlias = Literal["root", "item", "field"]
 EMBEDDED = "x-kubernetes-embedded-resource"
 INT_OR_STRING = "x-kubernetes-int-or-string"
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
+# What is published for, and may stand beside, ``x-kubernetes-int-or-string``.
+INT_OR_STRING_FORMS = ({"type": "integer"}, {"type": "string"})
 
 _JUNCTORS = ("anyOf", "allOf", "oneOf")
 _NO_TYPE: Mapping[Level, str] = {
@@ -28,7 +30,6 @@ _NO_TYPE: Mapping[Level, str] = {
     "field": "must not be empty for specified object fields",
 }
 _IF_EMBEDDED = f"must be object if {EMBEDDED} is true"
-_INT_OR_STRING_FORMS = [{"type": "integer"}, {"type": "string"}]
 # Keywords without a meaning here, by the names that the server has for them.
 _UNSUPPORTED: Mapping[str, str] = {
     "id": "id",
@@ -171,7 +172,7 @@ def _validations(schema: JSONObject, field: str, *, structural: bool, skip_any: 
 
 
 def _is_int_or_string(schema: JSONObject) -> bool:
-    return bool(schema.get("anyOf") == _INT_OR_STRING_FORMS)
+    return bool(schema.get("anyOf") == list(INT_OR_STRING_FORMS))
 
 
 def _validation(schema: JSONObject, field: str, *, skip_any: bool = False) -> Iterator[StatusCause]:

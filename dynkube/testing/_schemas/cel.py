@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dynkube.errors import StatusCause
+from dynkube.testing._calls.gotext import quoted, shown
 from dynkube.testing._schemas.cellibrary import CEL, CannotEvaluate, Evaluate, EvaluationError, Language
 from dynkube.testing._schemas.celvalues import has_typed_formats, rule_value
 from dynkube.testing._schemas.correlation import Link
 from dynkube.testing._schemas.findings import INVALID, NO_FIELD
 from dynkube.testing._schemas.structural import Node, Structural
-from dynkube.testing._schemas.wording import quoted, shown
 
-_OLD_SELF = re.compile(r"\boldSelf\b")
+OLD_SELF = re.compile(r"\boldSelf\b")
 _REASONS = {
     "FieldValueForbidden": "Forbidden",
     "FieldValueRequired": "Required value",
@@ -92,7 +92,7 @@ class RuleBook:
             source,
             language.compile(_with_optional_old(rule) if optional else rule),
             language.compile(message) if message else None,
-            transition=_OLD_SELF.search(rule) is not None,
+            transition=OLD_SELF.search(rule) is not None,
             optional=optional,
         )
 

@@ -11,9 +11,9 @@ import binascii
 import re
 from typing import Any, Final
 
+from dynkube.testing._calls.gotext import quoted
 from dynkube.testing._schemas.scalars import json_type
 from dynkube.testing._schemas.structural import Node
-from dynkube.testing._schemas.wording import quoted
 
 _LAYOUT: Final = "2006-01-02T15:04:05Z07:00"
 _QUANTITY: Final = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dynkube.errors import StatusCause
-from dynkube.testing._schemas.wording import shown
+from dynkube.testing._calls.gotext import shown
 
 INVALID = "FieldValueInvalid"
 TYPE_INVALID = "FieldValueTypeInvalid"

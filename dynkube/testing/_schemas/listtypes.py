@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from dynkube.errors import StatusCause
+from dynkube.testing._calls.gotext import shown
 from dynkube.testing._schemas.findings import INVALID
 from dynkube.testing._schemas.structural import Node
-from dynkube.testing._schemas.wording import shown
 
 
 def list_causes(value: Any, node: Node | None, path: str = "") -> Iterator[StatusCause]:

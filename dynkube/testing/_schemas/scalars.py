@@ -6,12 +6,12 @@ import math
 import re
 from typing import Any, Final
 
+from dynkube.testing._calls.gotext import compact, number, quoted, shown
 from dynkube.testing._schemas.correlation import same_json
 from dynkube.testing._schemas.findings import NOT_SUPPORTED, TOO_LONG, TYPE_INVALID, Finding, Findings, invalid, overall
 from dynkube.testing._schemas.formats import FORMATS, checked_format
 from dynkube.testing._schemas.regexes import compile_pattern
 from dynkube.testing._schemas.structural import Node
-from dynkube.testing._schemas.wording import compact, number, quoted, shown
 
 _INT64: Final = range(-(2**63), 2**63)
 _INT32: Final = range(-(2**31), 2**31)

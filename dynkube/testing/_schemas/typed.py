@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dynkube.testing._calls.gotext import compact, go_source, go_text
 from dynkube.testing._schemas.scalars import json_type
 from dynkube.testing._schemas.structural import META_FIELDS, Node
-from dynkube.testing._schemas.wording import compact, go_source, go_text
 
 
 def typed_errors(node: Node, value: Any, path: str = "", *, root: bool = False) -> Iterator[str]:

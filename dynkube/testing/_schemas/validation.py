@@ -11,11 +11,11 @@ from typing import Any
 
 from dynkube.errors import StatusCause
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.gotext import quoted
 from dynkube.testing._schemas.correlation import Link, same_json
 from dynkube.testing._schemas.findings import REQUIRED, TOO_MANY, Finding, Findings, invalid, overall
 from dynkube.testing._schemas.scalars import Scalars
 from dynkube.testing._schemas.structural import Node
-from dynkube.testing._schemas.wording import quoted
 
 
 def schema_causes(value: Any, node: Node, link: Link | None = None, *, prefix: str = "") -> list[StatusCause]:

@@ -9,9 +9,10 @@ from typing import TypeAlias
 from dynkube.errors import APIError
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import STRATEGIC_PATCH, Call, JSONObject
+from dynkube.testing._calls.gotext import compact, go_text
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._kinds.schemas import builtin_schemas
+from dynkube.testing._kinds.schemas import OBJECT_META, builtin_schemas
 from dynkube.testing._schemas.decoding import decoding_error
 from dynkube.testing._schemas.defaulting import defaulted
 from dynkube.testing._schemas.objectmeta import pruned_metadata
@@ -19,10 +20,8 @@ from dynkube.testing._schemas.pruning import pruned, pruned_all
 from dynkube.testing._schemas.schemas import Schemas
 from dynkube.testing._schemas.structural import Structural
 from dynkube.testing._schemas.typed import apply_failure, typed_errors
-from dynkube.testing._schemas.wording import compact, go_text
 from dynkube.testing._verbs import objectmeta
 
-_OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _YAML_ERRORS = "yaml: unmarshal errors:\n"
 
 
@@ -148,7 +147,7 @@ class Reader:
     # ── inside ────────────────────────────────────────────────────────────────────────────
 
     def _object_meta(self) -> Structural:
-        return self.schemas.read(builtin_schemas().resolved(_OBJECT_META))
+        return self.schemas.read(builtin_schemas().resolved(OBJECT_META))
 
     def _decoded(self, kind: Kind, obj: JSONObject) -> tuple[JSONObject, list[str]]:
         if error := self._decoding_error(kind, obj):

@@ -8,9 +8,7 @@ from dynkube.errors import APIError
 from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Verb
 from dynkube.testing._wire import protobuf, refusals, yaml
 from dynkube.testing._wire.jsonerrors import parse_json
-
-JSON_TYPE = "application/json"
-YAML_TYPE = "application/yaml"
+from dynkube.testing._wire.layouts import JSON_TYPE, YAML_TYPE
 
 _OBJECT_TYPES = (JSON_TYPE, YAML_TYPE, protobuf.MEDIA_TYPE)
 _PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)

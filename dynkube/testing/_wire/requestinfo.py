@@ -9,9 +9,9 @@ from __future__ import annotations
 from dynkube.testing._access.attributes import Attributes
 from dynkube.testing._calls.users import User
 from dynkube.testing._wire.http import HTTPRequest
+from dynkube.testing._wire.routes import NAMESPACE_SUBRESOURCES
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_NAMESPACE_SUBRESOURCES = {"status", "finalize"}
 _NAMED = "metadata.name"
 
 
@@ -49,7 +49,7 @@ def _place(first: str, rest: list[str]) -> tuple[str, list[str]]:
     if first != "namespaces" or not rest:
         return "", [first, *rest]
     # A namespace lies in itself, as far as authorization goes: roles in it can be about it.
-    inside = len(rest) > 1 and rest[1] not in _NAMESPACE_SUBRESOURCES
+    inside = len(rest) > 1 and rest[1] not in NAMESPACE_SUBRESOURCES
     return rest[0], rest[1:] if inside else [first, *rest]
 
 

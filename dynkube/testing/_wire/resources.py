@@ -200,7 +200,7 @@ async def _call(request: HTTPRequest, target: Target, user: User, receive: Recei
         name=target.name,
         subresource=target.subresource,
         params=request.params,
-        content_type=request.content_type or bodies.JSON_TYPE,
+        content_type=request.content_type or JSON_TYPE,
         user=user,
         user_agent=request.headers.get("user-agent", ""),
     )

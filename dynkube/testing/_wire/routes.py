@@ -17,7 +17,7 @@ _ITEM_VERBS: dict[str, Verb] = {"GET": "get", "PUT": "update", "PATCH": "patch",
 _SUBRESOURCE_VERBS: dict[str, Verb] = {**_ITEM_VERBS, "POST": "create"}
 
 # The only subresources a namespace has; every other third part of its path is a resource inside it.
-_NAMESPACE_SUBRESOURCES = {"status", "finalize"}
+NAMESPACE_SUBRESOURCES = {"status", "finalize"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class ResourcePath:
 
 
 def _is_namespace_itself(group: str, rest: list[str]) -> bool:
-    return group == "" and len(rest) == 2 and rest[1] in _NAMESPACE_SUBRESOURCES
+    return group == "" and len(rest) == 2 and rest[1] in NAMESPACE_SUBRESOURCES
 
 
 def asked_verb(request: HTTPRequest, path: ResourcePath) -> Verb | None:

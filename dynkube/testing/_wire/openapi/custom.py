@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from dynkube.testing._definitions.structural import EMBEDDED, INT_OR_STRING, INT_OR_STRING_FORMS, PRESERVE
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._wire.openapi.naming import META, V2_PREFIX, V3_PREFIX, name_of
 
@@ -23,15 +24,12 @@ _LIST_METADATA = "The version of the list, and where to go on if this is only a 
 
 _ALTERNATIVES = frozenset({"allOf", "anyOf", "oneOf", "not"})
 _NOT_IN_V2 = _ALTERNATIVES | {"nullable", "default"}
-_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
-_PRESERVE = "x-kubernetes-preserve-unknown-fields"
-_EMBEDDED = "x-kubernetes-embedded-resource"
 
 
 def definition(kind: Kind, *, v2: bool = False) -> Schema:
     """The definition of a kind that is not built in."""
     schema = kind.schema
-    if schema is None or (v2 and schema.get(_PRESERVE)):
+    if schema is None or (v2 and schema.get(PRESERVE)):
         # With properties, even the three of every object, clients would refuse all others.
         published: Schema = {"type": "object"}
     else:
@@ -81,8 +79,8 @@ def _refer(target: str, description: str) -> Schema:
 
 def _v3(schema: Mapping[str, Any]) -> Schema:
     published = _with_parts(schema, _v3)
-    if published.get("x-kubernetes-int-or-string") and not _ALTERNATIVES & published.keys():
-        published["anyOf"] = _INT_OR_STRING
+    if published.get(INT_OR_STRING) and not _ALTERNATIVES & published.keys():
+        published["anyOf"] = list(INT_OR_STRING_FORMS)
     return _with_embedded_fields(published, V3_PREFIX)
 
 
@@ -91,7 +89,7 @@ def _v3(schema: Mapping[str, Any]) -> Schema:
 
 def _v2(schema: Mapping[str, Any]) -> Schema:
     published = {key: value for key, value in schema.items() if key not in _NOT_IN_V2}
-    open_ended = published.get(_PRESERVE, False)
+    open_ended = published.get(PRESERVE, False)
     if schema.get("nullable") or open_ended:
         for key in ("items", "properties"):
             published.pop(key, None)
@@ -129,7 +127,7 @@ def _with_parts(schema: Mapping[str, Any], publish: Callable[[Mapping[str, Any]]
 
 
 def _with_embedded_fields(schema: Schema, prefix: str) -> Schema:
-    if not schema.get(_EMBEDDED):
+    if not schema.get(EMBEDDED):
         return schema
     required = schema.get("required", [])
     return {
