@@ -37,7 +37,7 @@ _COPIED = (
 )
 
 
-# The fields of a type that are structs and no pointers to one: for the real server they are never absent.
+# The fields of a type that are structs and no pointers to one, or required: for the real server they are never absent.
 VALUES = "x-go-values"
 
 
@@ -113,8 +113,9 @@ class BuiltinSchemas:
                 own[key] = self._translated(schema[key])
         if "properties" in schema:
             own["properties"] = {key: self._translated(part) for key, part in schema["properties"].items()}
-            if values := [key for key, part in schema["properties"].items() if part.get("default") == {}]:
-                own[VALUES] = values
+            structs = {key for key, part in schema["properties"].items() if part.get("default") == {}}
+            if present := sorted(structs.union(schema.get("required", ()))):
+                own[VALUES] = present
         elif own.get("type", "object") == "object" and "additionalProperties" not in own:
             # Nobody knows what is inside, so it is one value to those who merge.
             own |= {"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-map-type": "atomic"}

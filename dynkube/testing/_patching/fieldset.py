@@ -41,7 +41,7 @@ _NOT_OWNED: FieldSet = frozenset(
 
 
 def fields_of(obj: JSONObject, shape: Shape) -> FieldSet:
-    """The fields that ``obj`` says something about: leaves, empty containers and items of keyed lists."""
+    """The fields that ``obj`` says something about: leaves, empty objects, and the items of lists that merge."""
     return _owned(path for path in _walk(obj, shape, ()) if path)
 
 
@@ -53,7 +53,7 @@ def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
                 yield from _walk(child, shape.field(name), inner)
             else:
                 yield inner
-    elif isinstance(value, list) and value and shape.list_type != "atomic":
+    elif isinstance(value, list) and shape.list_type != "atomic":
         for item, element in zip(value, elements(value, shape), strict=True):
             yield (*path, element)
             if isinstance(item, dict):

@@ -8,6 +8,7 @@ from dynkube.testing._calls.api import JSONObject
 
 _OWNER = {"apiVersion", "blockOwnerDeletion", "controller", "kind", "name", "uid"}
 _MANAGED = {"apiVersion", "fieldsType", "fieldsV1", "manager", "operation", "subresource", "time"}
+_OMITTED = {"annotations", "finalizers", "labels", "ownerReferences"}
 _KNOWN: dict[str, set[str] | None] = {
     "annotations": None,
     "creationTimestamp": None,
@@ -28,11 +29,16 @@ _KNOWN: dict[str, set[str] | None] = {
 
 
 def pruned_metadata(metadata: JSONObject) -> tuple[JSONObject, list[str]]:
-    """``metadata`` without fields that no object's metadata has, and the paths of those, from ``metadata`` on."""
+    """``metadata`` without fields that no object's metadata has, and the paths of those, from ``metadata`` on.
+
+    Lists and maps without content are left out too, as Go's encoder does.
+    """
     result, unknown = metadata, list[str]()
     for name, value in metadata.items():
         if name not in _KNOWN:
             unknown.append(f"metadata.{name}")
+            result = {key: result[key] for key in result if key != name}
+        elif name in _OMITTED and value in ([], {}):
             result = {key: result[key] for key in result if key != name}
         elif (fields := _KNOWN[name]) is not None and isinstance(value, list):
             entries = [_entry(entry, fields, f"metadata.{name}[{index}]", unknown) for index, entry in enumerate(value)]

@@ -29,18 +29,20 @@ def pruned(obj: JSONObject, node: Node) -> tuple[JSONObject, list[str]]:
 def pruned_all(obj: JSONObject, node: Node) -> tuple[JSONObject, list[str]]:
     """``obj``, of a built-in kind, as far as ``node`` knows it, which knows the metadata too.
 
-    The paths of what it does not know are in the order of the object, as Go's decoder comes to them.
+    The paths of what it does not know are in the order of the object, as Go's decoder comes to them. Lists and maps
+    without content are left out, as Go's encoder does, unless the field is required.
     """
-    walk = _Walk()
+    walk = _Walk(omits_empty=True)
     return walk.prune_object(obj, node, None, preserve=node.preserves, embedded=False), walk.unknown
 
 
 class _Walk:
     """One walk over an object."""
 
-    __slots__ = ("unknown", "unknown_metadata")
+    __slots__ = ("omits_empty", "unknown", "unknown_metadata")
 
-    def __init__(self) -> None:
+    def __init__(self, *, omits_empty: bool = False) -> None:
+        self.omits_empty = omits_empty
         self.unknown: list[str] = []
         self.unknown_metadata: list[str] = []
 
@@ -85,7 +87,11 @@ class _Walk:
             if content is None and child is not None and not child.nullable and not child.has_default:
                 changed = True
                 continue
-            kept[name] = after = self.prune(content, child, (place, name))
+            after = self.prune(content, child, (place, name))
+            if self.omits_empty and _is_omitted(name, after, node, child):
+                changed = True
+                continue
+            kept[name] = after
             changed = changed or after is not content
         return kept if changed else value
 
@@ -99,6 +105,14 @@ class _Walk:
         result, unknown = pruned_metadata(content)
         self.unknown_metadata += [f"{path_text(place)}.{path}" for path in unknown]
         return result
+
+
+def _is_omitted(name: str, value: object, parent: Node, child: Node | None) -> bool:
+    """Whether a value without content is as good as none: structs are not, and ``managedFields`` resets owners."""
+    if not isinstance(value, dict | list) or value or child is None or name == "managedFields":
+        return False
+    is_map = child.allows_additional and not child.properties
+    return (is_map or isinstance(value, list)) and name not in (parent.source.get("required") or ())
 
 
 def path_text(place: Place) -> str:

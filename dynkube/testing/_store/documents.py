@@ -80,7 +80,7 @@ class ListDocument:
     def json(self) -> bytes:
         """Encoded, item bytes joined as they are stored."""
         metadata: dict[str, object] = {"resourceVersion": str(self.revision)}
-        if self.continue_token:
+        if self.continue_token or self.kind.crd_uid is not None:  # lists of custom resources have it always
             metadata["continue"] = self.continue_token
         if self.remaining is not None:
             metadata["remainingItemCount"] = self.remaining

@@ -186,11 +186,12 @@ def metadata_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
         if problem := naming.label_value_problem(value):
             causes.append(refuse.bad_value("metadata.labels", value, problem))
     causes += _annotation_causes(metadata.get("annotations", {}))
-    for finalizer in metadata.get("finalizers", ()):
+    for index, finalizer in enumerate(metadata.get("finalizers", ())):
         # Built-in kinds have more to say of it; custom resources get a warning instead.
         custom = kind.crd_uid is not None
         if problem := naming.qualified_name_problem(finalizer) if custom else finalizer_problem(finalizer):
-            causes.append(refuse.bad_value("metadata.finalizers", finalizer, problem))
+            field = "metadata.finalizers" if custom else f"metadata.finalizers[{index}]"
+            causes.append(refuse.bad_value(field, finalizer, problem))
     return causes + _owner_causes(metadata.get("ownerReferences", ()))
 
 

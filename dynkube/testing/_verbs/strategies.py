@@ -20,6 +20,18 @@ _LOCKED_GROUPS = {
     "policy",
 }
 _LOCKED_RESOURCES = {"csidrivers", "csinodes", "csistoragecapacities", "volumeattachments"}
+_CREATED_ON_UPDATE = {
+    "clusterrolebindings.rbac.authorization.k8s.io",
+    "clusterroles.rbac.authorization.k8s.io",
+    "endpoints",
+    "events",
+    "leases.coordination.k8s.io",
+    "limitranges",
+    "rolebindings.rbac.authorization.k8s.io",
+    "roles.rbac.authorization.k8s.io",
+    "runtimeclasses.node.k8s.io",
+    "services",
+}
 
 
 def reset_for_create(obj: JSONObject, kind: Kind) -> None:
@@ -79,6 +91,11 @@ def allows_unconditional_update(kind: Kind) -> bool:
     """Whether an update without resourceVersion overwrites whatever is there; not for custom resources."""
     locked = kind.gvr.group in _LOCKED_GROUPS or kind.gvr.resource in _LOCKED_RESOURCES
     return kind.crd_uid is None and not locked
+
+
+def creates_on_update(kind: Kind) -> bool:
+    """Whether an update of an object that is not there creates it, as few kinds have it."""
+    return kind.crd_uid is None and kind.storage_group in _CREATED_ON_UPDATE
 
 
 def _take(target: JSONObject, source: JSONObject, field: str) -> None:

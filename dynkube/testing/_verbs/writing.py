@@ -85,7 +85,7 @@ class Writes:
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
                 self.reader.fill_status(kind, obj)
                 return Result(document=self._store(kind, obj, options), status=201)
-        raise self._taken(kind, metadata["name"], generated)
+        raise self._taken(call, metadata["name"], generated)
 
     def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None) -> None:
         """Complete ``obj`` as the server does, note that ``writer`` owns what is theirs, and check it."""
@@ -126,11 +126,26 @@ class Writes:
         options = WriteOptions.read(call)
         reading = self.reader.read(call, options)
         objectmeta.check_name_in_path(reading.obj, call)
+        if strategies.creates_on_update(call.kind) and self.storage.get(call.kind, call.namespace, call.name) is None:
+            return self._create_by_update(call, reading, options)
         old = self.existing(call)
         unlocked = not reading.obj["metadata"].get("resourceVersion")
         if unlocked and not strategies.allows_unconditional_update(call.kind):
             raise refuse.must_be_locked(call.kind, call.name)
         return self.update_object(call, reading, old, options)
+
+    def _create_by_update(self, call: Call, reading: Reading, options: WriteOptions) -> Result:
+        """Create what an update did not find, whatever version it names.
+
+        Raises:
+            Conflict: It names a UID, so it is about an object that was there.
+        """
+        metadata = reading.obj["metadata"]
+        if uid := metadata.get("uid"):
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
+            raise refuse.conflict(call.kind, call.name, why)
+        metadata.pop("resourceVersion", None)
+        return self.create_object(call, reading, options)
 
     def update_object(
         self, call: Call, reading: Reading, old: Version, options: WriteOptions, *, owned: bool = False
@@ -220,11 +235,13 @@ class Writes:
             time=self.identity.timestamp(),
         )
 
-    @staticmethod
-    def _taken(kind: Kind, name: str, generated: bool) -> Exception:
-        error = refuse.already_exists(kind, name)
+    def _taken(self, call: Call, name: str, generated: bool) -> Exception:
+        error = refuse.already_exists(call.kind, name)
         assert isinstance(error, AlreadyExists)
-        if not generated:
-            return error
-        message = f"{error.status.message}, the server was not able to generate a unique name for the object"
+        message = error.status.message
+        present = self.storage.get(call.kind, call.namespace, name)
+        if present is not None and present.decode(call.kind)["metadata"].get("deletionTimestamp"):
+            message = f"object is being deleted: {message}"
+        if generated:
+            message = f"{message}, the server was not able to generate a unique name for the object"
         return AlreadyExists(replace(error.status, message=message))

@@ -114,7 +114,7 @@ def test_a_body_that_is_no_such_object_is_refused(
         ({"labels": {"/a": "b"}}, "metadata.labels", "prefix part must be non-empty"),
         ({"annotations": {"a b": "c"}}, "metadata.annotations", "name part must consist of"),
         ({"annotations": {"a": "x" * 300_000}}, "metadata.annotations", "Too long"),
-        ({"finalizers": ["plain"]}, "metadata.finalizers", "neither a standard finalizer name nor"),
+        ({"finalizers": ["plain"]}, "metadata.finalizers[0]", "neither a standard finalizer name nor"),
         (
             {"ownerReferences": [{"kind": "A", "name": "b", "uid": "c"}]},
             "metadata.ownerReferences[0].apiVersion",
@@ -151,3 +151,11 @@ def test_a_custom_object_starts_at_generation_one_and_without_status(cluster: Cl
     cluster.create(CRDS, definition())
 
     assert cluster.create("widgets", widget(spec={"a": 1}))["metadata"]["generation"] == 1
+
+
+def test_a_name_whose_object_is_on_its_way_out_is_taken_still(cluster: Cluster) -> None:
+    cluster.create("configmaps", config(finalizers=["example.com/wait"]))
+    cluster.delete("configmaps", "a")
+
+    with pytest.raises(AlreadyExists, match='object is being deleted: configmaps "a" already exists'):
+        cluster.create("configmaps", config())

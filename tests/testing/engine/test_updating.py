@@ -56,7 +56,7 @@ def test_an_update_without_a_version_overwrites_built_in_objects_only(
 ) -> None:
     del stored["metadata"]["resourceVersion"]
 
-    assert cluster.update("configmaps", {**stored, "data": {}})["data"] == {}
+    assert "data" not in cluster.update("configmaps", {**stored, "data": {}})
     with pytest.raises(Invalid, match=r"metadata.resourceVersion: Invalid value: 0: must be specified for an update"):
         cluster.update("widgets", widget())
 
@@ -113,5 +113,24 @@ def test_without_a_status_subresource_the_status_is_a_field_like_others(cluster:
 def test_a_dry_run_of_an_update_leaves_the_object(cluster: Cluster, stored: JSONObject) -> None:
     answer = cluster.update("configmaps", {**stored, "data": {}}, params={"dryRun": "All"})
 
-    assert answer["data"] == {}
+    assert "data" not in answer
     assert cluster.get("configmaps", "a") == stored
+
+
+def test_an_update_creates_what_is_not_there_for_the_kinds_that_have_it_so(cluster: Cluster) -> None:
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}, "spec": {}}
+
+    request = cluster.request("update", "leases.coordination.k8s.io", "l", body=lease)
+    result = cluster.engine.handle(request)
+
+    assert result.status == 201
+    assert cluster.get("leases.coordination.k8s.io", "l")["metadata"]["uid"]
+    with pytest.raises(NotFound):
+        cluster.update("configmaps", config())
+
+
+def test_an_update_of_an_object_that_was_there_does_not_create_another(cluster: Cluster) -> None:
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l", "uid": "u"}}
+
+    with pytest.raises(Conflict, match="UID in precondition: u"):
+        cluster.update("leases.coordination.k8s.io", lease)
