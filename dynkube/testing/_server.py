@@ -21,7 +21,8 @@ from dynkube.testing._access.access import Access
 from dynkube.testing._access.authentication import as_user, check_users
 from dynkube.testing._access.seats import Seats
 from dynkube.testing._calls.users import User
-from dynkube.testing._engine import Engine, EngineOptions, ExpiredWatch
+from dynkube.testing._engine import Engine
+from dynkube.testing._engine_options import EngineOptions, ExpiredWatch
 from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._records import Records

@@ -12,7 +12,8 @@ import trio
 
 from dynkube.meta import GVR, ResourceArg
 from dynkube.testing._calls.api import APPLY_PATCH, MERGE_PATCH, Call, JSONObject, Verb, WatchStream
-from dynkube.testing._engine import Engine, EngineOptions
+from dynkube.testing._engine import Engine
+from dynkube.testing._engine_options import EngineOptions
 from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Kind
 
