@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dynkube.testing._builtin.findings import Findings, fill, indexed, items, section
-from dynkube.testing._builtin.quantities import normalize
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._builtin.selectors import check_selector
 from dynkube.testing._builtin.workloads import check_count_or_percent
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._schemas.quantities import normalize
 
 _SOURCES = {
     "ContainerResource": "containerResource",

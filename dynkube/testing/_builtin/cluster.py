@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dynkube.testing._builtin.findings import Findings, fill, indexed, items, section
-from dynkube.testing._builtin.quantities import each, normalize, value_of
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds import naming
+from dynkube.testing._schemas.quantities import each, normalize, value_of
 
 _NODE_FACTS = (
     "machineID",

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from dynkube.testing._builtin.findings import Findings, fill, items
 from dynkube.testing._builtin.podchecks import check_pod_spec, check_template
 from dynkube.testing._builtin.podspecs import complete_pod_spec, complete_template
-from dynkube.testing._builtin.quantities import each, value_of
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind, Registry
+from dynkube.testing._schemas.quantities import each, value_of
 from dynkube.testing._store.storage import Storage
 
 _SYSTEM_PRIORITIES = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}

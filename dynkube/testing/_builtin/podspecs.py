@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from dynkube.testing._builtin.findings import fill, items, section
-from dynkube.testing._builtin.quantities import normalize
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._schemas.quantities import normalize
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")

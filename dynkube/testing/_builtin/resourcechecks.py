@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dynkube.testing._builtin.findings import Findings
-from dynkube.testing._builtin.quantities import each, value_of
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds import naming
+from dynkube.testing._schemas.quantities import each, value_of
 
 _STANDARD = {"cpu", "memory", "ephemeral-storage"}
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from dynkube.testing._builtin.findings import Findings, fill, section
 from dynkube.testing._builtin.podspecs import complete_claim_spec
-from dynkube.testing._builtin.quantities import each, normalize, value_of
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._schemas.quantities import each, normalize, value_of
 
 _ACCESS = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _MODES = ("Block", "Filesystem")

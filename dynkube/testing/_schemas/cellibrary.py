@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from dynkube.testing._schemas.formats import FORMATS
+from dynkube.testing._schemas.quantities import parse
 from dynkube.testing._schemas.regexes import compile_pattern
 
 _MODULE = "cel_expr_python.cel"
@@ -212,18 +213,11 @@ def _url_part(name: str) -> Callable[[Mapping[str, str]], str]:
     return part
 
 
-_SUFFIXES = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:([KMGTPE]i)|([eE][+-]?[0-9]+)|([numkMGTPE]?))")
-
-
 def _number(text: str) -> Decimal:
-    match = _QUANTITY.fullmatch(text)
-    if match is None:
+    number = parse(text)
+    if number is None:
         raise ValueError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
-    digits, binary, exponent, decimal = match.groups()
-    if binary:
-        return Decimal(digits) * Decimal(1024) ** ("KMGTPE".index(binary[0]) + 1)
-    return Decimal(digits + (exponent or "")).scaleb(_SUFFIXES[decimal or ""])
+    return number
 
 
 def _quantity(value: Decimal) -> dict[str, str]:

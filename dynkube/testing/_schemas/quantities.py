@@ -3,32 +3,46 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_CEILING, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
 from typing import Any
 
 from dynkube.testing._calls.api import JSONObject
 
-_QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
+_QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,9})?")
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = {-9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 _POWERS = {suffix: exponent for exponent, suffix in _DECIMAL.items()}
 _NANO = Decimal("1e-9")
+_MOST_BINARY = Decimal(2**63 - 1)
+
+
+def parse(text: str) -> Decimal | None:
+    """What a quantity comes to, exactly; ``None`` for what is none.
+
+    As in the real server nothing smaller than a billionth is told apart (the rest counts as one more), and what is
+    written with a power of 1024 ends at the largest number of 64 bits.
+    """
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        return None
+    number, suffix = Decimal(match[1]), match[2] or ""
+    # No limit of the usual context may matter: quantities have any number of digits.
+    exact = Context(prec=len(text) + 40, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    if suffix in _BINARY[1:]:
+        value = exact.multiply(number, Decimal(1024 ** _BINARY.index(suffix)))
+        value = max(-_MOST_BINARY, min(value, _MOST_BINARY))
+    else:
+        value = exact.scaleb(number, _POWERS[suffix] if suffix in _POWERS else int(suffix[1:]))
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int), "a finite number"
+    if exponent < -9:
+        value = value.quantize(_NANO, rounding=ROUND_CEILING, context=exact)
+    return value
 
 
 def value_of(text: object) -> Decimal:
     """What a quantity comes to; 0 for what is none."""
-    match = _QUANTITY.fullmatch(str(text).strip())
-    if match is None:
-        return Decimal(0)
-    number, suffix = Decimal(match[1]), match[2] or ""
-    if suffix in _BINARY:
-        value = number * Decimal(1024) ** _BINARY.index(suffix)
-    elif suffix in _POWERS:
-        value = number.scaleb(_POWERS[suffix])
-    else:
-        value = number.scaleb(int(suffix[1:]))
-    # Nothing smaller than a billionth is told apart: the rest counts as one more.
-    return value if value == value.quantize(_NANO) else value.quantize(_NANO, rounding=ROUND_CEILING)
+    return parse(str(text).strip()) or Decimal(0)
 
 
 def canonical(text: object) -> object:
@@ -53,10 +67,12 @@ def _in_powers_of_1024(value: Decimal) -> str:
 
 
 def _in_powers_of_1000(value: Decimal, *, exponential: bool) -> str:
-    sign, digits, exponent = value.normalize().as_tuple()
+    sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int), "a finite number"
-    number = int("".join(map(str, digits)))
-    kept = min(max(exponent - exponent % 3, -9), 10**6 if exponential else 18)
+    written = "".join(map(str, digits))
+    exponent += len(written) - len(written := written.rstrip("0"))
+    number = int(written)
+    kept = max(exponent - exponent % 3, -9) if exponential else min(max(exponent - exponent % 3, -9), 18)
     number *= 10 ** (exponent - kept)
     suffix = (f"e{kept}" if kept else "") if exponential else _DECIMAL[kept]
     return f"{'-' if sign else ''}{number}{suffix}"

@@ -1,0 +1,53 @@
+"""Quantities: how kube-apiserver 1.36 writes what it was sent, whatever their size."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import httpx2
+import pytest
+
+from dynkube.testing._schemas.quantities import canonical, parse
+
+# What was sent, and what a ResourceQuota has of it afterwards.
+WRITTEN = [
+    ("9.3E", "9300P"),
+    ("100E", "100E"),
+    ("20Ei", "9223372036854775807"),
+    ("-20Ei", "-9223372036854775807"),
+    ("0.1Ki", "102400m"),
+    ("1.5Gi", "1536Mi"),
+    ("1e30", "1e30"),
+    ("1e9999999", "1e9999999"),
+    ("123456789012345678901.5", "123456789012345678901500m"),
+]
+
+
+@pytest.mark.parametrize(("sent", "written"), WRITTEN)
+def test_a_quantity_is_written_in_its_canonical_form(sent: str, written: str) -> None:
+    assert canonical(sent) == written
+
+
+@pytest.mark.parametrize("text", ["", "Ki", "1kb", "1 Gi", "0x10", "1e", "--1"])
+def test_what_is_no_quantity_stays_as_it_is(text: str) -> None:
+    assert parse(text) is None
+    assert canonical(text) == text
+
+
+def test_nothing_smaller_than_a_billionth_is_told_apart() -> None:
+    assert parse("1.0000000001") == Decimal("1.000000001")
+    assert parse("1e-999999999") == Decimal("1e-9")
+
+
+async def test_a_quantity_beyond_64_bits_is_stored_as_the_largest_number(client: httpx2.AsyncClient) -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "large"},
+        "spec": {"hard": {"requests.memory": "20Ei"}},
+    }
+
+    answer = await client.post("/api/v1/namespaces/default/resourcequotas", json=quota)
+
+    assert answer.status_code == 201
+    assert answer.json()["spec"]["hard"] == {"requests.memory": "9223372036854775807"}
