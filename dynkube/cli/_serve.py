@@ -54,7 +54,8 @@ async def serve(
         host: Address to listen on.
         port: Port to listen on; 0 takes a free one.
         tls: Serve HTTPS, with a certificate authority made for this run.
-        token: Let in only who brings this bearer token: the administrator, who may do everything.
+        token: Let in only who brings this bearer token: the administrator, who may do everything. kubectl sends
+            tokens over HTTPS only: add --tls.
         user: Let in a user as well, as NAME=TOKEN; may be given several times. The administrator gets a token of
             their own then, in the kubeconfig.
         rbac: Let stored roles and bindings decide who may do what, with the default roles of a cluster.

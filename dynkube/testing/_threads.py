@@ -45,9 +45,14 @@ class ServerThread(DirectAccess):
         return self.endpoint.url
 
     @property
+    def audit(self) -> list[RequestRecord]:
+        """Every request received so far, oldest first; see :attr:`APIServer.audit`."""
+        return self.run(lambda: self.server.audit)
+
+    @property
     def requests(self) -> list[RequestRecord]:
-        """Every request received so far, oldest first."""
-        return self.run(lambda: self.server.requests)
+        """The same as :attr:`audit`."""
+        return self.audit
 
     def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call ``function`` in the server's thread and return what it returns; what it raises is raised here.

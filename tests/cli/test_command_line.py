@@ -64,8 +64,9 @@ def test_a_broken_installation_is_not_taken_for_a_missing_extra() -> None:
     assert "ModuleNotFoundError: import of dynkube.errors halted" in ended.stderr
 
 
-def test_it_runs_as_a_module() -> None:
-    command = [sys.executable, "-m", "dynkube.cli", "--version"]
+@pytest.mark.parametrize("module", ["dynkube", "dynkube.cli"])
+def test_it_runs_as_a_module(module: str) -> None:
+    command = [sys.executable, "-m", module, "--version"]
 
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
 

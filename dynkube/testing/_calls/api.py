@@ -36,7 +36,7 @@ class Call:
         kind: The served kind, as the registry has it now.
         namespace: From the path; ``""`` for cluster-scoped kinds and for all namespaces.
         name: From the path; ``""`` for collections. (``fieldSelector=metadata.name=x`` stays in ``params``.)
-        subresource: ``"status"``, ``"scale"`` or ``""``.
+        subresource: Like ``"status"`` or ``"scale"``; ``""`` for the object itself.
         params: The query, first value of each name. Values are text as sent.
         body: The decoded body: an object, a list for a JSON patch, ``None`` where there was none. Not changed,
             and not kept.

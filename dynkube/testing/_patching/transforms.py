@@ -40,7 +40,10 @@ def _shape(call: Call) -> Shape:
 
 
 def _json_patched(obj: JSONObject, patch: object) -> object:
-    import jsonpatch  # an extra of the package, needed for this alone
+    try:
+        import jsonpatch  # an extra of the package, needed for this alone
+    except ImportError as error:
+        raise ImportError("JSON patches need the 'serve' extra: pip install 'dynkube[serve]'") from error
 
     if not isinstance(patch, list):
         raise _undecodable(patch, "[]handlers.jsonPatchOp")

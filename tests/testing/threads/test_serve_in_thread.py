@@ -21,7 +21,7 @@ def test_a_synchronous_program_uses_it_from_both_sides() -> None:
     with serve_in_thread() as cluster:
         cluster.create(config("a"))
         answer = httpx2.get(f"{cluster.url}/api/v1/namespaces/default/configmaps/a")
-        requests = [(request.verb, request.name) for request in cluster.requests]
+        requests = [(request.verb, request.name) for request in cluster.audit]
 
     assert answer.json()["data"] == {"k": "v"}
     assert requests == [("get", "a")]
