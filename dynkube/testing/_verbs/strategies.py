@@ -36,7 +36,7 @@ _CREATED_ON_UPDATE = {
 
 def reset_for_create(obj: JSONObject, kind: Kind) -> None:
     """Drop the status a creator cannot set, and fill in what the kind's own defaults say."""
-    if "status" in kind.subresources and kind.gvr.resource not in _STATUS_ON_CREATE:
+    if "status" in kind.subresources and kind.group_resource not in _STATUS_ON_CREATE:
         obj.pop("status", None)
     if kind.gvr.group == "" and (defaults := _CORE_DEFAULTS.get(kind.kind)):
         defaults(obj)
@@ -70,7 +70,7 @@ def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: 
 
 
 # Whose annotations count as part of what is asked for: controllers copy them on.
-_GENERATION_OF_ANNOTATIONS = {"Deployment"}
+_GENERATION_OF_ANNOTATIONS = {"deployments.apps"}
 
 
 def _annotations(obj: JSONObject) -> JSONObject:
@@ -82,7 +82,7 @@ def bump_generation(obj: JSONObject, old: JSONObject, kind: Kind) -> None:
     if not kind.generation:
         return
     apart = {"apiVersion", "kind", "metadata"} | ({"status"} if "status" in kind.subresources else set())
-    annotated = kind.kind in _GENERATION_OF_ANNOTATIONS and _annotations(obj) != _annotations(old)
+    annotated = kind.group_resource in _GENERATION_OF_ANNOTATIONS and _annotations(obj) != _annotations(old)
     if annotated or _without(obj, apart) != _without(old, apart):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
