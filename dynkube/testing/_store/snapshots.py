@@ -7,7 +7,6 @@ a number: later versions of this package read what earlier ones wrote.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ import msgspec
 
 from dynkube.errors import InvalidInput
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._files import replace_privately
 from dynkube.testing._store.storage import Storage, Version, version_of
 
 _FORMAT = "dynkube.testing/state"
@@ -67,19 +67,7 @@ class Snapshot:
         Raises:
             OSError: The directory does not exist or cannot be written to.
         """
-        target = Path(path)
-        # In the same directory, so that the rename stays on one file system; mkstemp creates with mode 0600.
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.writelines(_encode(self, self.revision + skip))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-        return target
+        return replace_privately(path, _encode(self, self.revision + skip))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Snapshot:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import os
-import tempfile
 from pathlib import Path
 
+from dynkube.testing._files import replace_privately
 from dynkube.testing._wire import yaml
 
 
@@ -35,14 +35,4 @@ def write_private(path: str | os.PathLike[str], kubeconfig: dict[str, object]) -
     Raises:
         OSError: The directory does not exist or cannot be written to.
     """
-    target = Path(path)
-    # mkstemp creates files with mode 0600; in the same directory, so that the rename stays on one file system.
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(yaml.dump(kubeconfig))
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return target
+    return replace_privately(path, [yaml.dump(kubeconfig)])

@@ -114,15 +114,6 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))
 
 
-def load_documents(text: str | bytes) -> Iterator[object]:
-    """Each document of ``text`` that is not empty.
-
-    Raises:
-        ValueError: It is not YAML; the message has line and column.
-    """
-    return (document for _, document in load_located(text))
-
-
 def load_located(text: str | bytes, *, lenient: bool = False) -> Iterator[tuple[int, object]]:
     """Each document of ``text`` that is not empty, with the number of its first line (from 1).
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the published definit
 
 def documents(pattern: str) -> Iterator[tuple[str, JSONObject]]:
     for path in sorted(DATA.glob(pattern)):
-        for document in yaml.load_documents(path.read_text()):
+        for _, document in yaml.load_located(path.read_text()):
             assert isinstance(document, dict)
             yield path.name, document
 

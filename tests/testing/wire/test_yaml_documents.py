@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.testing._wire.yaml import dump, load_document, load_documents
+from dynkube.testing._wire.yaml import dump, load_document, load_located
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_a_scalar_means_what_kubectl_takes_it_for(text: str, value: object) -> N
     assert load_document(f"key: {text}") == {"key": value}
 
 
-def test_empty_documents_are_passed_over() -> None:
-    assert list(load_documents("---\n# nothing\n---\na: 1\n---\n")) == [{"a": 1}]
+def test_empty_documents_are_passed_over_and_lines_counted() -> None:
+    assert list(load_located("---\n# nothing\n---\na: 1\n---\n")) == [(4, {"a": 1})]
 
 
 def test_anchors_and_merge_keys_are_resolved() -> None:

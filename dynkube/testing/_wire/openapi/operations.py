@@ -7,7 +7,7 @@ them. Left out is the deprecated ``/watch/`` prefix, which the server does not s
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal, NamedTuple, TypeAlias
@@ -67,6 +67,18 @@ class Operation:
     schema: str
     answers: tuple[HTTPStatus, ...] = (_OK,)
     media_types: tuple[str, ...] = _OBJECT_TYPES
+
+    def responses(self, shown: Mapping[str, object]) -> dict[str, object]:
+        """By status, each with ``shown``: the answer in the words of one version of OpenAPI."""
+        answers = {str(status.value): {"description": status.phrase, **shown} for status in self.answers}
+        return {**answers, "401": {"description": "Unauthorized"}}
+
+    def extensions(self) -> dict[str, object]:
+        """What is said of the kind it is about; nothing for discovery."""
+        if self.gvk is None:
+            return {}
+        gvk = {"group": self.gvk.group, "version": self.gvk.version, "kind": self.gvk.kind}
+        return {"x-kubernetes-action": self.action, "x-kubernetes-group-version-kind": gvk}
 
 
 class Path(NamedTuple):

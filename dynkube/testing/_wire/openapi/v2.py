@@ -154,15 +154,8 @@ def _operation(operation: Operation, common: tuple[Parameter, ...]) -> Document:
         written["consumes"] = operation.body.media_types
     if own:
         written["parameters"] = own
-    written["responses"] = {
-        **{str(status.value): {"description": status.phrase, **shown} for status in operation.answers},
-        "401": {"description": "Unauthorized"},
-    }
-    if operation.gvk is not None:
-        gvk = operation.gvk
-        written["x-kubernetes-action"] = operation.action
-        written["x-kubernetes-group-version-kind"] = {"group": gvk.group, "version": gvk.version, "kind": gvk.kind}
-    return written
+    written["responses"] = operation.responses(shown)
+    return written | operation.extensions()
 
 
 def _reference(parameter: Parameter) -> Document:

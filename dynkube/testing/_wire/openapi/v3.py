@@ -114,15 +114,8 @@ def _operation(operation: Operation, common: tuple[Parameter, ...]) -> Document:
         body: Document = {"content": _content(operation.body.schema, operation.body.media_types)}
         written["requestBody"] = body | {"required": True} if operation.body.required else body
     content = _content(operation.schema, operation.media_types)
-    written["responses"] = {
-        **{str(status.value): {"description": status.phrase, "content": content} for status in operation.answers},
-        "401": {"description": "Unauthorized"},
-    }
-    if operation.gvk is not None:
-        gvk = operation.gvk
-        written["x-kubernetes-action"] = operation.action
-        written["x-kubernetes-group-version-kind"] = {"group": gvk.group, "version": gvk.version, "kind": gvk.kind}
-    return written
+    written["responses"] = operation.responses({"content": content})
+    return written | operation.extensions()
 
 
 def _parameter(parameter: Parameter) -> Document:
