@@ -112,6 +112,10 @@ class Engine:
         """Let ``answers`` carry out creates of what is answered and never stored (reviews, tokens)."""
         self._answers[storage_group, subresource] = answers
 
+    def ask_before_creating(self, permit: Callable[[Call], None]) -> None:
+        """Let ``permit`` refuse an apply that is about to create an object: its caller was let in for a patch."""
+        self._patches = replace(self._patches, permit_create=permit)
+
     def settle_with(self, settle: Callable[[], bool]) -> None:
         """Call ``settle`` after each call, until neither it nor anybody else has done something (``True``)."""
         self._workers.add(Unmeasured(settle))

@@ -46,6 +46,7 @@ class Access:
         reviews = Reviews(self.authenticator(token), self.authorizer, timestamp)
         for storage_group in reviews.storage_groups:
             engine.answer(storage_group, "", _created(reviews.answer))
+        engine.ask_before_creating(self._permit_create)
         engine.answer("serviceaccounts", "token", _created(self._accounts.request))
 
     def authenticator(self, token: str | None = None) -> Authenticator:
@@ -82,6 +83,19 @@ class Access:
         decision = self.authorizer.decide(request)
         if not decision.allowed:
             raise denied(request, decision.reason)
+
+    def _permit_create(self, call: Call) -> None:
+        gvr = call.kind.gvr
+        self.authorize(
+            Attributes(
+                user=call.user,
+                verb="create",
+                group=gvr.group,
+                resource=gvr.resource,
+                name=call.name,
+                namespace=call.namespace,
+            )
+        )
 
 
 def _install_rules(engine: Engine, *, rbac: bool) -> Authorizer:

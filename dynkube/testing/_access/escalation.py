@@ -17,6 +17,8 @@ from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._calls.users import MASTERS
 from dynkube.testing._verbs.rules import KindRules
 
+_EVERYTHING = (PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), urls=("*",)))
+
 
 @dataclass(frozen=True, slots=True)
 class RoleRules(KindRules):
@@ -28,12 +30,19 @@ class RoleRules(KindRules):
         """Refuse rules that the caller does not hold.
 
         Raises:
-            Forbidden: There are some; the message lists them.
+            Forbidden: There are some; the message lists them. Or the role collects the rules of others, and the
+                caller does not hold everything.
         """
         if self.rbac is None or _free_to_write(call, obj, old):
             return
-        if not _may(self.rbac, call, "escalate", call.kind.gvr.resource, call.name):
-            _confirm(self.rbac, call, obj, read_rules(obj))
+        if _may(self.rbac, call, "escalate", call.kind.gvr.resource, call.name):
+            return
+        _confirm(self.rbac, call, obj, read_rules(obj))
+        held, _ = self.rbac.rules_for(call.user, call.namespace)
+        if (_aggregates(obj) or _aggregates(old)) and missing_rules(held, _EVERYTHING):
+            # Whatever other roles get one day comes to this one without another check.
+            why = "must have cluster-admin privileges to use the aggregationRule"
+            raise refuse.forbidden(call.kind, obj["metadata"].get("name", ""), why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,10 @@ class BindingRules(KindRules):
 
 def _free_to_write(call: Call, obj: JSONObject, old: JSONObject | None) -> bool:
     return MASTERS in call.user.groups or (old is not None and _same_but_metadata(obj, old))
+
+
+def _aggregates(role: JSONObject | None) -> bool:
+    return role is not None and bool((role.get("aggregationRule") or {}).get("clusterRoleSelectors"))
 
 
 def _may(rbac: RBAC, call: Call, verb: str, resource: str, name: str) -> bool:

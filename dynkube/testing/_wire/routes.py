@@ -57,8 +57,9 @@ class ResourcePath:
         if first == "namespaces" and len(rest) >= 2 and not _is_namespace_itself(group, rest):
             namespace, *parts = rest
         resource, name, *rest = (*parts, "", "") if len(parts) < 3 else parts
-        # The rest of a proxy's path is for whom it leads to; any other subresource ends the path.
-        subresource = "proxy" if rest[0] == "proxy" else "/".join(part for part in rest if part)
+        # The rest of a proxy's path is for whom it leads to; any other subresource ends the path. An empty part
+        # before it stays, so that it leads nowhere: authorization reads "pods/x//exec" as about the pod alone.
+        subresource = "proxy" if rest[0] == "proxy" else "/".join(rest).rstrip("/")
         return cls(gvr=GVR(group, version, resource), namespace=namespace, name=name, subresource=subresource)
 
 

@@ -231,3 +231,42 @@ async def test_without_rbac_everybody_may_do_everything(server: APIServer) -> No
     async with httpx2.AsyncClient(transport=server.transport("alice"), base_url=server.url) as client:
         assert (await client.get("/api/v1/secrets")).status_code == 200
         assert server.list("clusterroles") == [], "and there are no roles that nobody would look at"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/api/v1/namespaces/default/serviceaccounts/default//token"),
+        ("GET", "/api/v1/namespaces/default/pods/p//status"),
+    ],
+)
+async def test_a_subresource_is_not_reached_by_an_empty_part_in_its_path(
+    guarded: APIServer, alice: httpx2.AsyncClient, method: str, path: str
+) -> None:
+    allow(guarded, "alice", {"verbs": ["*"], "apiGroups": [""], "resources": ["serviceaccounts", "pods"]})
+    guarded.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}})
+
+    answer = await alice.request(method, path, json={"spec": {}})
+
+    assert answer.status_code == 404
+    assert answer.json()["message"] == "the server could not find the requested resource"
+
+
+@pytest.mark.parametrize(("verbs", "status"), [(["patch"], 403), (["patch", "create"], 201)])
+async def test_an_apply_that_creates_takes_the_right_to_create(
+    guarded: APIServer, alice: httpx2.AsyncClient, verbs: list[str], status: int
+) -> None:
+    allow(guarded, "alice", {"verbs": verbs, "apiGroups": [""], "resources": ["configmaps"]})
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+
+    answer = await alice.patch(
+        "/api/v1/namespaces/default/configmaps/c?fieldManager=m",
+        json=applied,
+        headers={"Content-Type": "application/apply-patch+yaml"},
+    )
+
+    assert answer.status_code == status
+    assert status == 201 or answer.json()["message"] == (
+        'configmaps "c" is forbidden: User "alice" cannot create resource "configmaps" in API group "" '
+        'in the namespace "default"'
+    )

@@ -114,5 +114,41 @@ async def test_who_may_escalate_or_bind_needs_to_hold_nothing(guarded: APIServer
     assert (role.status_code, binding.status_code) == (201, 201)
 
 
+@pytest.mark.parametrize("method", ["POST", "PATCH"])
+async def test_only_who_holds_everything_may_collect_the_rules_of_other_roles(
+    guarded: APIServer, alice: httpx2.AsyncClient, method: str
+) -> None:
+    allow(guarded, "alice", _rule(["create", "patch"], [GROUP], ["clusterroles"]))
+    path, headers = f"/apis/{GROUP}/v1/clusterroles", {"Content-Type": "application/merge-patch+json"}
+    guarded.create({"apiVersion": f"{GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": "old"}})
+    everything: dict[str, Any] = {"aggregationRule": {"clusterRoleSelectors": [{}]}}
+
+    if method == "POST":
+        answer = await alice.post(path, json={"metadata": {"name": "old"}, **everything})
+    else:
+        answer = await alice.patch(f"{path}/old", json=everything, headers=headers)
+
+    why = "must have cluster-admin privileges to use the aggregationRule"
+    assert answer.status_code == 403
+    assert answer.json()["message"] == f'clusterroles.rbac.authorization.k8s.io "old" is forbidden: {why}'
+
+
+@pytest.mark.parametrize("rights", ["escalate", "everything"])
+async def test_who_holds_everything_or_may_escalate_may_aggregate(
+    guarded: APIServer, alice: httpx2.AsyncClient, rights: str
+) -> None:
+    if rights == "escalate":
+        allow(guarded, "alice", _rule(["create", "escalate"], [GROUP], ["clusterroles"]))
+    else:
+        subject = {"apiGroup": GROUP, "kind": "User", "name": "alice"}
+        binding = {**_binding("cluster-admin"), "subjects": [subject]}
+        guarded.create({"apiVersion": f"{GROUP}/v1", "kind": "ClusterRoleBinding", **binding})
+    role = {"metadata": {"name": "all"}, "aggregationRule": {"clusterRoleSelectors": [{}]}}
+
+    answer = await alice.post(f"/apis/{GROUP}/v1/clusterroles", json=role)
+
+    assert answer.status_code == 201
+
+
 async def test_the_administrator_may_give_everything(admin: httpx2.AsyncClient) -> None:
     assert (await admin.post(BINDINGS, json=_binding("cluster-admin"))).status_code == 201
