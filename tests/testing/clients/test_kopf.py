@@ -15,7 +15,7 @@ import pytest
 import trio
 
 from dynkube.testing import APIServer
-from tests.testing.clients.conftest import in_thread, widget
+from tests.testing.clients.conftest import config_map, in_thread, widget
 
 kopf = pytest.importorskip("kopf")
 
@@ -85,6 +85,8 @@ async def test_an_operator_does_its_work(server: APIServer, kubeconfig: Path) ->
         nursery.start_soon(in_thread, run)
         async with seen(server, status("created", {"area": 9})):
             server.create(widget("a", size=3))
+        server.create(config_map("later"))
+        server.compact()  # so that going on where it was cut is no longer possible
         server.end_watches(how="cut")
         async with seen(server, status("resized", {"area": 16})):
             server.update({**server.get("widgets", "a"), "spec": {"size": 4}})
