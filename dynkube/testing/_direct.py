@@ -8,17 +8,19 @@ from typing import TypeAlias
 from dynkube.errors import AlreadyExists, APIError, InvalidInput, NoMatch
 from dynkube.meta import GVR, ResourceArg, version_priority
 from dynkube.testing._calls.api import APPLY_PATCH, Call, JSONObject, Result, Verb
+from dynkube.testing._definitions.crds import DEFINITIONS
 from dynkube.testing._engine import Engine
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._manifests import Manifest as LoadedManifest
 from dynkube.testing._manifests import Source, read_manifests
+from dynkube.testing._verbs.namespaces import NAMESPACES
 from dynkube.testing._wire import yaml
 
 Manifest: TypeAlias = Mapping[str, object] | str
 Objects: TypeAlias = list[JSONObject]
 
 # Their status is what this server's own controllers say, whatever another cluster's said.
-_OWN_STATUS = ("Namespace", "CustomResourceDefinition")
+_OWN_STATUS = (NAMESPACES, DEFINITIONS)
 
 
 class DirectAccess:
@@ -145,7 +147,7 @@ class DirectAccess:
             stored = self.create(body)
         except AlreadyExists:
             stored = self.update(body)
-        if body.get("status") and "status" in kind.subresources and kind.kind not in _OWN_STATUS:
+        if body.get("status") and "status" in kind.subresources and kind.storage_group not in _OWN_STATUS:
             stored = self.update({**stored, "status": body["status"]}, subresource="status")
         return stored
 

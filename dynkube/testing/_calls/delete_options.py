@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dynkube.errors import StatusCause
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject
+from dynkube.testing._calls.gotext import json_name
 from dynkube.testing._calls.query import boolean, integer
 
 _PROPAGATION = ("Foreground", "Background", "Orphan")
@@ -110,10 +111,5 @@ def _check_fields(struct: str, values: JSONObject, fields: Mapping[str, tuple[ty
         if value is None or (isinstance(value, wanted) and isinstance(value, bool) == (wanted is bool)):
             continue
         raise refuse.bad_request(
-            f"json: cannot unmarshal {_json_type(value)} into Go struct field {struct}.{prefix}{name} of type {go_type}"
+            f"json: cannot unmarshal {json_name(value)} into Go struct field {struct}.{prefix}{name} of type {go_type}"
         )
-
-
-def _json_type(value: object) -> str:
-    names = {dict: "object", list: "array", str: "string", bool: "bool"}
-    return names.get(type(value), "number")

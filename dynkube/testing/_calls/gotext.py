@@ -81,6 +81,12 @@ def go_source(value: object) -> str:
     return go_text(value)
 
 
+def json_name(value: object) -> str:
+    """What a decoded value is called in JSON, in the words of Go's decoder."""
+    names = {type(None): "null", bool: "bool", str: "string", list: "array", dict: "object"}
+    return names.get(type(value), "number")
+
+
 def go_type(value: object) -> str:
     """The Go type that JSON like ``value`` is decoded into, as ``%T`` has it."""
     match value:

@@ -120,7 +120,7 @@ def invalid_review(cause: StatusCause) -> APIError:
 
 def bad_request(message: str) -> APIError:
     """400."""
-    return _plain(400, "BadRequest", message)
+    return plain(400, "BadRequest", message)
 
 
 def verb_not_supported(kind: Kind, verb: str) -> APIError:
@@ -144,38 +144,38 @@ def other_kind(kind: Kind, field: str, given: object) -> APIError:
 
 def unauthorized() -> APIError:
     """401: no credentials, or none that are known."""
-    return _plain(401, "Unauthorized", "Unauthorized")
+    return plain(401, "Unauthorized", "Unauthorized")
 
 
 def method_not_allowed(message: str) -> APIError:
     """405."""
-    return _plain(405, "MethodNotAllowed", message)
+    return plain(405, "MethodNotAllowed", message)
 
 
 def unsupported_patch(accepted: Sequence[str]) -> APIError:
     """415: a kind of patch that the resource does not take."""
     message = "the body of the request was in an unknown format - accepted media types include: "
-    return _plain(415, "UnsupportedMediaType", message + ", ".join(accepted))
+    return plain(415, "UnsupportedMediaType", message + ", ".join(accepted))
 
 
 def unprocessable() -> APIError:
     """422 for a patch that cannot be carried out on the object as it is; a real server does not say why."""
-    return _plain(422, "Invalid", "the server rejected our request due to an error in our request")
+    return plain(422, "Invalid", "the server rejected our request due to an error in our request")
 
 
 def internal(why: str) -> APIError:
     """500 for an object that does not have what its definition promises."""
-    return _plain(500, "InternalError", f"Internal error occurred: {why}")
+    return plain(500, "InternalError", f"Internal error occurred: {why}")
 
 
 def version_set_on_create() -> APIError:
     """500, and without a reason: this is what the real server's storage layer lets through."""
-    return _plain(500, "", "resourceVersion should not be set on objects to be created")
+    return plain(500, "", "resourceVersion should not be set on objects to be created")
 
 
 def failed(message: str) -> APIError:
     """500 without a reason: an error that the real server passes on as it is."""
-    return _plain(500, "", message)
+    return plain(500, "", message)
 
 
 def too_many(message: str, cause: StatusCause, retry_after: int = 0) -> APIError:
@@ -189,12 +189,12 @@ def too_many(message: str, cause: StatusCause, retry_after: int = 0) -> APIError
 
 def revision_expired(requested: int, compacted: int) -> APIError:
     """410 for a resourceVersion that history has forgotten."""
-    return _plain(410, "Expired", f"too old resource version: {requested} ({compacted})")
+    return plain(410, "Expired", f"too old resource version: {requested} ({compacted})")
 
 
 def version_unreadable(problem: str) -> APIError:
     """500, and without a reason: a resourceVersion that is no number, where only the storage layer looks at it."""
-    return _plain(500, "", problem)
+    return plain(500, "", problem)
 
 
 def continue_expired(token: str) -> ContinueExpired:
@@ -285,7 +285,8 @@ def _invalid(group: str, kind: str, name: str, causes: Sequence[StatusCause]) ->
     )
 
 
-def _plain(code: int, reason: str, message: str) -> APIError:
+def plain(code: int, reason: str, message: str) -> APIError:
+    """A refusal without details."""
     return APIError.from_status(Status(code=code, reason=reason, message=message))
 
 

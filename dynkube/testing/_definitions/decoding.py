@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.gotext import json_name
 from dynkube.testing._definitions.shapes import STRUCTS, ListOf, MapOf, Ref, Scalar, SchemaOr, Shape
 from dynkube.testing._verbs.reading import Unreadable
 
@@ -137,8 +138,7 @@ def _fits(shape: Shape, value: Any) -> bool:
 
 
 def _mismatch(shape: Shape, value: Any, place: _Place) -> str:
-    got = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else "number"
-    got = "bool" if isinstance(value, bool) else "string" if isinstance(value, str) else got
+    got = json_name(value)
     if got == "number" and isinstance(shape, Scalar) and shape.kind == "int":
         got = f"number {value}"
     return f"json: cannot unmarshal {got} into Go struct field {place.struct}.{place.bare} of type {shape.name}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Call, JSONObject
+from dynkube.testing._calls.gotext import json_name
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._patching.shapes import SchemaShape, Shape, shape_of
 from dynkube.testing._patching.strategic import strategically_merged
@@ -57,8 +58,8 @@ def _json_patched(obj: JSONObject, patch: object) -> object:
 
 
 def _undecodable(value: object, wanted: str) -> Exception:
-    what = {list: "array", dict: "object", str: "string", bool: "bool"}.get(type(value), "number")
-    return refuse.bad_request(f"error decoding patch: json: cannot unmarshal {what} into Go value of type {wanted}")
+    found = json_name(value)
+    return refuse.bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type {wanted}")
 
 
 def merged(target: object, patch: object) -> object:

@@ -13,6 +13,7 @@ from typing import Any
 from dynkube.errors import StatusCause
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject
+from dynkube.testing._calls.gotext import json_name
 from dynkube.testing._kinds import naming
 from dynkube.testing._kinds.kinds import Kind
 
@@ -100,8 +101,7 @@ def _wrong_custom_type(obj: JSONObject, kind: Kind) -> Exception:
     version, name = obj.get("apiVersion") or "", obj.get("kind") or ""
     for field, value in (("apiVersion", version), ("kind", name)):
         if not isinstance(value, str):
-            found = {bool: "bool", int: "number", float: "number", dict: "object", list: "array"}[type(value)]
-            trouble = f"json: cannot unmarshal {found} into Go struct field .{field} of type string"
+            trouble = f"json: cannot unmarshal {json_name(value)} into Go struct field .{field} of type string"
             return _unrecognized(obj, kind, f"couldn't get version/kind; json parse error: {trouble}")
     if not name:
         return _unrecognized(obj, kind, f"Object 'Kind' is missing in '{json.dumps(obj)}'")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from dynkube.errors import APIError
 from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Verb
+from dynkube.testing._calls.gotext import json_name
 from dynkube.testing._wire import protobuf, refusals, yaml
 from dynkube.testing._wire.jsonerrors import parse_json
 from dynkube.testing._wire.layouts import JSON_TYPE, YAML_TYPE
@@ -22,7 +23,6 @@ _MAX_OPERATIONS = 10_000
 # What the real server decodes a body into first, to see what it is.
 _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 _GO_MAP = "map[string]interface {}"
-_GO_NAMES = {list: "array", dict: "object", str: "string", bool: "bool", int: "number", float: "number"}
 
 
 def decode_body(verb: Verb, kind: str, content_type: str, body: bytes, *, custom: bool = False) -> object:
@@ -69,7 +69,7 @@ def _type_problem(data: Mapping[str, object], body: bytes, *, custom: bool) -> s
     """Why ``apiVersion`` and ``kind`` say of no object what it is; ``""`` where they may."""
     for field in ("apiVersion", "kind"):
         if not isinstance(data.get(field), str | None):
-            found = _GO_NAMES[type(data[field])]
+            found = json_name(data[field])
             trouble = f"json: cannot unmarshal {found} into Go struct field .{field} of type string"
             return f"couldn't get version/kind; json parse error: {trouble}"
     version = data.get("apiVersion")
@@ -102,7 +102,7 @@ def _decode_patch(media_type: str, body: bytes, *, custom: bool) -> object:
         raise refusals.bad_request(f"{prefix}{error}") from None
     wanted, go_type = (list, "[]handlers.jsonPatchOp") if media_type == JSON_PATCH else (dict, _GO_MAP)
     if not isinstance(data, wanted):
-        found = _GO_NAMES.get(type(data), "null")
+        found = json_name(data)
         raise refusals.bad_request(f"{prefix}json: cannot unmarshal {found} into Go value of type {go_type}")
     if isinstance(data, list) and len(data) > _MAX_OPERATIONS:
         raise refusals.too_many_operations(_MAX_OPERATIONS, len(data))
@@ -117,7 +117,7 @@ def _decode_configuration(body: bytes) -> object:
     if data is None:
         return {}
     if not isinstance(data, dict):
-        found = _GO_NAMES.get(type(data), "null")
+        found = json_name(data)
         raise refusals.bad_request(
             f"error decoding YAML: json: cannot unmarshal {found} into Go value of type {_GO_MAP}"
         )
@@ -145,7 +145,7 @@ def _parse_yaml(body: bytes) -> object:
 
 
 def _not_an_object(data: object) -> str:
-    found = _GO_NAMES.get(type(data), "null")
+    found = json_name(data)
     return (
         "couldn't get version/kind; json parse error: "
         f"json: cannot unmarshal {found} into Go value of type {_TYPE_META}"

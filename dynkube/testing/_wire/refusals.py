@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from dynkube.errors import APIError, NotFound, Status
+from dynkube.testing._calls.refuse import plain
 from dynkube.testing._store.documents import status_object
 from dynkube.testing._wire.http import Answer
 from dynkube.testing._wire.layouts import Layout
@@ -34,23 +35,23 @@ def unknown_path(*, builtin: bool = True) -> APIError:
 
 def method_not_allowed() -> APIError:
     """405 for a path that exists, with a method it does not take."""
-    return _refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    return plain(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 
 
 def not_acceptable(accepted: Iterable[str]) -> APIError:
     """406: nothing in the Accept header can be produced."""
-    return _refusal(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
+    return plain(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
 
 
 def not_representable(accepted: Iterable[str]) -> APIError:
     """406 for a built-in resource: the Accept header names no media type that its paths have at all."""
     available = ", ".join(accepted)
-    return _refusal(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
+    return plain(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
 
 
 def unsupported_media_type(accepted: Iterable[str]) -> APIError:
     """415: the body's content type is not understood there."""
-    return _refusal(
+    return plain(
         415,
         "UnsupportedMediaType",
         "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted),
@@ -59,14 +60,14 @@ def unsupported_media_type(accepted: Iterable[str]) -> APIError:
 
 def unknown_patch_type(accepted: Iterable[str]) -> APIError:
     """415 for a patch of a built-in kind, which the real server refuses before it knows the kind: in its own words."""
-    return _refusal(
+    return plain(
         415, "UnsupportedMediaType", f"415: Unsupported Media Type; accepted media types include: {', '.join(accepted)}"
     )
 
 
 def too_many_operations(limit: int, given: int) -> APIError:
     """413: a JSON patch with more than ``limit`` operations."""
-    return _refusal(
+    return plain(
         413,
         "RequestEntityTooLarge",
         f"Request entity too large: The allowed maximum operations in a JSON patch is {limit}, got {given}",
@@ -75,12 +76,12 @@ def too_many_operations(limit: int, given: int) -> APIError:
 
 def body_too_large(limit: int) -> APIError:
     """413: the body is over ``limit`` bytes."""
-    return _refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+    return plain(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
 def bad_request(message: str) -> APIError:
     """400: the request makes no sense."""
-    return _refusal(400, "BadRequest", message)
+    return plain(400, "BadRequest", message)
 
 
 def unavailable() -> Answer:
@@ -92,11 +93,7 @@ def unavailable() -> Answer:
 
 def internal(error: Exception) -> APIError:
     """500: a defect of this server."""
-    return _refusal(500, "InternalError", f"Internal error occurred: {type(error).__name__}: {error}")
-
-
-def _refusal(code: int, reason: str, message: str) -> APIError:
-    return APIError.from_status(Status(code=code, reason=reason, message=message))
+    return plain(500, "InternalError", f"Internal error occurred: {type(error).__name__}: {error}")
 
 
 def answer_refusal(error: APIError, layout: Layout) -> Answer:
