@@ -46,6 +46,14 @@ def test_a_dump_of_kubectl_is_loaded_with_its_status_and_again(bare: APIServer) 
     assert [pod["status"]["phase"] for pod in bare.list("pods")] == ["Running"]
 
 
+def test_a_custom_resource_that_is_called_like_a_namespace_keeps_its_status(bare: APIServer) -> None:
+    bare.load(definition("namespaces", "Namespace", versions=[version(subresources={"status": {}})]))
+
+    bare.load(widget("a", status={"phase": "Dreaming"}) | {"kind": "Namespace"})
+
+    assert bare.get("namespaces.example.com", "a")["status"] == {"phase": "Dreaming"}
+
+
 def test_a_definition_is_loaded_again_with_its_changes(bare: APIServer) -> None:
     bare.load([widget("w"), definition()])
     bare.load([widget("w"), definition(scope="Namespaced", versions=[version(), version("v2", storage=False)])])
