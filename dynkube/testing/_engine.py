@@ -234,6 +234,7 @@ class Engine:
         if (subresource := call.kind.subresource(call.subresource)) and subresource.connects:
             return self._connections.answer(call)
         if call.verb == "create" and (answers := self._answers.get((call.kind.storage_group, call.subresource))):
+            self._writes.reader.check_question(call)
             return answers(call)
         match call.verb:
             case "get":

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from dynkube.errors import APIError
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import STRATEGIC_PATCH, Call, JSONObject
-from dynkube.testing._calls.gotext import compact, go_text
+from dynkube.testing._calls.gotext import compact, go_text, quoted
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._kinds.schemas import OBJECT_META, builtin_schemas
@@ -131,6 +131,22 @@ class Reader:
         call.warnings.extend(_warnings(problems))
         return Reading(obj)
 
+    def check_question(self, call: Call) -> None:
+        """Look at the types in a body that is answered and never stored: a review, a request for a token.
+
+        Raises:
+            BadRequest: Something has another type than its field.
+        """
+        subresource, kind, body = call.kind.subresource(call.subresource), call.kind, call.body
+        gvk = subresource.gvk if subresource else kind.gvk
+        name = builtin_schemas().name_of(gvk)
+        # What is of another kind is refused as that by whoever answers.
+        if name is None or not isinstance(body, dict) or (body.get("kind") or gvk.kind) != gvk.kind:
+            return
+        if error := decoding_error(self.schemas.read(builtin_schemas().resolved(name)).root, body):
+            why = f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {error}'
+            raise refuse.bad_request(why)
+
     def fill_status(self, kind: Kind, obj: JSONObject) -> None:
         """Give a new custom object the status that its schema has as a default: what a client sent was dropped."""
         schema = self.schemas.of(kind) if kind.crd_uid is not None else None
@@ -179,7 +195,7 @@ class Reader:
         # The copy at the top stays the caller's own.
         result = dict(result) if result is not obj else result
         result["metadata"] = dict(result["metadata"])
-        return result, [f'unknown field "{path}"' for path in unknown]
+        return result, [f"unknown field {quoted(path)}" for path in unknown]
 
     def _typed_errors(self, kind: Kind, obj: JSONObject) -> list[str]:
         schema = self.schemas.of(kind)

@@ -69,8 +69,11 @@ class _Connection:
         """Serve until the client closes the connection, or an answer leaves it unusable."""
         try:
             while (request := await self._next_request()) is not None:
-                if not await _Exchange(self, request).run(self._app):
-                    return
+                exchange = _Exchange(self, request)
+                if not await exchange.run(self._app):
+                    if exchange.malformed is None:
+                        return
+                    raise exchange.malformed
                 if not self._reusable():
                     break
                 self.http.start_next_cycle()
@@ -127,6 +130,7 @@ class _Exchange:
         self._http = connection.http
         self._stream = connection.stream
         self._request = request
+        self.malformed: h11.RemoteProtocolError | None = None  # how the body broke the protocol
         self._received = False  # all of the request, or all that will come
         self._gone = False
         self._unsent: list[h11.Event] = []
@@ -142,7 +146,7 @@ class _Exchange:
         return self._ended and not self._gone
 
     def _scope(self) -> Scope:
-        target, _, query = self._request.target.partition(b"?")
+        target, _, query = _origin_form(self._request.target).partition(b"?")
         return {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
@@ -166,7 +170,9 @@ class _Exchange:
             if self._http.they_are_waiting_for_100_continue:
                 await self._write(h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue"))
             event = await self._connection.next_event()
-        except (h11.RemoteProtocolError, trio.BrokenResourceError, trio.ClosedResourceError):
+        except h11.RemoteProtocolError as error:
+            event, self._gone, self.malformed = None, True, error
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
             event, self._gone = None, True
         if isinstance(event, h11.Data):
             return {"type": "http.request", "body": bytes(event.data), "more_body": True}
@@ -215,3 +221,9 @@ class _Exchange:
 
 def _encoded(http: h11.Connection, *events: h11.Event) -> bytes:
     return b"".join([http.send(event) or b"" for event in events])
+
+
+def _origin_form(target: bytes) -> bytes:
+    """``target`` without a scheme and an authority, which servers have to accept (RFC 9112, 3.2.2)."""
+    scheme, _, rest = target.partition(b"://")
+    return b"/" + rest.partition(b"/")[2] if scheme.lower() in {b"http", b"https"} else target

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH
+from dynkube.testing._calls.gotext import quoted
 from dynkube.testing._wire import protobuf, yaml
 
 _KEY = re.compile(rb'"\s*:')
@@ -35,7 +36,7 @@ def repeated_fields(media_type: str, body: bytes, data: object) -> tuple[str, ..
         marked = json.loads(body, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
         return ()
-    return tuple(f'{prefix}duplicate field "{path}"' for path in dict.fromkeys(_repeats(marked, "")))
+    return tuple(f"{prefix}duplicate field {quoted(path)}" for path in dict.fromkeys(_repeats(marked, "")))
 
 
 class _Pairs(list[tuple[str, Any]]):

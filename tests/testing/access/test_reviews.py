@@ -127,3 +127,44 @@ async def test_reviews_are_answered_and_never_stored(server: APIServer) -> None:
 
     assert answer["status"]["allowed"] is True
     assert server.revision == before
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "spec", "why"),
+    [
+        (
+            f"{AUTHORIZATION}/subjectaccessreviews",
+            "SubjectAccessReview",
+            {"user": "a", "extra": {"a": 1}, "resourceAttributes": {"verb": "get"}},
+            "number into Go struct field SubjectAccessReviewSpec.spec.extra of type",
+        ),
+        (
+            f"{AUTHORIZATION}/subjectaccessreviews",
+            "SubjectAccessReview",
+            {"user": "a", "resourceAttributes": {"verb": "get"}, "nonResourceAttributes": "x"},
+            "string into Go struct field SubjectAccessReviewSpec.spec.nonResourceAttributes of type",
+        ),
+        (
+            "/apis/authentication.k8s.io/v1/tokenreviews",
+            "TokenReview",
+            {"token": "a", "audiences": 5},
+            "number into Go struct field TokenReviewSpec.spec.audiences of type []string",
+        ),
+        (
+            "/api/v1/namespaces/default/serviceaccounts/robot/token",
+            "TokenRequest",
+            {"audiences": 5},
+            "number into Go struct field TokenRequestSpec.spec.audiences of type []string",
+        ),
+    ],
+)
+async def test_a_question_of_wrong_types_is_a_400(
+    guarded: APIServer, admin: httpx2.AsyncClient, path: str, kind: str, spec: object, why: str
+) -> None:
+    guarded.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}})
+
+    answer = await admin.post(path, json={"spec": spec})
+
+    handled = f'{kind} in version "v1" cannot be handled as a {kind}'
+    assert answer.status_code == 400
+    assert answer.json()["message"].startswith(f"{handled}: json: cannot unmarshal {why}")

@@ -44,3 +44,22 @@ async def test_a_custom_resource_answers_head_without_a_body(server: APIServer, 
 
 async def test_a_built_in_resource_has_no_head(client: httpx2.AsyncClient) -> None:
     assert (await client.head(CONFIGMAPS)).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("body", "warning"),
+    [
+        (b'{"metadata":{"name":"a"},"b\\u0000c":1}', r'299 - "unknown field \"b\\x00c\""'),
+        (b'{"metadata":{"name":"a"},"b\\nc":1}', r'299 - "unknown field \"b\\nc\""'),
+        (b'{"metadata":{"name":"a"},"b\\nc":1,"b\\nc":1}', r'299 - "duplicate field \"b\\nc\""'),
+    ],
+)
+async def test_a_warning_about_a_field_with_an_odd_name_fits_into_a_header(
+    client: httpx2.AsyncClient, body: bytes, warning: str
+) -> None:
+    headers = {"Content-Type": "application/json"}
+
+    answer = await client.post("/api/v1/namespaces/default/configmaps", content=body, headers=headers)
+
+    assert answer.status_code == 201
+    assert warning in answer.headers["warning"]

@@ -139,6 +139,22 @@ async def test_what_is_no_http_is_refused_and_the_connection_closed(sent: bytes,
     assert answer.startswith(b"HTTP/1.1 " + status)
 
 
+async def test_a_body_that_is_no_http_is_refused_too() -> None:
+    async with connected(echo) as client:
+        await client.send_all(b"POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n")
+        answer = await everything(client)
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+async def test_a_target_may_name_the_server() -> None:
+    async with connected(echo) as client:
+        await client.send_all(b"GET http://x:1/a/b?c HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = await until(client, b" ")
+
+    assert answer.endswith(b"\r\n\r\n/a/b ")
+
+
 async def test_a_client_that_leaves_in_the_middle_of_a_body_is_gone(caplog: pytest.LogCaptureFixture) -> None:
     ended = trio.Event()
 
