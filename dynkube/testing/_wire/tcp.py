@@ -120,7 +120,11 @@ def _authority(host: str) -> _Authority:
     authority = trustme.CA(organization_name="dynkube embedded API server")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.set_alpn_protocols(["http/1.1"])
-    authority.issue_cert(*dict.fromkeys((host, "localhost", "127.0.0.1", "::1"))).configure_cert(context)
+    try:
+        certificate = authority.issue_cert(*dict.fromkeys((host, "localhost", "127.0.0.1", "::1")))
+    except UnicodeError as error:
+        raise InvalidInput(f"host {host!r} cannot be in a certificate: {error}") from None
+    certificate.configure_cert(context)
     return _Authority(authority.cert_pem.bytes(), context)
 
 
@@ -132,8 +136,9 @@ def _listen(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, protocol)
-    except socket.gaierror as error:
-        raise InvalidInput(f"host {host!r} is not an address of this machine: {error.strerror}") from None
+    except (socket.gaierror, UnicodeError) as error:  # the latter where it cannot be the name of any host
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InvalidInput(f"host {host!r} is not an address of this machine: {why}") from None
     try:
         if sys.platform != "win32":  # there it would let two servers share one port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

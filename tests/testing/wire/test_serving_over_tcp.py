@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import stat
@@ -14,6 +15,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
+from dynkube.testing import APIServer
 from dynkube.testing._wire.app import serve_lifespan
 from dynkube.testing._wire.http import ASGIApp, Receive, Scope, Send
 from dynkube.testing._wire.tcp import Endpoint, serve_tcp
@@ -143,3 +145,12 @@ def test_the_kubeconfig_is_private_even_where_a_public_file_was(tmp_path: Path) 
 
 def test_the_secrets_of_an_endpoint_are_not_in_its_repr() -> None:
     assert "secret" not in repr(Endpoint(url="http://127.0.0.1:1", token="secret"))
+
+
+@pytest.mark.real_time
+@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize("host", ["..", "", "a b", "a" * 70])
+async def test_a_host_that_is_none_is_refused_by_name(host: str, tls: bool) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(f"host {host!r} ")):
+        async with APIServer() as server, server.serve(host=host, tls=tls):
+            pass
