@@ -19,6 +19,7 @@ from dynkube.testing._controllers.garbage import GarbageCollector
 from dynkube.testing._controllers.itself import seed_kubernetes_service
 from dynkube.testing._controllers.namespaces import NamespaceController
 from dynkube.testing._controllers.pods import PodTermination
+from dynkube.testing._controllers.protection import VolumeProtection
 from dynkube.testing._definitions.controller import DefinitionController, Surroundings
 from dynkube.testing._definitions.crds import DEFINITIONS
 from dynkube.testing._definitions.decoding import decode_definition
@@ -292,6 +293,7 @@ class Engine:
         if options.garbage_collection:
             yield GarbageCollector(self._storage, self.registry, self._deletes, self._writes)
         yield PodTermination(self._storage, self.registry, self._deletes)
+        yield VolumeProtection(self._storage, self.registry)
         yield NamespaceController(self._storage, self.registry, self._deletes)
 
     def _seed_namespaces(self, kind: Kind) -> None:
