@@ -114,8 +114,9 @@ class Engine:
         self._answers[storage_group, subresource] = answers
 
     def ask_before_creating(self, permit: Callable[[Call], None]) -> None:
-        """Let ``permit`` refuse an apply that is about to create an object: its caller was let in for a patch."""
-        self._patches = replace(self._patches, permit_create=permit)
+        """Let ``permit`` refuse an apply or update that is about to create: its caller was let in for another verb."""
+        self._writes = replace(self._writes, permit_create=permit)
+        self._patches = Patches(self._writes)
 
     def settle_with(self, settle: Callable[[], bool]) -> None:
         """Call ``settle`` after each call, until neither it nor anybody else has done something (``True``)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dynkube.testing._calls import refuse
@@ -19,21 +18,15 @@ from dynkube.testing._verbs.scaling import scale_of, scaled
 from dynkube.testing._verbs.writing import Writes
 
 
-def _anybody(_: Call) -> None:
-    """Whoever may patch may create."""
-
-
 @dataclass(frozen=True, slots=True)
 class Patches:
     """Patches through one :class:`~dynkube.testing._verbs.writing.Writes`.
 
     Attributes:
         writes: Writes what results.
-        permit_create: Called before an apply creates an object; raises Forbidden where its caller may not.
     """
 
     writes: Writes
-    permit_create: Callable[[Call], None] = _anybody
 
     def patch(self, call: Call) -> Result:
         """Carry out a patch; an apply may create the object.
@@ -93,7 +86,7 @@ class Patches:
         if old is None:
             if call.subresource:
                 raise refuse.not_found(call.kind, call.name)
-            self.permit_create(call)
+            self.writes.permit_create(call)
             created = self._completed(call, application.merge(None, applied), reading)
             return self.writes.create_object(call, created, options, owned=True)
         merged = self._completed(call, application.merge(old.decode(call.kind), applied), reading)

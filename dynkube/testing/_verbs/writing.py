@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dynkube.errors import AlreadyExists
@@ -26,6 +27,10 @@ _GENERATE_ATTEMPTS = 8
 MAX_OBJECT = 3 * 512 * 1024
 
 
+def _anybody(_: Call) -> None:
+    """Whoever may patch or update may create."""
+
+
 @dataclass(frozen=True, slots=True)
 class Writes:
     """Writes to one storage.
@@ -38,6 +43,7 @@ class Writes:
         rules: What single kinds do about their objects.
         reader: Reads objects from requests.
         rulebook: Evaluates the rules of definitions.
+        permit_create: Called before an apply or an update creates an object; raises Forbidden where its caller may not.
     """
 
     storage: Storage
@@ -47,6 +53,7 @@ class Writes:
     rules: Rules
     reader: Reader
     rulebook: RuleBook
+    permit_create: Callable[[Call], None] = _anybody
 
     def create(self, call: Call) -> Result:
         """Carry out a create.
@@ -139,11 +146,13 @@ class Writes:
 
         Raises:
             Conflict: It names a UID, so it is about an object that was there.
+            Forbidden: The caller may update, and not create.
         """
         metadata = reading.obj["metadata"]
         if uid := metadata.get("uid"):
             why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
             raise refuse.conflict(call.kind, call.name, why)
+        self.permit_create(call)
         metadata.pop("resourceVersion", None)
         return self.create_object(call, reading, options)
 

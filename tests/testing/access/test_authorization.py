@@ -270,3 +270,15 @@ async def test_an_apply_that_creates_takes_the_right_to_create(
         'configmaps "c" is forbidden: User "alice" cannot create resource "configmaps" in API group "" '
         'in the namespace "default"'
     )
+
+
+@pytest.mark.parametrize(("verbs", "status"), [(["update"], 403), (["update", "create"], 201)])
+async def test_an_update_that_creates_takes_it_too(
+    guarded: APIServer, alice: httpx2.AsyncClient, verbs: list[str], status: int
+) -> None:
+    allow(guarded, "alice", {"verbs": verbs, "apiGroups": ["coordination.k8s.io"], "resources": ["leases"]})
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}}
+
+    answer = await alice.put("/apis/coordination.k8s.io/v1/namespaces/default/leases/l", json=lease)
+
+    assert answer.status_code == status
