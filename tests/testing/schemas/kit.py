@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from dynkube.errors import Invalid
 from dynkube.testing._calls.api import JSONObject
 from tests.testing.engine.cluster import CRDS, Cluster, definition, version, widget
+
+# Field, reason and message.
+Cause: TypeAlias = tuple[str, str, str]
 
 INVALID = "FieldValueInvalid"
 TYPE_INVALID = "FieldValueTypeInvalid"
@@ -47,7 +50,7 @@ def stored(cluster: Cluster, value: Any) -> Any:
     return cluster.create("widgets", widget(spec={"f": value}))["spec"].get("f")
 
 
-def causes(cluster: Cluster, value: Any) -> list[tuple[str, str, str]]:
+def causes(cluster: Cluster, value: Any) -> list[Cause]:
     """Why a widget with ``value`` as its ``spec.f`` is refused: field, reason and message of each cause."""
     try:
         cluster.create("widgets", widget(spec={"f": value}))

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from dynkube.testing._calls.api import JSONObject
-from tests.testing.schemas.kit import INVALID, TOO_LONG, causes, serving, stored
-
-Cause = tuple[str, str, str]
+from tests.testing.schemas.kit import INVALID, TOO_LONG
 
 CASES = [
     pytest.param(
@@ -125,15 +120,3 @@ CASES = [
         id="quoted",
     ),
 ]
-
-
-@pytest.mark.parametrize(("schema", "good", "bad", "found"), CASES)
-def test_a_fitting_value_is_kept_and_another_is_refused_with_its_causes(
-    schema: JSONObject, good: Any, bad: Any, found: list[Cause]
-) -> None:
-    cluster = serving(schema)
-
-    kept = stored(cluster, good)
-
-    assert kept == good
-    assert causes(cluster, bad) == found

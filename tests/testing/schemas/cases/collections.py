@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from dynkube.testing._calls.api import JSONObject
 from tests.testing.schemas.kit import (
     INTEGER,
     INVALID,
@@ -14,12 +11,7 @@ from tests.testing.schemas.kit import (
     STRING,
     TOO_MANY,
     TYPE_INVALID,
-    causes,
-    serving,
-    stored,
 )
-
-Cause = tuple[str, str, str]
 
 CASES = [
     pytest.param(
@@ -133,15 +125,3 @@ CASES = [
         id="several",
     ),
 ]
-
-
-@pytest.mark.parametrize(("schema", "good", "bad", "found"), CASES)
-def test_a_fitting_value_is_kept_and_another_is_refused_with_its_causes(
-    schema: JSONObject, good: Any, bad: Any, found: list[Cause]
-) -> None:
-    cluster = serving(schema)
-
-    kept = stored(cluster, good)
-
-    assert kept == good
-    assert causes(cluster, bad) == found
