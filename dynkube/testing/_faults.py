@@ -91,20 +91,7 @@ class Faults:
         body: Mapping[str, object] | str | bytes | None = None,
         content_type: str | None = None,
     ) -> Fault:
-        """Answer matching requests with ``status`` from now on.
-
-        Args:
-            status: The HTTP status.
-            verb: Only this verb (``"list"``, ``"watch"``, ...; ``""`` for paths that are no resources).
-            resource: Only this resource: ``"pods"``, ``"deployments.apps"`` or a GVR.
-            path_prefix: Only paths that begin so (``"/apis"`` for discovery).
-            retry_after: The Retry-After header: seconds, or text as it is to be sent (an HTTP date).
-            times: How often; ``None`` until removed.
-            body: What to send: a mapping as JSON, text or bytes as they are; a fitting Status if not given.
-            content_type: Of the body; JSON, or HTML for text, unless given.
-
-        Returns:
-            The fault, to look at :attr:`Fault.hits` and to :meth:`Fault.remove` it.
+        """Answer matching requests with ``status`` from now on; :meth:`dynkube.testing.APIServer.fail` tells it all.
 
         Raises:
             InvalidInput: The status or ``times`` is out of range, or the resource is no name.

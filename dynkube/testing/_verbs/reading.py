@@ -149,8 +149,11 @@ class Reader:
 
     def fill_status(self, kind: Kind, obj: JSONObject) -> None:
         """Give a new custom object the status that its schema has as a default: what a client sent was dropped."""
-        schema = self.schemas.of(kind) if kind.crd_uid is not None else None
-        if schema is not None and "status" not in obj and (status := defaulted(obj, schema.root).get("status")):
+        if kind.crd_uid is None or "status" not in kind.subresources:
+            return
+        # From nothing: all else has its defaults.
+        schema = self.schemas.of(kind)
+        if schema is not None and (status := defaulted({}, schema.root).get("status")):
             obj["status"] = status
 
     def completed(self, kind: Kind, obj: JSONObject) -> JSONObject:

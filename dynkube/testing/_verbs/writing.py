@@ -249,7 +249,7 @@ class Writes:
         assert isinstance(error, AlreadyExists)
         message = error.status.message
         present = self.storage.get(call.kind, call.namespace, name)
-        if present is not None and present.decode(call.kind)["metadata"].get("deletionTimestamp"):
+        if present is not None and present.deleting:
             message = f"object is being deleted: {message}"
         if generated:
             message = f"{message}, the server was not able to generate a unique name for the object"
