@@ -13,6 +13,17 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("dynkube")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Where the contract suite finds real API servers."""
+    parser.addoption(
+        "--cluster",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="run tests/contract on the cluster of this kubeconfig too",
+    )
+
+
 @pytest.fixture
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
     """Trio with a clock that jumps to the next deadline as soon as every task waits."""

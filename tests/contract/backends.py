@@ -1,0 +1,137 @@
+"""What the contract suite runs against: the embedded server, and any number of clusters by ``--cluster NAME=PATH``."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx2
+import trio.testing
+import yaml
+
+from dynkube.rest._transport import PoolTransport
+from dynkube.testing import APIServer
+from dynkube.testing._wire.nonresource import DEFAULT_VERSION
+
+EMBEDDED = "embedded"
+_NOT_FOR_LONG = 30.0  # seconds until a test on a real server is stuck
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """One API server, for as many tests as there are.
+
+    Attributes:
+        name: As in the tests' names: ``embedded``, ``apiserver-old``, ...
+        version: Major and minor, as the server tells it.
+        kubeconfig: How clients reach it; ``None`` for the embedded server, which is a new one for each test.
+        labels: Parts of names that no other test has, nor an earlier run on the same cluster.
+    """
+
+    name: str
+    version: tuple[int, int]
+    kubeconfig: Path | None = None
+    labels: Iterator[str] = field(repr=False)
+
+    @property
+    def real(self) -> bool:
+        """Whether sockets and the real clock are involved."""
+        return self.kubeconfig is not None
+
+    @property
+    def anyio_backend(self) -> tuple[str, dict[str, object]]:
+        """Trio, in virtual time wherever no process is involved."""
+        return ("trio", {}) if self.real else ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
+
+    @asynccontextmanager
+    async def connect(self, server: APIServer | None = None) -> AsyncIterator[httpx2.AsyncClient]:
+        """An HTTP client of it, as its administrator.
+
+        Args:
+            server: The embedded server of the test; a new one unless given.
+        """
+        if self.kubeconfig is not None:
+            async with _client_of(self.kubeconfig) as client:
+                yield client
+            return
+        async with server or APIServer(rbac=True) as embedded:
+            transport = embedded.transport()
+            async with httpx2.AsyncClient(transport=transport, base_url=embedded.url, timeout=None) as client:
+                yield client
+
+
+@contextmanager
+def open_backend(name: str, path: Path | None) -> Iterator[Backend]:
+    """A backend by name: the embedded server without a path, else the cluster of a kubeconfig."""
+    if path is None:
+        yield Backend(name=name, version=_minor(DEFAULT_VERSION), labels=_labels("t"))
+    else:
+        yield Backend(name=name, version=_version_of(path), kubeconfig=path, labels=_labels(f"t{token_hex(3)}"))
+
+
+def parse_clusters(given: list[str]) -> dict[str, Path | None]:
+    """Name and place of each backend, the embedded one first.
+
+    Raises:
+        ValueError: Text that is no ``NAME=PATH`` of something that exists.
+    """
+    found: dict[str, Path | None] = {EMBEDDED: None}
+    for text in given:
+        name, separator, place = text.partition("=")
+        path = Path(place).expanduser()
+        if not separator or not name or name in found or not path.is_file():
+            raise ValueError(f"--cluster {text!r}: give NAME=PATH, a new name and a kubeconfig")
+        found[name] = path
+    return found
+
+
+def _labels(prefix: str) -> Iterator[str]:
+    return (f"{prefix}x{number}" for number in itertools.count())
+
+
+def _client_of(kubeconfig: Path) -> httpx2.AsyncClient:
+    server, headers, context = _credentials(kubeconfig)
+    # Streams of httpx2's own transport leave something behind when they are closed before their end.
+    transport = PoolTransport(ssl_context=context, proxy_url=None, max_connections=None, keepalive=60, http2=False)
+    return httpx2.AsyncClient(transport=transport, base_url=server, headers=headers, timeout=_NOT_FOR_LONG)
+
+
+def _version_of(kubeconfig: Path) -> tuple[int, int]:
+    server, headers, context = _credentials(kubeconfig)
+    with httpx2.Client(base_url=server, headers=headers, verify=context, timeout=_NOT_FOR_LONG) as client:
+        return _minor(client.get("/version").raise_for_status().json()["gitVersion"])
+
+
+def _minor(text: str) -> tuple[int, int]:
+    major, minor, *_ = text.removeprefix("v").split(".")
+    return int(major), int(minor)
+
+
+@cache  # building a context takes milliseconds, and thousands of tests ask for two of them
+def _credentials(kubeconfig: Path) -> tuple[str, Mapping[str, str], ssl.SSLContext]:
+    """The server, who asks, and whom to trust; of the first cluster and the first user."""
+    document = yaml.safe_load(kubeconfig.read_text())
+    cluster, user = document["clusters"][0]["cluster"], document["users"][0]["user"]
+    context = ssl.create_default_context()
+    if authority := cluster.get("certificate-authority-data"):
+        context.load_verify_locations(cadata=base64.b64decode(authority).decode())
+    if cluster.get("insecure-skip-tls-verify"):
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if "client-certificate-data" in user:
+        with TemporaryDirectory() as folder:
+            pem = Path(folder) / "user.pem"
+            pem.touch(mode=0o600)
+            parts = (user["client-certificate-data"], user["client-key-data"])
+            pem.write_bytes(b"\n".join(base64.b64decode(part) for part in parts))
+            context.load_cert_chain(pem)
+    headers = {"Authorization": f"Bearer {user['token']}"} if "token" in user else {}
+    return cluster["server"], headers, context

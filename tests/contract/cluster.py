@@ -1,0 +1,333 @@
+"""A cluster as a test sees it: verbs on resources by name, in a namespace and an API group of the test's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+import trio
+
+from dynkube.errors import APIError, NotFound, Status, TooManyRequests
+from tests.contract.objects import CRDS, JSONObject, version
+
+_BUILTIN = {
+    "v1": "configmaps endpoints events namespaces! nodes! persistentvolumeclaims persistentvolumes! pods podtemplates "
+    "replicationcontrollers resourcequotas secrets serviceaccounts services",
+    "apps/v1": "daemonsets deployments replicasets statefulsets",
+    "batch/v1": "jobs",
+    "autoscaling/v1": "horizontalpodautoscalers",
+    "networking.k8s.io/v1": "ingresses ingressclasses! networkpolicies",
+    "coordination.k8s.io/v1": "leases",
+    "scheduling.k8s.io/v1": "priorityclasses!",
+    "storage.k8s.io/v1": "storageclasses!",
+    "rbac.authorization.k8s.io/v1": "roles rolebindings clusterroles! clusterrolebindings!",
+    "authorization.k8s.io/v1": "subjectaccessreviews! selfsubjectaccessreviews! selfsubjectrulesreviews!",
+    "apiextensions.k8s.io/v1": "customresourcedefinitions!",
+    "apiregistration.k8s.io/v1": "apiservices!",
+}
+MERGE = "application/merge-patch+json"
+JSON = "application/json-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+# Real servers answer in milliseconds; this is when a test gives up waiting for an event that does not come.
+_GIVE_UP = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """Where the objects of a kind are."""
+
+    group_version: str
+    plural: str
+    namespaced: bool
+
+    def path(self, namespace: str, name: str = "", subresource: str = "") -> str:
+        """The path of one object, or of all in a namespace (``""``: in all of them)."""
+        prefix = "/api/v1" if self.group_version == "v1" else f"/apis/{self.group_version}"
+        parts = [f"namespaces/{namespace}"] if self.namespaced and namespace else []
+        parts += [self.plural, quote(name, safe=""), subresource]
+        return "/".join([prefix, *(part for part in parts if part)])
+
+
+def _builtin() -> dict[str, Resource]:
+    found = {}
+    for group_version, words in _BUILTIN.items():
+        for word in words.split():
+            plural = word.rstrip("!")
+            found[plural] = Resource(group_version=group_version, plural=plural, namespaced=not word.endswith("!"))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back, whatever it is."""
+
+    code: int
+    headers: Mapping[str, str]
+    body: Any
+
+
+@dataclass(slots=True, kw_only=True)
+class Cluster:
+    """Calls on one API server.
+
+    Single objects and lists of namespaced resources are in ``namespace`` unless told otherwise; ``namespace=""`` lists
+    everywhere. Answers that are no are raised as :class:`dynkube.errors.APIError`; :meth:`call` gives them as they are.
+
+    Attributes:
+        http: The client, for what the methods here do not do.
+        namespace: A namespace of the test's own.
+        group: An API group of the test's own, for its definitions.
+        version: Major and minor.
+    """
+
+    http: httpx2.AsyncClient
+    namespace: str
+    group: str
+    version: tuple[int, int]
+    headers: dict[str, str] = field(default_factory=dict)
+    resources: dict[str, Resource] = field(default_factory=_builtin)
+    leftovers: list[str] = field(default_factory=list)
+
+    # ── requests ──────────────────────────────────────────────────────────────────────────
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: object = None,
+        content_type: str = "application/json",
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """One request, and whatever is answered; ``body`` is encoded unless it is text or bytes."""
+        content = body if body is None or isinstance(body, str | bytes) else json.dumps(body)
+        sent = {**self.headers, **({} if content is None else {"Content-Type": content_type}), **(headers or {})}
+        response = await self.http.request(method, path, params=dict(params or {}), content=content, headers=sent)
+        is_json = response.headers.get("Content-Type", "").startswith("application/json")
+        return Answer(
+            code=response.status_code, headers=response.headers, body=response.json() if is_json else response.text
+        )
+
+    async def ask(self, method: str, path: str, **options: Any) -> JSONObject:
+        """One request, and the document answered.
+
+        Raises:
+            APIError: The answer is no.
+        """
+        answer = await self.call(method, path, **options)
+        if answer.code >= 400:
+            given = answer.body if isinstance(answer.body, dict) else {"message": answer.body}
+            raise APIError.from_status(Status.from_mapping(given, code=answer.code), request=f"{method} {path}")
+        assert isinstance(answer.body, dict), answer
+        return answer.body
+
+    def path(self, resource: str, name: str = "", namespace: str | None = None) -> str:
+        """The path of ``resource`` (``pods``, ``pods/status``), in the test's namespace unless told otherwise."""
+        plural, _, subresource = resource.partition("/")
+        found = self.resources[plural]
+        return found.path(self.namespace if namespace is None else namespace, name, subresource)
+
+    async def create(
+        self, resource: str, body: object, name: str = "", *, namespace: str | None = None, **options: Any
+    ) -> JSONObject:
+        """``name`` is for subresources, like ``serviceaccounts/token``."""
+        created = await self.ask("POST", self.path(resource, name, namespace), body=body, **options)
+        if "/" not in resource and not self.resources[resource].namespaced and "name" in created.get("metadata", {}):
+            self.leftovers.append(self.path(resource, created["metadata"]["name"]))
+        return created
+
+    async def get(self, resource: str, name: str, *, namespace: str | None = None, **options: Any) -> JSONObject:
+        return await self.ask("GET", self.path(resource, name, namespace), **options)
+
+    async def update(
+        self, resource: str, body: JSONObject, *, namespace: str | None = None, **options: Any
+    ) -> JSONObject:
+        path = self.path(resource, body["metadata"]["name"], namespace)
+        return await self.ask("PUT", path, body=body, **options)
+
+    async def patch(
+        self,
+        resource: str,
+        name: str,
+        body: object,
+        content_type: str = MERGE,
+        *,
+        namespace: str | None = None,
+        **options: Any,
+    ) -> JSONObject:
+        path = self.path(resource, name, namespace)
+        return await self.ask("PATCH", path, body=body, content_type=content_type, **options)
+
+    async def apply(
+        self, resource: str, body: JSONObject, manager: str, *, force: bool = False, **options: Any
+    ) -> JSONObject:
+        params = {"fieldManager": manager, "force": str(force).lower(), **options.pop("params", {})}
+        return await self.patch(resource, body["metadata"]["name"], body, APPLY, params=params, **options)
+
+    async def delete(self, resource: str, name: str, *, namespace: str | None = None, **options: Any) -> JSONObject:
+        return await self.ask("DELETE", self.path(resource, name, namespace), **options)
+
+    async def delete_all(self, resource: str, *, namespace: str | None = None, **params: str) -> JSONObject:
+        return await self.ask("DELETE", self.path(resource, namespace=namespace), params=params)
+
+    async def list_of(self, resource: str, *, namespace: str | None = None, **params: str) -> JSONObject:
+        return await self.ask("GET", self.path(resource, namespace=namespace), params=params)
+
+    async def names(self, resource: str, *, namespace: str | None = None, **params: str) -> list[str]:
+        found = await self.list_of(resource, namespace=namespace, **params)
+        return [item["metadata"]["name"] for item in found["items"]]
+
+    @asynccontextmanager
+    async def watch(self, resource: str, *, namespace: str | None = None, **params: str) -> AsyncIterator[Events]:
+        """The events of a watch, from when the server has answered.
+
+        Raises:
+            APIError: The watch is refused.
+        """
+        path = self.path(resource, namespace=namespace)
+        query = {"watch": "1", **params}
+        headers = {**self.headers, "Accept-Encoding": "identity"}
+        async with self.http.stream("GET", path, params=query, headers=headers, timeout=None) as response:
+            if response.status_code >= 400:
+                body = json.loads(await response.aread())
+                raise APIError.from_status(Status.from_mapping(body, code=response.status_code))
+            chunks = aiter(response.stream)  # type: ignore[arg-type]  # typed for the sync half as well
+            assert isinstance(chunks, AsyncGenerator)
+            async with aclosing(chunks):  # not aiter_raw(), which leaves what it wraps suspended when it is closed
+                yield Events(chunks)
+
+    # ── definitions ───────────────────────────────────────────────────────────────────────
+
+    def definition(
+        self, plural: str = "widgets", kind: str = "Widget", scope: str = "Namespaced", **spec: Any
+    ) -> JSONObject:
+        """A CustomResourceDefinition in the test's own group."""
+        names = {"plural": plural, "kind": kind}
+        return {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.{self.group}"},
+            "spec": {"group": self.group, "scope": scope, "names": names, "versions": [version()], **spec},
+        }
+
+    async def define(self, definition: JSONObject | None = None) -> JSONObject:
+        """Create a definition (that of Widgets unless given), wait until it is served, and give it as it is then.
+
+        ``widgets`` then means its first served version, ``widgets.v2`` a given one.
+        """
+        created = await self.create(CRDS, self.definition() if definition is None else definition)
+        self.know(created)
+        established = await self._until_established(created)
+        await self._until_served(created["spec"]["names"]["plural"])
+        return established
+
+    def know(self, definition: JSONObject) -> None:
+        """Let its plural, and that with each of its versions, mean its resources from now on."""
+        spec = definition["spec"]
+        plural, namespaced = spec["names"]["plural"], spec["scope"] == "Namespaced"
+        for entry in reversed([entry for entry in spec["versions"] if entry["served"]]):
+            group_version = f"{spec['group']}/{entry['name']}"
+            resource = Resource(group_version=group_version, plural=plural, namespaced=namespaced)
+            self.resources[plural] = self.resources[f"{plural}.{entry['name']}"] = resource
+
+    def widget(self, name: str = "w", api_version: str = "v1", **fields: Any) -> JSONObject:
+        """An object of the definition above."""
+        return {"apiVersion": f"{self.group}/{api_version}", "kind": "Widget", "metadata": {"name": name}, **fields}
+
+    async def _until_established(self, definition: JSONObject) -> JSONObject:
+        metadata = definition["metadata"]
+        selected = {
+            "fieldSelector": f"metadata.name={metadata['name']}",
+            "resourceVersion": metadata["resourceVersion"],
+        }
+        if _established(definition):
+            return definition
+        async with self.watch(CRDS, **selected) as events:
+            while True:
+                event = await events.next()
+                latest: JSONObject = event["object"]
+                if _established(latest):
+                    return latest
+
+    async def _until_served(self, plural: str) -> None:
+        """A real server's router and watch cache learn of a definition some milliseconds after its condition.
+
+        No event tells when, and its answers are what clients have to live with meanwhile: 404, then 429.
+        """
+        for _ in range(1000):
+            try:
+                async with self.watch(plural):
+                    return
+            except (NotFound, TooManyRequests):
+                await trio.sleep(0.01)
+        raise AssertionError(f"{plural} are still not served")
+
+    # ── who asks ──────────────────────────────────────────────────────────────────────────
+
+    def acting_as(self, user: str, group: str = "") -> Cluster:
+        """The same cluster, asked by somebody else."""
+        headers = {"Impersonate-User": user, **({"Impersonate-Group": group} if group else {})}
+        return replace(self, headers=headers)
+
+    async def clean_up(self) -> None:
+        """Delete what is in no namespace; the last first. The namespace itself stays."""
+        for path in reversed(self.leftovers):
+            await self.call("DELETE", path)
+
+
+def _established(definition: JSONObject) -> bool:
+    entries = definition.get("status", {}).get("conditions") or []
+    return any(entry["type"] == "Established" and entry["status"] == "True" for entry in entries)
+
+
+class Events:
+    """The events of one watch, in their order."""
+
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        self._chunks = chunks
+        self._buffer = b""
+
+    async def next(self) -> JSONObject:
+        """The next event.
+
+        Raises:
+            StopAsyncIteration: The server has ended the watch.
+            trio.TooSlowError: None came.
+        """
+        with trio.fail_after(_GIVE_UP):
+            while b"\n" not in self._buffer:
+                self._buffer += await anext(self._chunks)
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        event: JSONObject = json.loads(line)
+        return event
+
+    async def take(self, count: int) -> list[JSONObject]:
+        """So many events."""
+        return [await self.next() for _ in range(count)]
+
+    async def until(self, name: str) -> list[JSONObject]:
+        """Every event up to the first of an object of this name, and that one: a mark for "nothing else came"."""
+        found = [await self.next()]
+        while found[-1]["object"]["metadata"].get("name") != name:
+            found.append(await self.next())
+        return found
+
+    async def rest(self) -> list[JSONObject]:
+        """Every event until the server ends the watch, which a ``timeoutSeconds`` makes it do."""
+        found: list[JSONObject] = []
+        with suppress(StopAsyncIteration):
+            while True:
+                found.append(await self.next())
+        return found
+
+
+def seen(events: list[JSONObject]) -> list[tuple[str, str]]:
+    """Type and name of each event."""
+    return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]

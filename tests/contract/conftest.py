@@ -1,0 +1,61 @@
+"""What a cluster decides: each test runs on the embedded server, and on each that ``--cluster NAME=PATH`` names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import pytest
+
+from tests.contract.backends import Backend, open_backend, parse_clusters
+from tests.contract.cluster import Cluster
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One run of the test for each backend."""
+    if "backend" in metafunc.fixturenames:
+        clusters = parse_clusters(metafunc.config.getoption("--cluster"))
+        metafunc.parametrize("backend", clusters.items(), ids=clusters, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    name, path = request.param
+    with open_backend(name, path) as backend:
+        yield backend
+
+
+@pytest.fixture(autouse=True)
+def _counted(backend: Backend, record_property: Callable[[str, object], None]) -> None:
+    record_property("backend", backend.name)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many tests each backend has seen, and how they ended."""
+    counts: dict[str, Counter[str]] = {}
+    for outcome in ("passed", "failed", "skipped", "error"):
+        for report in terminalreporter.getreports(outcome):
+            if name := dict(getattr(report, "user_properties", ())).get("backend"):
+                counts.setdefault(str(name), Counter())[outcome] += 1
+    for name, count in counts.items():
+        terminalreporter.write_line(f"{name}: {', '.join(f'{number} {outcome}' for outcome, number in count.items())}")
+
+
+@pytest.fixture
+def anyio_backend(backend: Backend) -> tuple[str, dict[str, object]]:
+    return backend.anyio_backend
+
+
+@pytest.fixture
+async def cluster(backend: Backend, request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
+    """A cluster with a namespace for this test alone."""
+    for marker in request.node.iter_markers("since"):
+        minimum, reason = marker.args
+        if backend.version < tuple(int(part) for part in minimum.split(".")):
+            pytest.skip(f"since {minimum}: {reason}")
+    label = next(backend.labels)
+    async with backend.connect() as client:
+        cluster = Cluster(http=client, namespace=f"ns-{label}", group=f"{label}.example.com", version=backend.version)
+        await cluster.ask("POST", "/api/v1/namespaces", body={"metadata": {"name": cluster.namespace}})
+        yield cluster
+        await cluster.clean_up()
