@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import httpx2
 import trio.testing
