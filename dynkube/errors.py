@@ -24,6 +24,7 @@
     │   │   NotAcceptable 406, AlreadyExists 409, Conflict 409 (─ ApplyConflict), Gone 410,
     │   │   RequestEntityTooLarge 413, UnsupportedMediaType 415, Invalid 422, TooManyRequests 429
     │   └── ServerError 5xx         InternalError 500, ServiceUnavailable 503, ServerTimeout 504
+    ├── ControlPlaneError       a real control plane for tests does not start, or does not do what was asked
     └── ClosedError             used after it was closed
 
 Bases exist to be caught: ``except NotFound`` for one answer, ``except APIError`` for any answer,
@@ -45,6 +46,7 @@ __all__ = [
     "ConfigError",
     "Conflict",
     "ConnectFailed",
+    "ControlPlaneError",
     "CredentialError",
     "DeadlineExceeded",
     "DiscoveryFailed",
@@ -368,6 +370,16 @@ class ServiceUnavailable(ServerError):
 
 class ServerTimeout(ServerError):
     """504: the server gave up waiting, e.g. for its cache to reach the resourceVersion asked for."""
+
+
+# ── a control plane for tests ─────────────────────────────────────────────────────────────────
+
+
+class ControlPlaneError(DynkubeError):
+    """A real control plane for tests (``dynkube.testing.ControlPlane``) lacks a program, or one fails.
+
+    The message names the program, what it said last, and the file with all it has said.
+    """
 
 
 # ── used after its end ────────────────────────────────────────────────────────────────────────

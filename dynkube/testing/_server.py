@@ -32,11 +32,12 @@ from dynkube.testing._trouble import Trouble
 from dynkube.testing._wire.app import App, Parts
 from dynkube.testing._wire.audit import Audit
 from dynkube.testing._wire.discovery import Discovery
+from dynkube.testing._wire.endpoint import Endpoint
 from dynkube.testing._wire.http import ASGIApp
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION, NonResources
 from dynkube.testing._wire.openapi.answers import OpenAPI
 from dynkube.testing._wire.resources import Resources
-from dynkube.testing._wire.tcp import Endpoint, serve_tcp
+from dynkube.testing._wire.tcp import serve_tcp
 from dynkube.testing._wire.transport import InProcessTransport
 
 _NOT_RUNNING = "the embedded API server is not running: use it inside 'async with APIServer() as server:'"

@@ -12,7 +12,7 @@ from dynkube.testing._engine import Engine
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._server import APIServer
 from dynkube.testing._wire.audit import RequestRecord
-from dynkube.testing._wire.tcp import Endpoint
+from dynkube.testing._wire.endpoint import Endpoint
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal

@@ -1,4 +1,4 @@
-"""A kubeconfig for a served embedded API server, so that kubectl and other clients find it."""
+"""A kubeconfig for an API server in tests, so that kubectl and other clients find it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,38 @@ from dynkube.testing._wire import yaml
 
 
 def build_kubeconfig(
-    url: str, *, ca_pem: bytes | None, token: str | None, context: str, namespace: str
+    url: str,
+    *,
+    ca_pem: bytes | None,
+    token: str | None = None,
+    certificate_pem: bytes | None = None,
+    key_pem: bytes | None = None,
+    context: str,
+    namespace: str,
 ) -> dict[str, object]:
     """One cluster, one user, one context, all named ``context``; decoded."""
-    cluster: dict[str, object] = {"server": url}
-    if ca_pem is not None:
-        cluster["certificate-authority-data"] = base64.b64encode(ca_pem).decode("ascii")
+    cluster = {"server": url, "certificate-authority-data": _base64(ca_pem)}
+    user = {
+        "token": token or None,
+        "client-certificate-data": _base64(certificate_pem),
+        "client-key-data": _base64(key_pem),
+    }
     return {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": context, "cluster": cluster}],
-        "users": [{"name": context, "user": {"token": token} if token else {}}],
+        "clusters": [{"name": context, "cluster": _present(cluster)}],
+        "users": [{"name": context, "user": _present(user)}],
         "contexts": [{"name": context, "context": {"cluster": context, "user": context, "namespace": namespace}}],
         "current-context": context,
     }
+
+
+def _base64(pem: bytes | None) -> str | None:
+    return None if pem is None else base64.b64encode(pem).decode("ascii")
+
+
+def _present(fields: dict[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def write_private(path: str | os.PathLike[str], kubeconfig: dict[str, object]) -> Path:

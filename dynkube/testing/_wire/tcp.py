@@ -5,57 +5,24 @@ A client that goes away ends its watch at once, because the application listens 
 
 from __future__ import annotations
 
-import os
 import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import trio
 
 from dynkube.errors import InvalidInput
+from dynkube.testing._wire.endpoint import Endpoint
 from dynkube.testing._wire.http import ASGIApp
-from dynkube.testing._wire.kubeconfig import build_kubeconfig, write_private
 
 # The kernel gives up on a client that takes nothing for this time, so that its watches do not stay for ever where its
 # machine has vanished. Linux only; elsewhere TCP keeps trying for longer.
 _STUCK_CLIENT_SECONDS = 20
 _BACKLOG = 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """Where a served embedded API server is, and what a client needs to reach it.
-
-    Attributes:
-        url: Like ``http://127.0.0.1:41853``.
-        ca_pem: The certificate authority to trust; ``None`` over plain HTTP.
-        token: The bearer token to bring; ``None`` where everybody is let in.
-    """
-
-    url: str
-    ca_pem: bytes | None = field(default=None, repr=False)
-    token: str | None = field(default=None, repr=False)
-
-    def kubeconfig(self, *, context: str = "dynkube", namespace: str = "default") -> dict[str, object]:
-        """A kubeconfig with this server as its only cluster, decoded."""
-        return build_kubeconfig(self.url, ca_pem=self.ca_pem, token=self.token, context=context, namespace=namespace)
-
-    def write_kubeconfig(
-        self, path: str | os.PathLike[str], *, context: str = "dynkube", namespace: str = "default"
-    ) -> Path:
-        """Write :meth:`kubeconfig` to ``path`` (mode 0600, replaced as a whole) and return the path.
-
-        Plain function; blocks on the file system for a moment.
-
-        Raises:
-            OSError: The directory does not exist or cannot be written to.
-        """
-        return write_private(path, self.kubeconfig(context=context, namespace=namespace))
 
 
 @asynccontextmanager

@@ -1,0 +1,139 @@
+"""Where the programs of a control plane are, and what is wrong with a file that should be one."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import struct
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dynkube.errors import ControlPlaneError
+
+# The variables and the folder are those of controller-runtime's envtest: whoever has its binaries has them for this
+# too.
+_FOLDER_VARIABLE = "KUBEBUILDER_ASSETS"
+_DEFAULT_FOLDER = Path("/usr/local/kubebuilder/bin")
+_HOW_TO_GET = (
+    "Get kube-apiserver and etcd with setup-envtest (`setup-envtest use -p path` prints their folder), and name that "
+    f"folder in ${_FOLDER_VARIABLE} or as ControlPlane(assets=...)"
+)
+_VERSION_SECONDS = 60
+
+_ELF_MACHINES = {
+    3: "386", 8: "mips", 20: "ppc", 21: "ppc64", 22: "s390x", 40: "arm", 62: "amd64", 183: "arm64", 243: "riscv64",
+    258: "loong64",
+}  # fmt: skip
+_MACHINES = {
+    "x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64", "i386": "386", "i686": "386",
+    "armv6l": "arm", "armv7l": "arm", "ppc64le": "ppc64", "ppc64": "ppc64", "s390x": "s390x", "riscv64": "riscv64",
+    "loongarch64": "loong64",
+}  # fmt: skip
+_MACH_O = {b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assets:
+    """Where to look for programs: a folder that the user named, else what the environment says, as envtest reads it."""
+
+    folder: Path | None
+    environment: Mapping[str, str]
+
+    def program(self, name: str) -> Path:
+        """The file that is to be ``name``, checked as far as looking at it goes. Blocks on the file system.
+
+        Raises:
+            ControlPlaneError: It is missing, no file, not executable, or a program for another kind of machine.
+        """
+        path, reason = self._place(name)
+        if not path.is_file():
+            raise ControlPlaneError(_missing(name, path, reason))
+        if not os.access(path, os.X_OK):
+            raise ControlPlaneError(f"{path} ({reason}) is not executable: chmod +x {path}")
+        if trouble := _foreign(path):
+            raise ControlPlaneError(f"{path} ({reason}) {trouble}")
+        return path
+
+    def kubectl(self) -> Path:
+        """The kubectl beside the other programs, else the one on ``$PATH``.
+
+        Raises:
+            ControlPlaneError: There is none, or it cannot be run here.
+        """
+        path, reason = self._place("kubectl")
+        if path.is_file():
+            return self.program("kubectl")
+        found = shutil.which("kubectl", path=self.environment.get("PATH"))
+        if found is None:
+            raise ControlPlaneError(f"no kubectl: neither {path} ({reason}) is there nor one on $PATH; install kubectl")
+        return Path(found)
+
+    def _place(self, name: str) -> tuple[Path, str]:
+        variable = f"TEST_ASSET_{name.upper().replace('-', '_')}"
+        if self.folder is not None:
+            return (self.folder / name).absolute(), "in the folder given as assets"
+        if path := self.environment.get(variable):
+            return Path(path).absolute(), f"as ${variable} says"
+        if folder := self.environment.get(_FOLDER_VARIABLE):
+            return (Path(folder) / name).absolute(), f"as ${_FOLDER_VARIABLE} says"
+        return _DEFAULT_FOLDER / name, f"the default, as neither ${_FOLDER_VARIABLE} nor ${variable} is set"
+
+
+def _missing(name: str, path: Path, reason: str) -> str:
+    if path.is_dir():
+        return f"{path} ({reason}) is a folder, not the program {name}. {_HOW_TO_GET}"
+    nested = path.parent / "bin" / name
+    if nested.is_file():
+        return f"no {name} at {path} ({reason}), but at {nested}: name the folder {nested.parent}"
+    if not path.parent.is_dir():
+        return f"no {name} at {path} ({reason}): there is no folder {path.parent}. {_HOW_TO_GET}"
+    return f"no {name} at {path} ({reason}). {_HOW_TO_GET}"
+
+
+def _foreign(path: Path) -> str:
+    """Why a file is no program of this machine, by its first bytes; empty where nothing speaks against it."""
+    with path.open("rb") as file:
+        head = file.read(20)
+    if not head:
+        return "is empty: the download or the build of it was cut off"
+    machine, system = platform.machine(), platform.system()
+    if head[:4] == b"\x7fELF" and len(head) == 20:
+        (number,) = struct.unpack("<H" if head[5] == 1 else ">H", head[18:20])
+        built_for = _ELF_MACHINES.get(number, f"ELF machine {number}")
+        here = _MACHINES.get(machine.lower(), machine)
+        if system != "Linux":
+            return f"is a program for Linux ({built_for}), and this is {system} ({here})"
+        return "" if built_for == here else f"is a program for {built_for}, and this machine is {here}"
+    if head[:4] in _MACH_O and system != "Darwin":
+        return f"is a program for macOS, and this is {system} ({machine})"
+    if head[:2] == b"MZ":
+        return f"is a program for Windows, and this is {system} ({machine})"
+    return ""
+
+
+def version_of(program: Path, pattern: str) -> str:
+    """What group 1 of ``pattern`` finds in the answer to ``--version``. Blocks while the program runs.
+
+    Raises:
+        ControlPlaneError: The program cannot be run, fails, or says something else.
+    """
+    command = [str(program), "--version"]
+    try:
+        done = subprocess.run(  # noqa: S603 - the user says which program
+            command, capture_output=True, text=True, timeout=_VERSION_SECONDS, check=False
+        )
+    except OSError as error:  # a format this machine does not run, a loader that is missing, a file system without exec
+        raise ControlPlaneError(f"{program} cannot be run: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise ControlPlaneError(f"`{program} --version` had not ended after {_VERSION_SECONDS} seconds") from error
+    if found := re.search(pattern, done.stdout):
+        return found[1]
+    said = "\n".join((done.stdout + done.stderr).splitlines()[-20:]) or "(nothing)"
+    raise ControlPlaneError(
+        f"`{program} --version` ended with exit code {done.returncode} and named no version; is it {program.name}? "
+        f"It said:\n{said}"
+    )

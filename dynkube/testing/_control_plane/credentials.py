@@ -1,0 +1,72 @@
+"""Who is trusted by a control plane, and as whom its users come."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable
+from datetime import datetime
+
+from dynkube.errors import InvalidInput
+from dynkube.testing._control_plane.folder import Folder
+from dynkube.testing._control_plane.ports import LOOPBACK
+from dynkube.testing._wire.endpoint import Endpoint
+
+ADMIN = "admin"
+ADMINISTRATORS = "system:masters"  # may do everything, whatever the stored roles say
+
+
+class Credentials:
+    """The authorities and keys of one run, written to the folder that kube-apiserver reads them from.
+
+    Args:
+        folder: Where they go.
+        now: When their lifetime of a week begins.
+
+    Raises:
+        ImportError: The ``control-plane`` extra is not installed.
+    """
+
+    def __init__(self, folder: Folder, now: datetime) -> None:
+        try:
+            from dynkube.testing._control_plane.certificates import Authority, signing_key
+        except ImportError as error:
+            raise ImportError(
+                "a control plane needs the 'control-plane' extra: pip install 'dynkube[control-plane]'"
+            ) from error
+        # Two authorities, so that a server's certificate lets nobody in.
+        serving = Authority("dynkube control plane: servers", now)
+        self._clients = Authority("dynkube control plane: clients", now)
+        self.ca_pem = serving.certificate
+        server, (private, public) = serving.server(LOOPBACK), signing_key()
+        folder.write("kube-apiserver.crt", server.certificate)
+        folder.write("kube-apiserver.key", server.key)
+        folder.write("client-ca.crt", self._clients.certificate)
+        folder.write("service-account.key", private)
+        folder.write("service-account.pub", public)
+        admin = self._clients.client(ADMIN, [ADMINISTRATORS])
+        self._admin_files = folder.write("admin.crt", admin.certificate), folder.write("admin.key", admin.key)
+
+    def tls(self) -> ssl.SSLContext:
+        """A client's context for the administrator."""
+        context = ssl.create_default_context(cadata=self.ca_pem.decode("ascii"))
+        context.load_cert_chain(*self._admin_files)
+        return context
+
+    def endpoint(self, port: int, user: str = ADMIN, groups: Iterable[str] = (ADMINISTRATORS,)) -> Endpoint:
+        """The server at ``port`` as ``user`` in ``groups``, with a new client certificate.
+
+        Raises:
+            InvalidInput: The user or a group is empty, too long for a certificate, or the groups are one text.
+        """
+        if isinstance(groups, str):
+            raise InvalidInput(f"groups must be a list of names, not the text {groups!r}; say groups=[{groups!r}]")
+        named = tuple(groups)
+        for what, name in (("the user", user), *(("a group", group) for group in named)):
+            if not name:
+                raise InvalidInput(f"the name of {what} is empty")
+            if len(name) > 64:  # the bound of RFC 5280 for both fields
+                raise InvalidInput(f"the name of {what} may have 64 characters in a certificate, and {name!r} has more")
+        pair = self._clients.client(user, named)
+        return Endpoint(
+            url=f"https://{LOOPBACK}:{port}", ca_pem=self.ca_pem, certificate_pem=pair.certificate, key_pem=pair.key
+        )

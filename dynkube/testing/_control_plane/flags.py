@@ -1,0 +1,108 @@
+"""The command lines of kube-apiserver and etcd: what they need, what tests want, and what the user says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dynkube.errors import InvalidInput
+from dynkube.testing._control_plane.ports import LOOPBACK
+
+Flags = Mapping[str, "str | int | bool | Sequence[str] | None"]
+"""Flags by name, without dashes: a value, several where a flag may be given several times, ``None`` for no flag."""
+
+# What is advertised as the address of the service `kubernetes` may not be of the loopback, and by default is that of a
+# network interface, without which kube-apiserver does not start. Nothing in a bare control plane goes there: an
+# address that no machine has (RFC 5737) will do, and is the same everywhere.
+_ADVERTISED = "192.0.2.1"
+_NAME = re.compile(r"[a-z0-9][a-zA-Z0-9._-]*\Z")
+
+_OWN_OF_API_SERVER = {
+    "secure-port": "say ControlPlane(port=...)",
+    "etcd-servers": "the control plane has an etcd of its own",
+    "tls-cert-file": "its certificates are made for each run",
+    "tls-private-key-file": "its certificates are made for each run",
+    "client-ca-file": "add_user() makes users with certificates of this authority",
+}
+_OWN_OF_ETCD = {
+    "data-dir": "say ControlPlane(folder=...)",
+    "listen-client-urls": "its port is chosen at each start",
+    "advertise-client-urls": "its port is chosen at each start",
+}
+
+
+def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_url: str, given: Flags) -> list[str]:
+    """Arguments for kube-apiserver: envtest's defaults (RBAC on, ServiceAccount admission off), then the user's."""
+    certificates = folder / "certificates"
+    flags: dict[str, str | int | bool | Sequence[str] | None] = {
+        "advertise-address": _ADVERTISED,
+        "allow-privileged": True,
+        "authorization-mode": "RBAC",
+        "bind-address": LOOPBACK,
+        "cert-dir": str(certificates),
+        "client-ca-file": str(certificates / "client-ca.crt"),
+        # The controller that makes the ServiceAccount `default` of a namespace is not here, and without it no Pod gets
+        # in.
+        "disable-admission-plugins": "ServiceAccount",
+        "etcd-servers": etcd_url,
+        "secure-port": port,
+        "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
+        "service-account-key-file": str(certificates / "service-account.pub"),
+        "service-account-signing-key-file": str(certificates / "service-account.key"),
+        "service-cluster-ip-range": "10.0.0.0/24",
+        "tls-cert-file": str(certificates / "kube-apiserver.crt"),
+        "tls-private-key-file": str(certificates / "kube-apiserver.key"),
+    }
+    if version < (1, 20):
+        flags["insecure-port"] = 0  # it was on by default, and is gone since 1.24
+    return _arguments(flags, given)
+
+
+def etcd_flags(version: tuple[int, ...], folder: Path, *, port: int, given: Flags) -> list[str]:
+    """Arguments for etcd: one member, in the folder, then the user's."""
+    url = f"http://{LOOPBACK}:{port}"
+    flags: dict[str, str | int | bool | Sequence[str] | None] = {
+        "advertise-client-urls": url,
+        "data-dir": str(folder / "etcd"),
+        "listen-client-urls": url,
+        "listen-peer-urls": f"http://{LOOPBACK}:0",  # it has no peers: any port
+    }
+    if version >= (3, 4, 10):
+        flags["unsafe-no-fsync"] = True  # safe from everything but a crash of the machine
+    return _arguments(flags, given)
+
+
+def check_flags(api_server: Flags, etcd: Flags) -> None:
+    """Refuse what a user may not set.
+
+    Raises:
+        InvalidInput: A name is none, or the flag is one that the control plane itself depends on.
+    """
+    for argument, flags, own in (
+        ("api_server_flags", api_server, _OWN_OF_API_SERVER),
+        ("etcd_flags", etcd, _OWN_OF_ETCD),
+    ):
+        for name in flags:
+            if not _NAME.match(name):
+                raise InvalidInput(
+                    f"{argument}: {name!r} is not the name of a flag; write it without dashes: {_bare(name)!r}"
+                )
+            if name in own:
+                raise InvalidInput(f"{argument}: {name} is set by the control plane itself: {own[name]}")
+
+
+def _bare(name: str) -> str:
+    return name.lstrip("-").split("=")[0]
+
+
+def _arguments(defaults: dict[str, str | int | bool | Sequence[str] | None], given: Flags) -> list[str]:
+    arguments = []
+    for name, value in {**defaults, **given}.items():
+        values = [] if value is None else [value] if isinstance(value, str | int) else value
+        arguments += [f"--{name}={_text(each)}" for each in values]
+    return arguments
+
+
+def _text(value: str | int) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
