@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from random import Random
 from secrets import token_hex
 from tempfile import TemporaryDirectory
 
@@ -17,6 +18,7 @@ import httpx2
 import trio.testing
 import yaml
 
+import dynkube
 from dynkube.rest._transport import PoolTransport
 from dynkube.testing import APIServer
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION
@@ -52,20 +54,40 @@ class Backend:
         return ("trio", {}) if self.real else ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
 
     @asynccontextmanager
-    async def connect(self, server: APIServer | None = None) -> AsyncIterator[httpx2.AsyncClient]:
+    async def connect(self, server: APIServer | None) -> AsyncIterator[httpx2.AsyncClient]:
         """An HTTP client of it, as its administrator.
 
         Args:
-            server: The embedded server of the test; a new one unless given.
+            server: The embedded server of the test, which runs already; ``None`` on a real one.
         """
         if self.kubeconfig is not None:
             async with _client_of(self.kubeconfig) as client:
                 yield client
             return
-        async with server or APIServer(rbac=True) as embedded:
-            transport = embedded.transport()
-            async with httpx2.AsyncClient(transport=transport, base_url=embedded.url, timeout=None) as client:
-                yield client
+        assert server is not None
+        transport = server.transport()
+        async with httpx2.AsyncClient(transport=transport, base_url=server.url, timeout=None) as client:
+            yield client
+
+    def client(
+        self, server: APIServer | None, *, user: str = "", settings: dynkube.InformerSettings | None = None
+    ) -> dynkube.Client:
+        """A client of ours, not entered yet.
+
+        Args:
+            server: The embedded server of the test.
+            user: Whom to act as; its administrator unless given.
+            settings: Of its informers.
+        """
+        settings = settings or dynkube.InformerSettings(random=Random(7))
+        if server is not None:
+            return dynkube.connect(transport=server.transport(user or None), settings=settings)
+        assert self.kubeconfig is not None
+        if not user:
+            return dynkube.connect(kubeconfig=self.kubeconfig, settings=settings)
+        document = yaml.safe_load(self.kubeconfig.read_text())
+        document["users"][0]["user"]["as"] = user
+        return dynkube.connect(kubeconfig=document, settings=settings)
 
 
 @contextmanager

@@ -228,6 +228,19 @@ class Cluster:
         await self._until_served(created["spec"]["names"]["plural"])
         return established
 
+    async def undefine(self, plural: str = "widgets") -> None:
+        """Delete a definition, and wait until it is gone: a real server deletes its objects first."""
+        name = f"{plural}.{self.group}"
+        found = await self.get(CRDS, name)
+        selected = {
+            "fieldSelector": f"metadata.name={name}",
+            "resourceVersion": found["metadata"]["resourceVersion"],
+        }
+        async with self.watch(CRDS, **selected) as events:
+            await self.delete(CRDS, name)
+            while (await events.next())["type"] != "DELETED":
+                pass
+
     def know(self, definition: JSONObject) -> None:
         """Let its plural, and that with each of its versions, mean its resources from now on."""
         spec = definition["spec"]

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 
 import pytest
 
+import dynkube
+from dynkube.testing import APIServer
 from tests.contract.backends import Backend, open_backend, parse_clusters
 from tests.contract.cluster import Cluster
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Whoever names a cluster whose certificate is not checked has chosen so."""
+    config.addinivalue_line("filterwarnings", "ignore::dynkube.config.InsecureTLSWarning")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -47,15 +55,38 @@ def anyio_backend(backend: Backend) -> tuple[str, dict[str, object]]:
 
 
 @pytest.fixture
-async def cluster(backend: Backend, request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
+async def server(backend: Backend) -> AsyncIterator[APIServer | None]:
+    """The embedded server of the test; ``None`` on a real one. For what a test cannot do over HTTP."""
+    if backend.real:
+        yield None
+    else:
+        async with APIServer(rbac=True) as server:
+            yield server
+
+
+@pytest.fixture
+async def cluster(backend: Backend, server: APIServer | None, request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
     """A cluster with a namespace for this test alone."""
     for marker in request.node.iter_markers("since"):
         minimum, reason = marker.args
         if backend.version < tuple(int(part) for part in minimum.split(".")):
             pytest.skip(f"since {minimum}: {reason}")
     label = next(backend.labels)
-    async with backend.connect() as client:
+    async with backend.connect(server) as client:
         cluster = Cluster(http=client, namespace=f"ns-{label}", group=f"{label}.example.com", version=backend.version)
         await cluster.ask("POST", "/api/v1/namespaces", body={"metadata": {"name": cluster.namespace}})
         yield cluster
         await cluster.clean_up()
+
+
+@pytest.fixture
+def connect(backend: Backend, server: APIServer | None) -> Callable[..., dynkube.Client]:
+    """Makes clients of ours, of the same server; see :meth:`Backend.client`."""
+    return partial(backend.client, server)
+
+
+@pytest.fixture
+async def client(connect: Callable[..., dynkube.Client]) -> AsyncIterator[dynkube.Client]:
+    """A client of ours, of the same server."""
+    async with connect() as client:
+        yield client

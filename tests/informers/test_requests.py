@@ -35,6 +35,14 @@ async def test_1_a_hundred_absent_crds_cost_one_watch_and_a_look_when_it_is_rene
             nursery.start_soon(informer.aclose)
 
 
+async def test_k5_nothing_is_asked_before_an_informer_is_entered(server: APIServer, client: Client) -> None:
+    widgets = client.informer(WIDGETS)
+    widgets.add_handler(on_add=print)
+    await quiet()
+
+    assert server.requests == []
+
+
 async def test_p12_equal_informers_share_one_watch_and_others_do_not(server: APIServer, client: Client) -> None:
     server.create(crd())
     equal = [client.informer(WIDGETS, label_selector=text) for text in ("a=1,b=2", "b=2,a=1", {"b": "2", "a": "1"})]

@@ -1,0 +1,134 @@
+"""K1-K7: informers on resources that come late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+from dynkube import ABSENT, LIVE, STOPPED, Client, Informer, Unstructured
+from tests.contract.cluster import Cluster
+from tests.contract.informers.kit import Recorder, names, put, resource
+from tests.contract.objects import config
+
+
+def secret_of(obj: Unstructured) -> list[str]:
+    return [obj["spec"]["secret"]] if "secret" in obj["spec"] else []
+
+
+async def test_k1_an_index_made_before_the_crd_works_after_it(cluster: Cluster, client: Client) -> None:
+    async with client.informer(resource(cluster)) as widgets:
+        widgets.add_index("secret", secret_of)
+        await widgets.wait_synced()
+        assert widgets.by_index("secret", "one") == []
+
+        await cluster.define()
+        await put(cluster, "a", secret="one")
+        last = await put(cluster, "b", secret="two")
+        await widgets.wait_state(LIVE)
+        await widgets.wait_for(Unstructured(last))
+
+        assert names(widgets.by_index("secret", "one")) == ["a"]
+
+
+async def test_k2_a_crd_and_an_informer_that_are_there_before_anything_runs(
+    cluster: Cluster, connect: Callable[[], Client]
+) -> None:
+    recorder = Recorder()
+    client = connect()
+    widgets = client.informer(resource(cluster))
+    recorder.attach(widgets)
+    await cluster.define()
+
+    async with client, widgets, trio.open_nursery() as nursery:
+        nursery.start_soon(read_all_the_time, widgets)
+        await widgets.wait_state(LIVE)
+        await put(cluster, "name")
+
+        assert await recorder.take(1) == ["add/name"]
+        assert names(widgets.list()) == ["name"]
+        nursery.cancel_scope.cancel()
+
+
+async def read_all_the_time(informer: Informer) -> None:
+    while True:
+        assert len(informer.list()) <= 1
+        await trio.sleep(0.001)
+
+
+async def test_k3_a_crd_that_is_known_before_the_informer_is_made(cluster: Cluster, client: Client) -> None:
+    await cluster.define()
+    recorder = Recorder()
+    async with client.informer(resource(cluster, "gadgets")) as other:
+        await other.wait_synced()
+
+        async with client.informer(resource(cluster)) as widgets:
+            recorder.attach(widgets)
+            await widgets.wait_synced()
+            await put(cluster, "name")
+
+            assert await recorder.take(1) == ["add/name"]
+            assert names(widgets.list()) == ["name"]
+
+
+async def test_k4_a_crd_that_arrives_after_the_start(cluster: Cluster, client: Client) -> None:
+    recorder = Recorder()
+    async with client.informer(resource(cluster)) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_synced()
+        assert (widgets.has_synced, widgets.list(), widgets.state.phase) == (True, [], ABSENT)
+
+        await cluster.define()
+        await put(cluster, "name")
+
+        await widgets.wait_state(LIVE)
+        assert await recorder.take(1) == ["add/name"]
+        assert names(widgets.list()) == ["name"]
+
+
+async def test_k5_what_is_not_entered_is_stopped_and_empty(cluster: Cluster, client: Client) -> None:
+    recorder = Recorder()
+    widgets = client.informer(resource(cluster))
+    recorder.attach(widgets)
+    assert (widgets.has_synced, widgets.list(), widgets.state.phase) == (False, [], STOPPED)
+
+    await cluster.define()
+    async with widgets:
+        await widgets.wait_synced()
+        await put(cluster, "name")
+
+        assert await recorder.take(1) == ["add/name"]
+        assert len(widgets) == 1
+
+
+async def test_k6_a_kind_that_no_crd_defines_is_listed_and_watched(cluster: Cluster, client: Client) -> None:
+    await cluster.create("configmaps", config("item", labels={"a": "b"}))
+
+    async with client.informer("configmaps.v1", namespace=cluster.namespace, label_selector="a=b") as configmaps:
+        await configmaps.wait_synced()
+
+        assert names(configmaps.list(namespace=cluster.namespace)) == ["item"]
+
+
+async def test_k7_handlers_are_done_with_the_initial_objects_when_it_has_synced(
+    cluster: Cluster, client: Client
+) -> None:
+    await cluster.define()
+    await put(cluster, "a")
+    called, go_on = trio.Event(), trio.Event()
+    handled = []
+
+    async def slow(obj: Unstructured) -> None:
+        called.set()
+        await go_on.wait()
+        handled.append(obj.name)
+
+    widgets = client.informer(resource(cluster))
+    widgets.add_handler(on_add=slow)
+    async with widgets:
+        await called.wait()
+        assert (names(widgets.list()), widgets.has_synced) == (["a"], False)
+        go_on.set()
+        await widgets.wait_synced()
+
+        assert handled == ["a"]
