@@ -20,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="NAME=PATH",
-        help="run tests/contract on the cluster of this kubeconfig too",
+        help="run tests/contract on this cluster too: a folder with kube-apiserver and etcd to start, or a kubeconfig",
     )
 
 

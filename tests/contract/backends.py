@@ -20,7 +20,7 @@ import yaml
 
 import dynkube
 from dynkube.rest._transport import PoolTransport
-from dynkube.testing import APIServer
+from dynkube.testing import APIServer, ControlPlane
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION
 
 EMBEDDED = "embedded"
@@ -34,12 +34,14 @@ class Backend:
     Attributes:
         name: As in the tests' names: ``embedded``, ``apiserver-old``, ...
         version: Major and minor, as the server tells it.
+        plane: The processes behind it, to stop and to start again; ``None`` where the suite did not start them.
         kubeconfig: How clients reach it; ``None`` for the embedded server, which is a new one for each test.
         labels: Parts of names that no other test has, nor an earlier run on the same cluster.
     """
 
     name: str
     version: tuple[int, int]
+    plane: ControlPlane | None = None
     kubeconfig: Path | None = None
     labels: Iterator[str] = field(repr=False)
 
@@ -92,11 +94,16 @@ class Backend:
 
 @contextmanager
 def open_backend(name: str, path: Path | None) -> Iterator[Backend]:
-    """A backend by name: the embedded server without a path, else the cluster of a kubeconfig."""
+    """A backend by name: the embedded server without a path, else processes of its own, or what a kubeconfig says."""
     if path is None:
         yield Backend(name=name, version=_minor(DEFAULT_VERSION), labels=_labels("t"))
-    else:
+    elif path.is_file():
         yield Backend(name=name, version=_version_of(path), kubeconfig=path, labels=_labels(f"t{token_hex(3)}"))
+    else:
+        with ControlPlane(assets=path) as plane:
+            kubeconfig = plane.write_kubeconfig(plane.folder / "kubeconfig")
+            version = _version_of(kubeconfig)
+            yield Backend(name=name, version=version, plane=plane, kubeconfig=kubeconfig, labels=_labels("t"))
 
 
 def parse_clusters(given: list[str]) -> dict[str, Path | None]:
@@ -109,8 +116,8 @@ def parse_clusters(given: list[str]) -> dict[str, Path | None]:
     for text in given:
         name, separator, place = text.partition("=")
         path = Path(place).expanduser()
-        if not separator or not name or name in found or not path.is_file():
-            raise ValueError(f"--cluster {text!r}: give NAME=PATH, a new name and a kubeconfig")
+        if not separator or not name or name in found or not path.exists():
+            raise ValueError(f"--cluster {text!r}: give NAME=PATH, a new name and a kubeconfig or a folder of binaries")
         found[name] = path
     return found
 
