@@ -10,17 +10,21 @@ from pathlib import Path
 from dynkube.errors import ControlPlaneError
 from dynkube.testing._files import replace_privately
 
-_ENTRIES = ("certificates", "etcd", "etcd.log", "kube-apiserver.log")
+_LOGS = ("etcd.log", "kube-apiserver.log")
+_LOCK = "lock"
+_ENTRIES = ("certificates", "etcd", *_LOGS, _LOCK)
 
 
 class Folder:
-    """A folder of one's own, or one that the user named. Blocks on the file system.
+    """A folder of one's own, or one that the user named, in use by one control plane at a time.
+
+    Its functions block on the file system.
 
     Args:
         given: Made where it is not there; ``None`` makes a new one among the temporary files.
 
     Raises:
-        ControlPlaneError: It cannot be made, or is not a folder.
+        ControlPlaneError: It cannot be made, is not a folder, or is in use.
     """
 
     def __init__(self, given: Path | None) -> None:
@@ -28,16 +32,33 @@ class Folder:
             self._ours = given is None or not given.exists()
             self.path = Path(tempfile.mkdtemp(prefix="dynkube-control-plane-")) if given is None else given.absolute()
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (self.path / "certificates").mkdir(mode=0o700, exist_ok=True)
+            self._lock = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise ControlPlaneError(f"cannot make the folder of the control plane: {error}") from error
+            raise ControlPlaneError(f"cannot use {given} as the folder of a control plane: {error.strerror}") from error
+        import fcntl  # only here: Windows has none, and no control planes
+
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self.release()
+            raise ControlPlaneError(f"{self.path} is in use by another control plane; name another folder=") from error
+        (self.path / "certificates").mkdir(mode=0o700, exist_ok=True)
 
     def write(self, name: str, content: bytes) -> Path:
         """Write ``certificates/NAME``, readable by its owner only, and return its path."""
         return replace_privately(self.path / "certificates" / name, [content])
 
+    @property
+    def has_logs(self) -> bool:
+        """Whether a server has written anything."""
+        return any((self.path / log).exists() for log in _LOGS)
+
+    def release(self) -> None:
+        """Let others use it."""
+        os.close(self._lock)
+
     def remove(self) -> None:
-        """Remove what the control plane put there, and the folder where it was not there before."""
+        """Remove what the control plane put there, and the folder itself where it was not there before."""
         if self._ours:
             shutil.rmtree(self.path, ignore_errors=True)
             return

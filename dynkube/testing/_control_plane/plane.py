@@ -38,26 +38,27 @@ class ControlPlane:
         with ControlPlane() as plane:
             subprocess.run(["kubectl", "--kubeconfig", plane.write_kubeconfig("kubeconfig"), "get", "namespaces"])
 
-    ``with`` blocks while it starts (some seconds). ``async with``, on trio, does not hold the loop, and can be
-    cancelled. Leaving the block kills both servers and removes what they wrote. One control plane can be entered once.
+    ``with`` blocks while it starts, for some seconds. ``async with`` lets trio's loop go on, and a start that is
+    cancelled takes its processes with it. Leaving the block kills both servers and removes what they wrote. A control
+    plane can be entered once; its functions may be called from any thread.
 
-    Needs the ``control-plane`` extra and Linux or macOS, and runs whatever kube-apiserver it is given, from 1.20 on.
+    Needs the ``control-plane`` extra, and Linux or macOS. Made for kube-apiserver 1.20 and later.
 
     Args:
-        assets: The folder with ``kube-apiserver``, ``etcd`` and perhaps ``kubectl``. Unless given it is looked for as
-            envtest does: ``$TEST_ASSET_KUBE_APISERVER``, ``$TEST_ASSET_ETCD`` and ``$TEST_ASSET_KUBECTL`` name a
-            program each, ``$KUBEBUILDER_ASSETS`` the folder, which else is ``/usr/local/kubebuilder/bin``.
-        api_server_flags: More flags for kube-apiserver, or other values: ``{"feature-gates": "X=true"}``. ``None``
-            takes a default one away, a list gives a flag several times.
+        assets: The folder with ``kube-apiserver``, ``etcd`` and perhaps ``kubectl``. Unless given they are looked for
+            as envtest does: ``$TEST_ASSET_KUBE_APISERVER``, ``$TEST_ASSET_ETCD`` and ``$TEST_ASSET_KUBECTL`` name one
+            program each, ``$KUBEBUILDER_ASSETS`` names their folder, which else is ``/usr/local/kubebuilder/bin``.
+        api_server_flags: More flags for kube-apiserver, or other values: ``{"feature-gates": "WatchList=false"}``.
+            ``None`` takes a default away, a list gives a flag several times.
         etcd_flags: The same for etcd.
-        port: Where kube-apiserver listens on 127.0.0.1; ``0`` takes any free one.
-        folder: Where data, certificates and logs go, a new temporary folder unless given. One that has been in use by
-            an earlier control plane gives its objects back.
-        keep: Whether to leave the folder when the block ends. Unless given a folder that was named stays, and a
-        temporary
-            one stays only if the block raised, or a server ended by itself: then a note on the exception says where.
+        port: Where kube-apiserver listens on 127.0.0.1; ``0`` takes any free port.
+        folder: Where data, certificates and logs go; a new temporary folder unless given. One that an earlier control
+            plane has left still has its objects.
+        keep: Whether to leave the folder when the block ends; may also be set inside the block, as an attribute. Unless
+            given, a folder that was named stays and a temporary one goes. Whatever this says, the folder stays where
+            the block raised an exception, which gets a note, or where a server ended by itself, which is a warning.
         start_timeout: Seconds that each server has to get ready.
-        stop_timeout: Seconds that each server has to end after it was asked to.
+        stop_timeout: Seconds that each server has to end when it is asked to.
 
     Raises:
         InvalidInput: A flag or the port cannot be set so.
@@ -92,12 +93,16 @@ class ControlPlane:
         self._running: _Running | None = None
         self._servers: dict[str, ServerProcess] = {}
         # Also where nobody leaves the block: a generator that is abandoned, the end of the interpreter.
-        self._end_servers = weakref.finalize(self, _kill, self._servers)
+        self._end_servers = weakref.finalize(self, _kill, self._servers, os.getpid())
         self.keep = folder is not None if keep is None else keep
 
     # ── lifetime ──────────────────────────────────────────────────────────────────────────
 
     def __enter__(self) -> Self:
+        if sys.platform == "win32":
+            raise ControlPlaneError(
+                "a control plane runs on Linux and macOS; Windows lacks the signals for its servers"
+            )
         if self._entered:
             raise ClosedError("this ControlPlane was entered before; make a new one")
         self._entered = True
@@ -115,6 +120,8 @@ class ControlPlane:
         self._end(exc)
 
     async def __aenter__(self) -> Self:
+        if not trio.lowlevel.in_trio_run():
+            raise RuntimeError("'async with ControlPlane()' is for trio; elsewhere say 'with', or enter it in a thread")
         return await trio.to_thread.run_sync(self.__enter__)
 
     async def __aexit__(
@@ -124,10 +131,6 @@ class ControlPlane:
             await trio.to_thread.run_sync(self._end, exc)
 
     def _start(self, folder: Folder) -> _Running:
-        if sys.platform == "win32":
-            raise ControlPlaneError(
-                "a control plane runs on Linux and macOS only: Windows has no signals to stop it with"
-            )
         startup = Startup(self._settings, folder.path, self._servers)
         credentials = Credentials(folder, datetime.now(UTC))
         etcd_port = startup.etcd()
@@ -146,14 +149,15 @@ class ControlPlane:
         crashed = [server for server in self._servers.values() if server.crashed]
         self._end_servers()
         assert self._folder is not None
-        place = f"the logs of the control plane are kept in {self._folder.path}"
-        if isinstance(error, Exception):  # and not because somebody cancelled, skipped or pressed Ctrl-C
-            error.add_note(place)
+        self._folder.release()
+        endings = [f"{server.name} ended by itself, {server.ending}" for server in crashed]
+        story = "; ".join([*endings, f"the logs of the control plane are in {self._folder.path}"])
+        if (
+            isinstance(error, Exception) and self._folder.has_logs
+        ):  # and not where somebody cancelled, or skipped a test
+            error.add_note(story)
         elif crashed:
-            endings = ", ".join(
-                f"{server.name} ended by itself, with exit code {server.exit_code}" for server in crashed
-            )
-            warnings.warn(f"{endings}; {place}", RuntimeWarning, stacklevel=3)
+            warnings.warn(story, RuntimeWarning, stacklevel=3)
         elif not self.keep:
             self._folder.remove()
 
@@ -266,7 +270,9 @@ class _Running:
     version: str
 
 
-def _kill(servers: dict[str, ServerProcess]) -> None:
+def _kill(servers: dict[str, ServerProcess], owner: int) -> None:
     """End the API server before etcd, or it would complain of it in its log."""
+    if os.getpid() != owner:  # a fork of the process that has them, at its end
+        return
     for name in sorted(servers, reverse=True):
         servers[name].kill()

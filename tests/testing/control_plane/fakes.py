@@ -1,0 +1,86 @@
+"""Small programs that behave as etcd and kube-apiserver do while they start, or as they do when something is wrong."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+_PROGRAM = """#!{python} -IS
+import os, sys
+
+name, does = os.path.basename(sys.argv[0]), {does!r}
+if "--version" in sys.argv:
+    print("Kubernetes v1.36.3" if name == "kube-apiserver" else "etcd Version: 3.6.16")
+    sys.exit()
+
+import signal, ssl
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+flags = dict(argument.removeprefix("--").split("=", 1) for argument in sys.argv[1:])
+held = open(does["holds"], "w") if does["holds"] else None
+if does["says"]:
+    print(does["says"], flush=True)
+if does["exits"] is not None:
+    sys.exit(does["exits"])
+if does["ignores_sigterm"]:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+once = Path(__file__).with_name("taken-once")
+if does["port_taken_once"] and not once.exists():
+    once.touch()
+    sys.exit("listen tcp 127.0.0.1:1: bind: address already in use")
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        status, text = does["answers"].get(self.path, (200, "ok"))
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *arguments):
+        pass
+
+
+port = flags["secure-port"] if name == "kube-apiserver" else flags["listen-client-urls"].rpartition(":")[2]
+server = ThreadingHTTPServer(("127.0.0.1", int(port)), Handler)
+if name == "kube-apiserver":
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=flags["client-ca-file"])
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_cert_chain(flags["tls-cert-file"], flags["tls-private-key-file"])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+server.serve_forever()
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fake:
+    """What a program does.
+
+    Attributes:
+        says: What it prints first.
+        exits: The code it ends with then; ``None`` goes on.
+        answers: Status and text by path, where that is not 200 and ``ok``.
+        ignores_sigterm: Whether it takes no notice of being asked to end.
+        port_taken_once: Whether it finds its port taken when it is started for the first time.
+        holds: A FIFO that it holds open for writing as long as it is there.
+    """
+
+    says: str = ""
+    exits: int | None = None
+    answers: dict[str, tuple[int, str]] = field(default_factory=dict)
+    ignores_sigterm: bool = False
+    port_taken_once: bool = False
+    holds: str = ""
+
+
+def write_fakes(folder: Path, *, etcd: Fake | None = None, api_server: Fake | None = None) -> Path:
+    """Write both programs into ``folder``, made where it is not there, and return it."""
+    folder.mkdir(exist_ok=True)
+    for name, fake in (("etcd", etcd), ("kube-apiserver", api_server)):
+        path = folder / name
+        path.write_text(_PROGRAM.format(python=sys.executable, does=asdict(fake or Fake())), encoding="utf-8")
+        path.chmod(0o755)
+    return folder

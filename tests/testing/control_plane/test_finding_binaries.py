@@ -1,0 +1,153 @@
+"""Where the binaries are looked for, and what is said of a file that cannot be one."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dynkube.errors import ControlPlaneError
+from dynkube.testing import ControlPlane
+from tests.testing.control_plane.fakes import write_fakes
+
+pytestmark = pytest.mark.real_time
+
+VARIABLES = ("KUBEBUILDER_ASSETS", "TEST_ASSET_KUBE_APISERVER", "TEST_ASSET_ETCD", "TEST_ASSET_KUBECTL")
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+
+
+def elf(machine: int) -> bytes:
+    """The first bytes of a program for Linux."""
+    return b"\x7fELF\x02\x01\x01".ljust(18, b"\0") + struct.pack("<H", machine)
+
+
+def refusal(assets: Path | None = None) -> str:
+    """What entering a control plane says."""
+    with pytest.raises(ControlPlaneError) as caught, ControlPlane(assets):
+        pass
+    assert not getattr(caught.value, "__notes__", []), "nothing was started, so there are no logs to tell of"
+    return str(caught.value)
+
+
+def test_binaries_of_the_folder_given_win_over_the_environment(fakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in VARIABLES:
+        monkeypatch.setenv(variable, "/nowhere")
+
+    with ControlPlane(fakes) as plane:
+        assert plane.api_server.command[0] == str(fakes / "kube-apiserver")
+        assert plane.etcd.command[0] == str(fakes / "etcd")
+
+
+def test_single_programs_of_the_environment_win_over_its_folder(
+    fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = shutil.copy(fakes / "etcd", tmp_path / "another-etcd")
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(fakes))
+    monkeypatch.setenv("TEST_ASSET_ETCD", str(other))
+
+    with ControlPlane() as plane:
+        assert plane.api_server.command[0] == str(fakes / "kube-apiserver")
+        assert plane.etcd.command[0] == str(other)
+
+
+def test_without_any_setting_the_message_says_where_it_looked_and_how_to_get_them() -> None:
+    message = refusal()
+
+    assert "no kube-apiserver at /usr/local/kubebuilder/bin/kube-apiserver" in message
+    assert "neither $KUBEBUILDER_ASSETS nor $TEST_ASSET_KUBE_APISERVER is set" in message
+    assert "setup-envtest" in message
+
+
+def test_a_missing_program_is_named_with_the_setting_that_led_there(
+    fakes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (fakes / "etcd").unlink()
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(fakes))
+
+    assert f"no etcd at {fakes / 'etcd'} (as $KUBEBUILDER_ASSETS says)" in refusal()
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert f"there is no folder {tmp_path / 'nowhere'}" in refusal(tmp_path / "nowhere")
+
+
+def test_binaries_one_folder_deeper_are_pointed_at(tmp_path: Path) -> None:
+    write_fakes(tmp_path / "bin")
+
+    assert f"but at {tmp_path / 'bin' / 'kube-apiserver'}: name the folder {tmp_path / 'bin'}" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "is empty"),
+        (
+            elf(22),
+            "is a program for s390x, and this machine is ",
+        ),
+        (elf(4711), "is a program for ELF machine 4711"),
+        (b"\xcf\xfa\xed\xfe".ljust(64, b"\0"), "is a program for macOS"),
+        (b"MZ".ljust(64, b"\0"), "is a program for Windows"),
+        (b"neither a program nor a script", "cannot be run: Exec format error"),
+        (b"#!/no/such/interpreter\n", "cannot be run: No such file or directory"),
+        (
+            b"#!/bin/sh\necho 'unknown flag'; exit 3\n",
+            "ended with exit code 3 and named no version; is it kube-apiserver?",
+        ),
+    ],
+    ids=["empty", "s390x", "unknown machine", "macOS", "Windows", "text", "no interpreter", "another program"],
+)
+def test_a_file_that_this_machine_cannot_run_is_described(fakes: Path, content: bytes, told: str) -> None:
+    if sys.platform != "linux":
+        pytest.skip("the words are those for Linux")
+    (fakes / "kube-apiserver").write_bytes(content)
+
+    message = refusal(fakes)
+
+    assert str(fakes / "kube-apiserver") in message
+    assert told in message
+
+
+def make_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def take_rights(path: Path) -> None:
+    path.chmod(0o644)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [(make_folder, "is a folder, not the program etcd"), (take_rights, "is not executable: chmod +x")],
+)
+def test_what_is_no_program_is_refused(fakes: Path, spoil: Callable[[Path], None], told: str) -> None:
+    spoil(fakes / "etcd")
+
+    assert told in refusal(fakes)
+
+
+def test_kubectl_is_taken_from_the_assets_else_from_the_path(
+    fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for folder in (fakes, elsewhere):
+        shutil.copy(fakes / "etcd", folder / "kubectl")
+    monkeypatch.setenv("PATH", str(elsewhere))
+
+    assert ControlPlane(fakes).kubectl == fakes / "kubectl"
+    (fakes / "kubectl").unlink()
+    assert ControlPlane(fakes).kubectl == elsewhere / "kubectl"
+    (elsewhere / "kubectl").unlink()
+    with pytest.raises(ControlPlaneError, match=r"no kubectl: neither .* nor one on \$PATH"):
+        ControlPlane(fakes).kubectl  # noqa: B018

@@ -1,0 +1,102 @@
+"""The folder of a control plane: what is in it, who may read it, when it stays."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from dynkube.errors import ControlPlaneError
+from dynkube.testing import ControlPlane
+
+pytestmark = pytest.mark.real_time
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_nobody_else_can_read_its_keys(fakes: Path, tmp_path: Path, named: bool) -> None:
+    before = os.umask(0)
+    try:
+        with ControlPlane(fakes, folder=tmp_path / "plane" if named else None) as plane:
+            keys = {path.name: mode(path) for path in (plane.folder / "certificates").iterdir()}
+            modes = {mode(plane.folder), mode(plane.folder / "certificates")}
+            kubeconfig = mode(plane.write_kubeconfig(tmp_path / "kubeconfig"))
+    finally:
+        os.umask(before)
+
+    assert {"kube-apiserver.key", "service-account.key", "admin.key"} <= keys.keys()
+    assert set(keys.values()) == {0o600}
+    assert modes == {0o700}
+    assert kubeconfig == 0o600
+
+
+def test_an_exception_in_the_block_keeps_the_logs_and_says_where(fakes: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "plane"
+
+    with pytest.raises(LookupError) as caught, ControlPlane(fakes, folder=folder, keep=False):
+        raise LookupError
+
+    assert caught.value.__notes__ == [f"the logs of the control plane are in {folder}"]
+    assert (folder / "kube-apiserver.log").exists()
+
+
+@pytest.mark.parametrize("leaving", [KeyboardInterrupt, pytest.skip.Exception])
+def test_what_is_no_failure_keeps_nothing(fakes: Path, tmp_path: Path, leaving: type[BaseException]) -> None:
+    folder = tmp_path / "plane"
+
+    with pytest.raises(leaving), ControlPlane(fakes, folder=folder, keep=False):
+        raise leaving
+
+    assert not folder.exists()
+
+
+def test_a_folder_that_was_named_stays_and_can_be_used_again(fakes: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "plane"
+    with ControlPlane(fakes, folder=folder):
+        pass
+    assert folder.is_dir()
+
+    with ControlPlane(fakes, folder=folder) as plane:
+        assert plane.folder == folder
+
+
+def test_what_else_is_in_a_folder_is_never_removed(fakes: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "plane"
+    folder.mkdir()
+    (folder / "mine").touch()
+
+    with ControlPlane(fakes, folder=folder, keep=False):
+        pass
+
+    assert [path.name for path in folder.iterdir()] == ["mine"]
+
+
+def test_whether_it_stays_can_be_said_inside_the_block(fakes: Path, tmp_path: Path) -> None:
+    with ControlPlane(fakes, folder=tmp_path / "plane", keep=False) as plane:
+        plane.keep = True
+
+    assert (tmp_path / "plane" / "etcd.log").exists()
+
+
+def test_two_control_planes_do_not_share_a_folder(fakes: Path, tmp_path: Path) -> None:
+    with ControlPlane(fakes, folder=tmp_path / "plane") as plane:
+        with pytest.raises(ControlPlaneError, match="plane is in use by another control plane; name another folder="):
+            ControlPlane(fakes, folder=tmp_path / "plane").__enter__()
+
+        assert plane.etcd.running
+        assert (plane.folder / "certificates" / "admin.key").exists()
+
+
+def test_a_folder_that_cannot_be_one_is_named(fakes: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with (
+        pytest.raises(ControlPlaneError, match=r"cannot use .*file as the folder"),
+        ControlPlane(fakes, folder=tmp_path / "file"),
+    ):
+        pass
