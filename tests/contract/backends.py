@@ -22,6 +22,7 @@ import dynkube
 from dynkube.rest._transport import PoolTransport
 from dynkube.testing import APIServer, ControlPlane
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION
+from tests.contract.cluster import Cluster
 
 EMBEDDED = "embedded"
 _NOT_FOR_LONG = 30.0  # seconds until a test on a real server is stuck
@@ -90,6 +91,17 @@ class Backend:
         document = yaml.safe_load(self.kubeconfig.read_text())
         document["users"][0]["user"]["as"] = user
         return dynkube.connect(kubeconfig=document, settings=settings)
+
+
+@asynccontextmanager
+async def open_cluster(backend: Backend, server: APIServer | None = None) -> AsyncIterator[Cluster]:
+    """A cluster with a namespace and an API group that nobody else has; ``server`` is as for ``connect``."""
+    label = next(backend.labels)
+    async with backend.connect(server) as client:
+        cluster = Cluster(http=client, namespace=f"ns-{label}", group=f"{label}.example.com", version=backend.version)
+        await cluster.ask("POST", "/api/v1/namespaces", body={"metadata": {"name": cluster.namespace}})
+        yield cluster
+        await cluster.clean_up()
 
 
 @contextmanager

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
@@ -224,8 +224,8 @@ class Cluster:
         """
         created = await self.create(CRDS, self.definition() if definition is None else definition)
         self.know(created)
-        established = await self._until_established(created)
-        await self._until_served(created["spec"]["names"]["plural"])
+        established = await self.becomes(CRDS, created, _established)
+        await self.until_served(created["spec"]["names"]["plural"])
         return established
 
     async def undefine(self, plural: str = "widgets") -> None:
@@ -254,33 +254,63 @@ class Cluster:
         """An object of the definition above."""
         return {"apiVersion": f"{self.group}/{api_version}", "kind": "Widget", "metadata": {"name": name}, **fields}
 
-    async def _until_established(self, definition: JSONObject) -> JSONObject:
-        metadata = definition["metadata"]
-        selected = {
-            "fieldSelector": f"metadata.name={metadata['name']}",
-            "resourceVersion": metadata["resourceVersion"],
-        }
-        if _established(definition):
-            return definition
-        async with self.watch(CRDS, **selected) as events:
+    # ── what happens by and by ────────────────────────────────────────────────────────────
+
+    async def becomes(self, resource: str, obj: JSONObject, what: Callable[[JSONObject], bool]) -> JSONObject:
+        """The first version of an object, from the given one on, that is so."""
+        if what(obj):
+            return obj
+        async with self._watch_one(resource, obj) as events:
             while True:
-                event = await events.next()
-                latest: JSONObject = event["object"]
-                if _established(latest):
+                latest: JSONObject = (await events.next())["object"]
+                if what(latest):
                     return latest
 
-    async def _until_served(self, plural: str) -> None:
-        """A real server's router and watch cache learn of a definition some milliseconds after its condition.
+    async def gone(self, resource: str, obj: JSONObject) -> JSONObject:
+        """Wait until an object that is going is gone, and give its last version."""
+        async with self._watch_one(resource, obj) as events:
+            event = await events.next()
+            while event["type"] != "DELETED":
+                event = await events.next()
+            last: JSONObject = event["object"]
+            return last
 
-        No event tells when, and its answers are what clients have to live with meanwhile: 404, then 429.
+    async def until(self, so: Callable[[], Awaitable[bool]]) -> None:
+        """Ask until it is so: for what no event tells.
+
+        The handlers of a real server learn of a written definition some milliseconds later than its watchers.
         """
         for _ in range(1000):
+            if await so():
+                return
+            await trio.sleep(0.01)
+        raise AssertionError("it is still not so")
+
+    async def until_served(self, resource: str) -> None:
+        """Wait for the paths of a resource, and for its watch cache: 404, then 429, is what clients see meanwhile."""
+
+        async def served() -> bool:
             try:
-                async with self.watch(plural):
-                    return
+                async with self.watch(resource):
+                    return True
             except (NotFound, TooManyRequests):
-                await trio.sleep(0.01)
-        raise AssertionError(f"{plural} are still not served")
+                return False
+
+        await self.until(served)
+
+    async def until_not_served(self, resource: str) -> None:
+        """Wait until the paths of a resource are unknown."""
+
+        async def unknown() -> bool:
+            return (await self.call("GET", self.path(resource), params={"limit": "1"})).code == 404
+
+        await self.until(unknown)
+
+    def _watch_one(self, resource: str, obj: JSONObject) -> AbstractAsyncContextManager[Events]:
+        metadata = obj["metadata"]
+        return self.watch(
+            resource, fieldSelector=f"metadata.name={metadata['name']}", resourceVersion=metadata["resourceVersion"]
+        )
 
     # ── who asks ──────────────────────────────────────────────────────────────────────────
 

@@ -10,7 +10,7 @@ import pytest
 
 import dynkube
 from dynkube.testing import APIServer
-from tests.contract.backends import Backend, open_backend, parse_clusters
+from tests.contract.backends import Backend, open_backend, open_cluster, parse_clusters
 from tests.contract.cluster import Cluster
 
 
@@ -64,19 +64,20 @@ async def server(backend: Backend) -> AsyncIterator[APIServer | None]:
             yield server
 
 
-@pytest.fixture
-async def cluster(backend: Backend, server: APIServer | None, request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
-    """A cluster with a namespace for this test alone."""
+@pytest.fixture(autouse=True)
+def _since(backend: Backend, request: pytest.FixtureRequest) -> None:
+    """Skip what the server is too old for."""
     for marker in request.node.iter_markers("since"):
         minimum, reason = marker.args
         if backend.version < tuple(int(part) for part in minimum.split(".")):
             pytest.skip(f"since {minimum}: {reason}")
-    label = next(backend.labels)
-    async with backend.connect(server) as client:
-        cluster = Cluster(http=client, namespace=f"ns-{label}", group=f"{label}.example.com", version=backend.version)
-        await cluster.ask("POST", "/api/v1/namespaces", body={"metadata": {"name": cluster.namespace}})
+
+
+@pytest.fixture
+async def cluster(backend: Backend, server: APIServer | None) -> AsyncIterator[Cluster]:
+    """A cluster with a namespace for this test alone."""
+    async with open_cluster(backend, server) as cluster:
         yield cluster
-        await cluster.clean_up()
 
 
 @pytest.fixture

@@ -50,4 +50,4 @@ def structural(**properties: Any) -> JSONObject:
 
 def conditions(obj: JSONObject) -> dict[str, tuple[str, str]]:
     """Status and reason of each condition."""
-    return {entry["type"]: (entry["status"], entry.get("reason", "")) for entry in obj["status"]["conditions"]}
+    return {entry["type"]: (entry["status"], entry.get("reason", "")) for entry in obj["status"]["conditions"] or ()}

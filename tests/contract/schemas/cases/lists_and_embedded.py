@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.testing.schemas.kit import (
+from tests.contract.schemas.kit import (
     DUPLICATE,
     INTEGER,
     INVALID,

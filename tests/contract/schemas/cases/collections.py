@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.testing.schemas.kit import (
+from tests.contract.schemas.kit import (
     INTEGER,
     INVALID,
     REQUIRED,
@@ -123,5 +123,6 @@ CASES = [
             ("spec.f.c", REQUIRED, "Required value"),
         ],
         id="several",
+        marks=pytest.mark.since("1.25", "a wrong count hid what is inside"),
     ),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.testing.schemas.kit import INTEGER, INVALID, NOT_SUPPORTED, STRING, TYPE_INVALID
+from tests.contract.schemas.kit import INTEGER, INVALID, NOT_SUPPORTED, STRING, TYPE_INVALID
 
 CASES = [
     pytest.param(

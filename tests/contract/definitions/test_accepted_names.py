@@ -1,0 +1,114 @@
+"""Names of definitions: who gets them, how a clash is told, and who has them when they are free again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.errors import NotFound
+from tests.contract.cluster import Cluster
+from tests.contract.objects import CRDS, JSONObject, conditions
+
+
+def _named(cluster: Cluster, plural: str, kind: str, **names: Any) -> JSONObject:
+    return cluster.definition(plural, kind, names={"plural": plural, "kind": kind, **names})
+
+
+def _judged(definition: JSONObject) -> bool:
+    return "NamesAccepted" in conditions(definition)
+
+
+def _accepted(definition: JSONObject) -> bool:
+    return conditions(definition).get("Established", ("", ""))[0] == "True"
+
+
+def _message(found: JSONObject) -> str:
+    entries = {entry["type"]: entry["message"] for entry in found["status"]["conditions"]}
+    message: str = entries["NamesAccepted"]
+    return message
+
+
+async def test_a_name_that_is_taken_is_not_accepted_until_it_is_free(cluster: Cluster) -> None:
+    first = await cluster.define()
+    second = await cluster.create(CRDS, _named(cluster, "gadgets", "Gadget", singular="widget"))
+    cluster.know(second)
+
+    refused = await cluster.becomes(CRDS, second, _judged)
+    assert conditions(refused) == {
+        "NamesAccepted": ("False", "SingularConflict"),
+        "Established": ("False", "NotAccepted"),
+    }
+    assert _message(refused) == '"widget" is already in use'
+    with pytest.raises(NotFound):
+        await cluster.list_of("gadgets")
+
+    await cluster.delete(CRDS, first["metadata"]["name"])
+    freed = await cluster.becomes(CRDS, refused, _accepted)
+    assert freed["status"]["acceptedNames"]["singular"] == "widget"
+    await cluster.until_served("gadgets")
+
+
+async def test_every_clash_of_short_names_is_told_and_the_other_names_are_given(cluster: Cluster) -> None:
+    await cluster.define(_named(cluster, "foos", "Foo", shortNames=["f"]))
+
+    second = _named(cluster, "bars", "Bar", shortNames=["f", "foos"], categories=["all"])
+    refused = await cluster.becomes(CRDS, await cluster.create(CRDS, second), _judged)
+
+    assert list(conditions(refused).items()) == [
+        ("NamesAccepted", ("False", "ShortNamesConflict")),
+        ("Established", ("False", "NotAccepted")),
+    ]
+    assert _message(refused) == '["f" is already in use, "foos" is already in use]'
+    accepted = {"plural": "bars", "singular": "bar", "kind": "Bar", "listKind": "BarList", "categories": ["all"]}
+    assert refused["status"]["acceptedNames"] == accepted
+
+
+async def test_of_several_clashes_the_last_is_told(cluster: Cluster) -> None:
+    await cluster.define(_named(cluster, "foos", "Foo"))
+
+    second = _named(cluster, "others", "Foo", listKind="FooList")
+    refused = await cluster.becomes(CRDS, await cluster.create(CRDS, second), _judged)
+
+    assert conditions(refused)["NamesAccepted"] == ("False", "ListKindConflict")
+    assert _message(refused) == '"FooList" is already in use'
+    assert refused["status"]["acceptedNames"] == {"plural": "others", "kind": ""}
+
+
+async def test_a_short_name_given_up_goes_to_who_waits_for_it(cluster: Cluster) -> None:
+    foos = await cluster.define(_named(cluster, "foos", "Foo", shortNames=["f"]))
+    bars = await cluster.create(CRDS, _named(cluster, "bars", "Bar", shortNames=["f"]))
+    refused = await cluster.becomes(CRDS, bars, _judged)
+
+    await cluster.patch(CRDS, foos["metadata"]["name"], {"spec": {"names": {"shortNames": None}}})
+
+    accepted = await cluster.becomes(CRDS, refused, _accepted)
+    assert conditions(accepted)["Established"] == ("True", "InitialNamesAccepted")
+    assert accepted["status"]["acceptedNames"]["shortNames"] == ["f"]
+
+
+async def test_new_names_of_an_established_definition_are_served_unless_they_are_taken(cluster: Cluster) -> None:
+    await cluster.define(_named(cluster, "foos", "Foo", shortNames=["f"]))
+    bars = await cluster.define(_named(cluster, "bars", "Bar", shortNames=["b"]))
+
+    patch = {"spec": {"names": {"shortNames": ["f"], "categories": ["all"]}}}
+    await cluster.patch(CRDS, bars["metadata"]["name"], patch)
+
+    edited = await cluster.becomes(CRDS, bars, lambda found: conditions(found)["NamesAccepted"][0] == "False")
+    assert conditions(edited) == {
+        "NamesAccepted": ("False", "ShortNamesConflict"),
+        "Established": ("True", "InitialNamesAccepted"),
+    }
+    assert edited["status"]["acceptedNames"]["shortNames"] == ["b"]
+    assert edited["status"]["acceptedNames"]["categories"] == ["all"]
+
+
+async def test_the_same_names_in_another_group_are_no_clash(cluster: Cluster) -> None:
+    await cluster.define(_named(cluster, "foos", "Foo", shortNames=["f"]))
+
+    group = f"other.{cluster.group}"
+    body = _named(cluster, "foos", "Foo", shortNames=["f"])
+    body = {**body, "metadata": {"name": f"foos.{group}"}, "spec": {**body["spec"], "group": group}}
+    second = await cluster.define(body)
+
+    assert conditions(second)["NamesAccepted"] == ("True", "NoConflicts")

@@ -1,0 +1,151 @@
+"""CustomResourceDefinitions coming and changing: conditions, scope, and what a change does to who watches."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.errors import Conflict, Invalid
+from tests.contract.cluster import Cluster, seen
+from tests.contract.objects import CRDS, conditions, config, structural, version
+
+
+async def test_a_definition_is_accepted_then_established_each_seen_by_a_watch(cluster: Cluster) -> None:
+    async with cluster.watch(CRDS, fieldSelector=f"metadata.name=widgets.{cluster.group}") as events:
+        created = await cluster.create(CRDS, cluster.definition())
+
+        added, *changes = await events.take(3)
+    assert created["status"] == {
+        "conditions": None,
+        "acceptedNames": {"plural": "", "kind": ""},
+        "storedVersions": ["v1"],
+    }
+    names = {"plural": "widgets", "kind": "Widget", "singular": "widget", "listKind": "WidgetList"}
+    assert created["spec"]["names"] == names
+    assert added["object"] == created
+    assert [list(conditions(change["object"]).items()) for change in changes] == [
+        [("NamesAccepted", ("True", "NoConflicts")), ("Established", ("False", "Installing"))],
+        [("NamesAccepted", ("True", "NoConflicts")), ("Established", ("True", "InitialNamesAccepted"))],
+    ]
+    assert changes[-1]["object"]["status"]["acceptedNames"] == names
+
+
+async def test_what_is_not_said_of_a_definition_is_filled_in(cluster: Cluster) -> None:
+    created = await cluster.create(CRDS, cluster.definition())
+
+    assert created["spec"]["conversion"] == {"strategy": "None"}
+    assert created["metadata"]["generation"] == 1
+    assert "preserveUnknownFields" not in created["spec"]
+
+
+async def test_an_edit_changes_what_is_served_and_ends_the_watches(cluster: Cluster) -> None:
+    versions = [version("v1"), version("v2", storage=False)]
+    await cluster.define(cluster.definition(versions=versions))
+    await cluster.create("widgets.v2", cluster.widget(api_version="v2"))
+
+    async with cluster.watch("widgets.v2") as ended, cluster.watch("configmaps") as other:
+        versions[1] = version("v2", storage=False, served=False)
+        await cluster.patch(CRDS, f"widgets.{cluster.group}", {"spec": {"versions": versions}})
+        assert seen(await ended.rest()) == [("ADDED", "w")]
+        await cluster.create("configmaps", config())
+        assert seen(await other.until("a"))[-1] == ("ADDED", "a")
+
+    await cluster.until_not_served("widgets.v2")
+    await cluster.until_served("widgets")
+    assert await cluster.names("widgets") == ["w"]
+
+
+async def test_labelling_a_definition_disturbs_nobody(cluster: Cluster) -> None:
+    await cluster.define()
+
+    async with cluster.watch("widgets") as events:
+        await cluster.patch(CRDS, f"widgets.{cluster.group}", {"metadata": {"labels": {"a": "b"}}})
+        await cluster.create("widgets", cluster.widget())
+        assert seen(await events.take(1)) == [("ADDED", "w")]
+
+
+async def test_an_edit_of_the_schema_ends_the_watches_and_holds_for_what_is_asked_then(cluster: Cluster) -> None:
+    await cluster.define()
+
+    async with cluster.watch("widgets") as events:
+        schema = structural(size={"type": "integer", "maximum": 3})
+        patch = {"spec": {"versions": [version(schema=schema)]}}
+        await cluster.patch(CRDS, f"widgets.{cluster.group}", patch)
+        assert await events.rest() == []
+
+    with pytest.raises(Invalid, match=r"spec.size: Invalid value: 4: spec.size in body should be less than"):
+        await cluster.create("widgets", cluster.widget(spec={"size": 4}))
+
+
+async def test_the_generation_counts_changes_of_the_spec_alone(cluster: Cluster) -> None:
+    defined = await cluster.define()
+    name = defined["metadata"]["name"]
+
+    labelled = await cluster.patch(CRDS, name, {"metadata": {"labels": {"a": "b"}}})
+    edited = await cluster.patch(CRDS, name, {"spec": {"names": {"shortNames": ["wd"]}}})
+
+    assert [body["metadata"]["generation"] for body in (defined, labelled, edited)] == [1, 1, 2]
+
+
+async def test_a_definition_is_locked_like_any_object(cluster: Cluster) -> None:
+    created = await cluster.create(CRDS, cluster.definition())
+    await cluster.patch(CRDS, created["metadata"]["name"], {"metadata": {"labels": {"a": "c"}}})
+
+    with pytest.raises(Conflict):
+        await cluster.update(CRDS, {**created, "metadata": {**created["metadata"], "labels": {"a": "b"}}})
+
+
+async def test_a_definition_in_a_group_of_the_community_says_whether_it_is_approved(cluster: Cluster) -> None:
+    kind, group = "KubernetesAPIApprovalPolicyConformant", f"{cluster.group.partition('.')[0]}.k8s.io"
+    body = cluster.definition(group=group)
+    note = {"annotations": {"api-approved.kubernetes.io": "unapproved, experimental"}}
+    body["metadata"] = {"name": f"widgets.{group}", **note}
+
+    created = await cluster.create(CRDS, body)
+    refused = await cluster.becomes(CRDS, created, lambda found: kind in conditions(found))
+    url = "https://github.com/kubernetes/enhancements/pull/1"
+    note = {"annotations": {"api-approved.kubernetes.io": url}}
+    await cluster.patch(CRDS, created["metadata"]["name"], {"metadata": note})
+
+    assert conditions(refused)[kind] == ("False", "UnapprovedAnnotation")
+    approved = await cluster.becomes(CRDS, refused, lambda found: conditions(found)[kind][0] == "True")
+    assert conditions(approved)[kind] == ("True", "ApprovedAnnotation")
+    (message,) = [entry["message"] for entry in approved["status"]["conditions"] if entry["type"] == kind]
+    assert message == f"approved in {url}"
+
+
+async def test_a_group_of_the_community_needs_an_approval(cluster: Cluster) -> None:
+    body = cluster.definition(group="widgets.k8s.io")
+    body["metadata"] = {"name": "widgets.widgets.k8s.io"}
+
+    with pytest.raises(Invalid) as caught:
+        await cluster.create(CRDS, body)
+
+    (cause,) = caught.value.causes
+    assert cause.field == "metadata.annotations[api-approved.kubernetes.io]"
+    words = 'protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/'
+    assert (cause.message or "").startswith(f"Required value: {words}")
+
+
+async def test_what_the_server_writes_into_the_status_is_its_own(cluster: Cluster) -> None:
+    defined = await cluster.define()
+
+    (entry,) = [entry for entry in defined["metadata"]["managedFields"] if entry["manager"] == "kube-apiserver"]
+    assert {"f:acceptedNames", "f:conditions"} <= set(entry["fieldsV1"]["f:status"])
+    if cluster.version >= (1, 22):
+        assert entry["subresource"] == "status"
+
+
+@pytest.mark.since("1.31", "certificates were looked at by the first conversion alone")
+async def test_a_definition_with_a_bad_certificate_is_established_when_it_is_mended(cluster: Cluster) -> None:
+    client = {"url": "https://hook.example.com", "caBundle": "YWJj"}
+    webhook = {"clientConfig": client, "conversionReviewVersions": ["v1"]}
+    body = cluster.definition(conversion={"strategy": "Webhook", "webhook": webhook})
+    created = await cluster.create(CRDS, body)
+    bad = ("False", "InvalidCABundle")
+    refused = await cluster.becomes(CRDS, created, lambda found: conditions(found).get("Established") == bad)
+
+    patch = {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": None}}}}}
+    await cluster.patch(CRDS, created["metadata"]["name"], patch)
+
+    mended = await cluster.becomes(CRDS, refused, lambda found: conditions(found)["Established"][0] == "True")
+    assert conditions(mended)["Established"] == ("True", "InitialNamesAccepted")

@@ -1,0 +1,180 @@
+"""CustomResourceDefinitions going: their objects first, then the watches, then the definition; and coming back."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.errors import AlreadyExists, Forbidden, MethodNotAllowed, NotFound
+from tests.contract.cluster import Cluster, seen
+from tests.contract.objects import CRDS, conditions, version
+
+HOLD = "example.com/hold"
+
+
+async def test_objects_go_first_then_watches_end_then_the_definition_is_gone(cluster: Cluster) -> None:
+    defined = await cluster.define()
+    for name in ("a", "b"):
+        await cluster.create("widgets", cluster.widget(name))
+    start = (await cluster.list_of("widgets"))["metadata"]["resourceVersion"]
+
+    async with cluster.watch("widgets", resourceVersion=start) as events:
+        answer = await cluster.delete(CRDS, defined["metadata"]["name"])
+        gone = await events.rest()
+
+    assert conditions(answer)["Terminating"] == ("True", "InstanceDeletionPending")
+    assert answer["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+    assert "deletionTimestamp" in answer["metadata"]
+    assert sorted(seen(gone)) == [("DELETED", "a"), ("DELETED", "b")]
+    last = await cluster.gone(CRDS, answer)
+    assert int(last["metadata"]["resourceVersion"]) > int(gone[-1]["object"]["metadata"]["resourceVersion"])
+    with pytest.raises(NotFound):
+        await cluster.get(CRDS, defined["metadata"]["name"])
+
+
+async def test_what_is_not_defined_any_more_is_no_path(cluster: Cluster) -> None:
+    defined = await cluster.define()
+    await cluster.gone(CRDS, await cluster.delete(CRDS, defined["metadata"]["name"]))
+    await cluster.until_not_served("widgets")
+
+    for method in ("GET", "POST", "DELETE"):
+        answer = await cluster.call(method, cluster.path("widgets"), body={} if method == "POST" else None)
+        assert (answer.code, answer.body) == (404, "404 page not found\n")
+
+
+async def test_an_object_with_a_finalizer_keeps_its_definition_and_nothing_new_comes(cluster: Cluster) -> None:
+    defined = await cluster.define()
+    held = cluster.widget()
+    held["metadata"]["finalizers"] = [HOLD]
+    await cluster.create("widgets", held)
+
+    answer = await cluster.delete(CRDS, defined["metadata"]["name"])
+    going = await cluster.becomes(
+        CRDS, answer, lambda found: conditions(found)["Terminating"][1] != "InstanceDeletionPending"
+    )
+
+    assert conditions(going)["Terminating"] == ("True", "InstanceDeletionInProgress")
+    assert await cluster.names("widgets") == ["w"]
+    refusal = Forbidden if cluster.version >= (1, 25) else MethodNotAllowed
+    with pytest.raises(refusal, match="create not allowed while custom resource definition is terminating"):
+        await cluster.create("widgets", cluster.widget("new"))
+    with pytest.raises(AlreadyExists, match=r"object is being deleted: .* already exists"):
+        await cluster.create(CRDS, cluster.definition())
+
+    await cluster.patch("widgets", "w", {"metadata": {"labels": {"a": "b"}}})
+    await cluster.patch("widgets", "w", {"metadata": {"finalizers": None}})
+    await cluster.gone(CRDS, going)
+
+
+@pytest.mark.since("1.25", "patches and applies made objects meanwhile")
+async def test_an_apply_creates_nothing_either(cluster: Cluster) -> None:
+    defined = await cluster.define()
+    held = cluster.widget()
+    held["metadata"]["finalizers"] = [HOLD]
+    await cluster.create("widgets", held)
+
+    answer = await cluster.delete(CRDS, defined["metadata"]["name"])
+    await cluster.becomes(CRDS, answer, lambda found: conditions(found)["Terminating"][1] != "InstanceDeletionPending")
+
+    with pytest.raises(Forbidden, match="create not allowed while custom resource definition is terminating"):
+        await cluster.apply("widgets", cluster.widget("new"), "me")
+    await cluster.patch("widgets", "w", {"metadata": {"finalizers": None}})
+
+
+async def test_what_is_going_is_discovered_without_its_creating_verbs(cluster: Cluster) -> None:
+    defined = await cluster.define()
+    held = cluster.widget()
+    held["metadata"]["finalizers"] = [HOLD]
+    await cluster.create("widgets", held)
+
+    await cluster.delete(CRDS, defined["metadata"]["name"])
+
+    verbs = ["delete", "deletecollection", "get", "list", "watch"]
+
+    async def shown() -> bool:
+        found = await cluster.ask("GET", f"/apis/{cluster.group}/v1")
+        return bool(found["resources"][0]["verbs"] == verbs)
+
+    await cluster.until(shown)
+    await cluster.patch("widgets", "w", {"metadata": {"finalizers": None}})
+
+
+async def test_a_definition_comes_back_with_another_uid_scope_and_no_objects(cluster: Cluster) -> None:
+    before = await cluster.define()
+    await cluster.create("widgets", cluster.widget())
+    await cluster.gone(CRDS, await cluster.delete(CRDS, before["metadata"]["name"]))
+    await cluster.until_not_served("widgets")
+
+    after = await cluster.define(cluster.definition(scope="Cluster"))
+
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]
+    assert await cluster.names("widgets") == []
+    async with cluster.watch("widgets") as events:
+        await cluster.create("widgets", cluster.widget("root"))
+        assert seen(await events.take(1)) == [("ADDED", "root")]
+
+
+async def test_a_definition_comes_back_with_another_kind_and_version(cluster: Cluster) -> None:
+    before = await cluster.define()
+    await cluster.create("widgets", cluster.widget())
+    await cluster.gone(CRDS, await cluster.delete(CRDS, before["metadata"]["name"]))
+    await cluster.until_not_served("widgets")
+
+    await cluster.define(cluster.definition(kind="Gizmo", versions=[version("v2")]))
+
+    listed = await cluster.list_of("widgets")
+    assert (listed["kind"], listed["apiVersion"], listed["items"]) == ("GizmoList", f"{cluster.group}/v2", [])
+    old = cluster.path("widgets").replace("/v2/", "/v1/")
+    assert (await cluster.call("GET", old)).code == 404
+
+
+@pytest.mark.since("1.25", "it took up to a minute before")
+async def test_a_definition_that_serves_nothing_takes_its_objects_along(cluster: Cluster) -> None:
+    defined = await cluster.define()
+    await cluster.create("widgets", cluster.widget())
+    name = defined["metadata"]["name"]
+    (stored,) = (await cluster.get(CRDS, name))["spec"]["versions"]
+    await cluster.patch(CRDS, name, {"spec": {"versions": [{**stored, "served": False}]}})
+    await cluster.until_not_served("widgets")
+
+    await cluster.gone(CRDS, await cluster.delete(CRDS, name))
+    await cluster.define()
+
+    assert await cluster.names("widgets") == []
+
+
+async def test_a_definition_with_a_finalizer_of_its_own_stays_without_objects(cluster: Cluster) -> None:
+    body = cluster.definition()
+    body["metadata"]["finalizers"] = [HOLD]
+    defined = await cluster.define(body)
+    name = defined["metadata"]["name"]
+
+    answer = await cluster.delete(CRDS, name)
+
+    kept = await cluster.becomes(CRDS, answer, lambda found: found["metadata"]["finalizers"] == [HOLD])
+    assert conditions(kept)["Terminating"] == ("False", "InstanceDeletionCompleted")
+    await cluster.patch(CRDS, name, {"metadata": {"finalizers": None}})
+    await cluster.gone(CRDS, kept)
+
+
+async def test_deleting_twice_is_answered_as_once(cluster: Cluster) -> None:
+    body = cluster.definition()
+    body["metadata"]["finalizers"] = [HOLD]
+    defined = await cluster.define(body)
+    name = defined["metadata"]["name"]
+
+    first = await cluster.delete(CRDS, name)
+    second = await cluster.delete(CRDS, name)
+
+    assert second["metadata"]["deletionTimestamp"] == first["metadata"]["deletionTimestamp"]
+    await cluster.patch(CRDS, name, {"metadata": {"finalizers": None}})
+
+
+async def test_a_dry_run_deletes_nothing(cluster: Cluster) -> None:
+    defined = await cluster.define()
+    await cluster.create("widgets", cluster.widget())
+
+    await cluster.delete(CRDS, defined["metadata"]["name"], params={"dryRun": "All"})
+
+    kept = await cluster.get(CRDS, defined["metadata"]["name"])
+    assert kept["metadata"]["resourceVersion"] == defined["metadata"]["resourceVersion"]
+    assert await cluster.names("widgets") == ["w"]

@@ -1,0 +1,114 @@
+"""A definition with a field in ``spec`` for each schema that the tests of a module are about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from dynkube.errors import Invalid
+from tests.contract.cluster import Cluster
+from tests.contract.objects import CRDS, JSONObject, structural, version
+
+# Field, reason and message.
+Cause: TypeAlias = tuple[str, str, str]
+
+INVALID = "FieldValueInvalid"
+TYPE_INVALID = "FieldValueTypeInvalid"
+REQUIRED = "FieldValueRequired"
+NOT_SUPPORTED = "FieldValueNotSupported"
+DUPLICATE = "FieldValueDuplicate"
+TOO_LONG = "FieldValueTooLong"
+TOO_MANY = "FieldValueTooMany"
+
+STRING = {"type": "string"}
+INTEGER = {"type": "integer"}
+ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def fields(required: list[str] | None = None, /, **properties: JSONObject) -> JSONObject:
+    """The schema of an object with fields."""
+    schema: JSONObject = {"type": "object", "properties": properties}
+    return {**schema, "required": required} if required else schema
+
+
+async def serve(cluster: Cluster, schema: JSONObject, **more: Any) -> None:
+    """Define Widgets whose ``spec.f`` has ``schema``."""
+    await cluster.define(cluster.definition(versions=[version(schema=structural(f=schema), **more)]))
+
+
+async def reschema(cluster: Cluster, schema: JSONObject) -> None:
+    """Edit the definition: ``spec.f`` has another ``schema`` from now on.
+
+    A real server learns of it a little later, and no event tells when; a default at a place of its own does.
+    """
+    name = f"widgets.{cluster.group}"
+    found = await cluster.get(CRDS, name)
+    mark = f"m{found['metadata']['generation']}"
+    changed = structural(f=schema)
+    changed["openAPIV3Schema"]["properties"][mark] = {**STRING, "default": "new"}
+    found["spec"]["versions"][0]["schema"] = changed
+    await cluster.update(CRDS, found)
+
+    async def in_force() -> bool:
+        return mark in await cluster.create("widgets", cluster.widget("probe"), params={"dryRun": "All"})
+
+    await cluster.until(in_force)
+    await cluster.until_served("widgets")
+
+
+def messages(error: Invalid) -> list[str]:
+    """Field and message of each cause."""
+    return [f"{cause.field}: {cause.message}" for cause in error.causes]
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Widgets with a field for each schema; what a schema takes is asked by dry runs.
+
+    Attributes:
+        cluster: Where they are.
+        schemas: By place: ``spec.f0``, ``spec.f1``, ... In answers each is called ``spec.f``.
+    """
+
+    cluster: Cluster
+    schemas: list[JSONObject]
+
+    @classmethod
+    async def define(cls, cluster: Cluster, schemas: Iterable[JSONObject]) -> Fields:
+        """Define them, as one definition."""
+        listed = list(schemas)
+        properties = {f"f{number}": schema for number, schema in enumerate(listed)}
+        await cluster.define(cluster.definition(versions=[version(schema=structural(**properties))]))
+        return cls(cluster, listed)
+
+    async def kept(self, schema: JSONObject, value: object) -> Any:
+        """The field of a Widget created with ``value`` there; ``None`` where it is not there."""
+        field = self._field(schema)
+        created = await self.cluster.create("widgets", self._widget(field, value), params={"dryRun": "All"})
+        return created["spec"].get(field)
+
+    async def causes(self, schema: JSONObject, value: object) -> list[Cause]:
+        """Why a Widget with ``value`` in the field is refused."""
+        field = self._field(schema)
+        try:
+            await self.cluster.create("widgets", self._widget(field, value), params={"dryRun": "All"})
+        except Invalid as error:
+            found = [(cause.field or "", cause.reason, cause.message or "") for cause in error.causes]
+            return [
+                (place.replace(f"spec.{field}", "spec.f"), why, text.replace(f"spec.{field}", "spec.f"))
+                for place, why, text in found
+            ]
+        raise AssertionError(f"{value!r} was accepted")
+
+    def _field(self, schema: JSONObject) -> str:
+        return f"f{self.schemas.index(schema)}"
+
+    def _widget(self, field: str, value: object) -> JSONObject:
+        return self.cluster.widget(spec={field: value})
+
+
+def places(causes: Iterable[Cause]) -> set[str]:
+    """Where something is wrong, without positions in lists: as far as old servers agree with current ones."""
+    return {re.sub(r"\[\d+\]", "", field) for field, _, _ in causes} - {"<nil>"}

@@ -1,0 +1,29 @@
+"""Each keyword of structural schemas, by the tables in ``cases/``: a value that fits it, one that does not, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.contract.objects import JSONObject
+from tests.contract.schemas.cases import alternatives, collections, formats, lists_and_embedded, scalars, types
+from tests.contract.schemas.kit import Cause, Fields, places
+
+CASES = [
+    case for table in (types, scalars, formats, collections, lists_and_embedded, alternatives) for case in table.CASES
+]
+
+
+@pytest.mark.parametrize(("schema", "good", "bad", "found"), CASES)
+async def test_a_fitting_value_is_kept_and_another_is_refused_with_its_causes(
+    widgets: Fields, schema: JSONObject, good: Any, bad: Any, found: list[Cause]
+) -> None:
+    kept = await widgets.kept(schema, good)
+    causes = await widgets.causes(schema, bad)
+
+    assert kept == good
+    if widgets.cluster.version < (1, 25):  # the same complaints, in other words
+        assert places(causes) == places(found)
+    else:
+        assert causes == found

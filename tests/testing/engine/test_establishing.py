@@ -1,0 +1,67 @@
+"""Definitions that take their time to be established, as a server's option has it."""
+
+from __future__ import annotations
+
+import math
+
+import trio
+
+from tests.testing.engine.cluster import (
+    CRDS,
+    Cluster,
+    conditions,
+    definition,
+)
+
+NAME = "widgets.example.com"
+
+
+async def test_establishing_takes_as_long_as_told() -> None:
+    cluster = Cluster(establish_delay=5)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(cluster.engine.run)
+        stream = cluster.watch(CRDS, timeoutSeconds="20")
+        cluster.create(CRDS, definition())
+        assert conditions(cluster.get(CRDS, NAME))["Established"] == ("False", "Installing")
+        assert not cluster.kind("widgets").listed
+
+        begin, established = trio.current_time(), 0.0
+        async for batch in stream:
+            if '"InitialNamesAccepted"' in batch[-1].line.decode():
+                established = trio.current_time() - begin
+        assert established == 5
+        assert cluster.kind("widgets").listed
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_definition_that_goes_before_it_is_established_is_not_brought_back() -> None:
+    cluster = Cluster(establish_delay=5)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(cluster.engine.run)
+        cluster.create(CRDS, definition())
+        await trio.sleep(3)
+        cluster.delete(CRDS, NAME)
+        cluster.create(CRDS, definition(scope="Cluster"))
+        await trio.sleep(4.9)
+        assert conditions(cluster.get(CRDS, NAME))["Established"][0] == "False"
+        await trio.sleep(1)
+        assert conditions(cluster.get(CRDS, NAME))["Established"][0] == "True"
+        nursery.cancel_scope.cancel()
+
+
+def test_a_definition_can_stay_unestablished_for_ever() -> None:
+    cluster = Cluster(establish_delay=math.inf)
+    cluster.create(CRDS, definition())
+
+    assert conditions(cluster.get(CRDS, NAME))["Established"] == ("False", "Installing")
+
+
+def test_scope_and_kind_may_change_before_a_definition_is_established() -> None:
+    cluster = Cluster(establish_delay=5)
+    cluster.create(CRDS, definition())
+
+    names = {"kind": "Gadget", "listKind": None, "singular": None}
+    changed = cluster.patch(CRDS, NAME, {"spec": {"scope": "Cluster", "names": names}})
+
+    assert changed["spec"]["names"]["listKind"] == "GadgetList"
+    assert changed["metadata"]["generation"] == 2
