@@ -57,6 +57,15 @@ class Backend:
         return ("trio", {}) if self.real else ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
 
     @asynccontextmanager
+    async def serve(self) -> AsyncIterator[APIServer | None]:
+        """A new embedded server; ``None`` where a real one runs already."""
+        if self.real:
+            yield None
+        else:
+            async with APIServer(rbac=True) as server:
+                yield server
+
+    @asynccontextmanager
     async def connect(self, server: APIServer | None) -> AsyncIterator[httpx2.AsyncClient]:
         """An HTTP client of it, as its administrator.
 
@@ -94,7 +103,7 @@ class Backend:
 
 
 @asynccontextmanager
-async def open_cluster(backend: Backend, server: APIServer | None = None) -> AsyncIterator[Cluster]:
+async def open_cluster(backend: Backend, server: APIServer | None) -> AsyncIterator[Cluster]:
     """A cluster with a namespace and an API group that nobody else has; ``server`` is as for ``connect``."""
     label = next(backend.labels)
     async with backend.connect(server) as client:

@@ -57,11 +57,8 @@ def anyio_backend(backend: Backend) -> tuple[str, dict[str, object]]:
 @pytest.fixture
 async def server(backend: Backend) -> AsyncIterator[APIServer | None]:
     """The embedded server of the test; ``None`` on a real one. For what a test cannot do over HTTP."""
-    if backend.real:
-        yield None
-    else:
-        async with APIServer(rbac=True) as server:
-            yield server
+    async with backend.serve() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Widgets that all tests of a module share: definitions are dear to real servers."""
+"""Widgets that all tests of a module share, since definitions are dear to real servers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from dynkube.testing import APIServer
 from tests.contract.backends import Backend, open_cluster
 from tests.contract.schemas.kit import Fields
 
@@ -16,7 +17,14 @@ def anyio_backend(backend: Backend) -> tuple[str, dict[str, object]]:
 
 
 @pytest.fixture(scope="module")
-async def widgets(backend: Backend, request: pytest.FixtureRequest) -> AsyncIterator[Fields]:
-    """A field for the first value of each of the module's ``CASES``, which is its schema."""
-    async with open_cluster(backend) as cluster:
-        yield await Fields.define(cluster, [case.values[0] for case in request.module.CASES])
+async def server(backend: Backend) -> AsyncIterator[APIServer | None]:
+    """One for the module, as real ones are; tests have groups and namespaces of their own all the same."""
+    async with backend.serve() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+async def widgets(backend: Backend, server: APIServer | None, request: pytest.FixtureRequest) -> AsyncIterator[Fields]:
+    """Widgets with a field for each of the module's ``SCHEMAS``."""
+    async with open_cluster(backend, server) as cluster:
+        yield await Fields.define(cluster, request.module.SCHEMAS)

@@ -102,6 +102,18 @@ class Fields:
             ]
         raise AssertionError(f"{value!r} was accepted")
 
+    async def changed(self, schema: JSONObject, before: object, after: object) -> list[str]:
+        """Field and message of each cause for which an update from one value to another is refused."""
+        field = self._field(schema)
+        created = await self.cluster.create(
+            "widgets", {**self._widget(field, before), "metadata": {"generateName": "w-"}}
+        )
+        try:
+            await self.cluster.update("widgets", {**created, "spec": {field: after}})
+        except Invalid as error:
+            return [text.replace(f"spec.{field}", "spec.f") for text in messages(error)]
+        return []
+
     def _field(self, schema: JSONObject) -> str:
         return f"f{self.schemas.index(schema)}"
 

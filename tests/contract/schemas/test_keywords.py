@@ -13,6 +13,7 @@ from tests.contract.schemas.kit import Cause, Fields, places
 CASES = [
     case for table in (types, scalars, formats, collections, lists_and_embedded, alternatives) for case in table.CASES
 ]
+SCHEMAS = [case.values[0] for case in CASES]
 
 
 @pytest.mark.parametrize(("schema", "good", "bad", "found"), CASES)
@@ -25,5 +26,5 @@ async def test_a_fitting_value_is_kept_and_another_is_refused_with_its_causes(
     assert kept == good
     if widgets.cluster.version < (1, 25):  # the same complaints, in other words
         assert places(causes) == places(found)
-    else:
-        assert causes == found
+    else:  # in any order, as real servers go through maps in any
+        assert sorted(causes) == sorted(found)

@@ -7,20 +7,21 @@ from typing import Any
 import pytest
 
 from dynkube.errors import Invalid
-from dynkube.testing._calls.api import JSONObject
-from tests.testing.engine.cluster import CRDS, Cluster, definition, version, widget
-from tests.testing.schemas.kit import (
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, version
+from tests.contract.schemas.kit import (
     DUPLICATE,
     INTEGER,
     INVALID,
     REQUIRED,
     STRING,
     TYPE_INVALID,
-    causes,
+    Cause,
+    Fields,
     fields,
-    serving,
-    stored,
 )
+
+pytestmark = pytest.mark.since("1.25", "rules were ignored")
 
 FORBIDDEN = "FieldValueForbidden"
 BLOCKED = (
@@ -135,73 +136,58 @@ CASES = [
     ),
 ]
 
+CHANGES = [
+    (
+        ruled(INTEGER, {"rule": "self >= oldSelf", "message": "shrinks"}),
+        5,
+        4,
+        ["spec.f: Invalid value: 4: shrinks"],
+    ),
+    (ruled(INTEGER, {"rule": "self >= oldSelf", "message": "shrinks"}), 5, 6, []),
+    (
+        ruled(INTEGER, {"rule": "oldSelf.hasValue() ? self > oldSelf.value() : self == 1", "optionalOldSelf": True}),
+        1,
+        2,
+        [],
+    ),
+    (
+        {
+            "type": "array",
+            "maxItems": 3,
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["k"],
+            "items": ruled(fields(["k"], k={**STRING, "maxLength": 3}, v=INTEGER), "self.v >= oldSelf.v"),
+        },
+        [{"k": "a", "v": 2}, {"k": "b", "v": 1}],
+        [{"k": "b", "v": 0}, {"k": "a", "v": 3}, {"k": "c", "v": 0}],
+        ["spec.f[0]: Invalid value: failed rule: self.v >= oldSelf.v"],
+    ),
+]
+SCHEMAS = [case[0] for case in [*CASES, *CHANGES]]
+
 
 @pytest.mark.parametrize(("schema", "good", "bad", "found"), CASES)
-def test_a_rule_keeps_what_it_holds_for_and_refuses_the_rest(
-    schema: JSONObject, good: Any, bad: Any, found: list[tuple[str, str, str]]
+async def test_a_rule_keeps_what_it_holds_for_and_refuses_the_rest(
+    widgets: Fields, schema: JSONObject, good: Any, bad: Any, found: list[Cause]
 ) -> None:
-    cluster = serving(schema)
-
-    assert stored(cluster, good) == good
-    assert causes(cluster, bad) == found
+    assert await widgets.kept(schema, good) == good
+    assert await widgets.causes(schema, bad) == found
 
 
-@pytest.mark.parametrize(
-    ("schema", "before", "after", "found"),
-    [
-        (
-            ruled(INTEGER, {"rule": "self >= oldSelf", "message": "shrinks"}),
-            5,
-            4,
-            ["spec.f: Invalid value: 4: shrinks"],
-        ),
-        (ruled(INTEGER, {"rule": "self >= oldSelf", "message": "shrinks"}), 5, 6, []),
-        (
-            ruled(
-                INTEGER, {"rule": "oldSelf.hasValue() ? self > oldSelf.value() : self == 1", "optionalOldSelf": True}
-            ),
-            1,
-            2,
-            [],
-        ),
-        (
-            {
-                "type": "array",
-                "maxItems": 3,
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-list-map-keys": ["k"],
-                "items": ruled(fields(["k"], k={**STRING, "maxLength": 3}, v=INTEGER), "self.v >= oldSelf.v"),
-            },
-            [{"k": "a", "v": 2}, {"k": "b", "v": 1}],
-            [{"k": "b", "v": 0}, {"k": "a", "v": 3}, {"k": "c", "v": 0}],
-            ["spec.f[0]: Invalid value: failed rule: self.v >= oldSelf.v"],
-        ),
-    ],
-)
-def test_rules_about_changes_are_for_what_was_there_before(
-    schema: JSONObject, before: Any, after: Any, found: list[str]
+@pytest.mark.parametrize(("schema", "before", "after", "found"), CHANGES)
+async def test_rules_about_changes_are_for_what_was_there_before(
+    widgets: Fields, schema: JSONObject, before: Any, after: Any, found: list[str]
 ) -> None:
-    cluster = serving(schema)
-    body = cluster.create("widgets", widget(spec={"f": before}))
-
-    told: list[str] = []
-    try:
-        cluster.update("widgets", {**body, "spec": {"f": after}})
-    except Invalid as error:
-        told = [f"{cause.field}: {cause.message}" for cause in error.status.causes]
-
-    assert told == found
+    assert await widgets.changed(schema, before, after) == found
 
 
-def test_a_rule_on_the_whole_object_sees_its_name_and_no_other_metadata() -> None:
-    cluster = Cluster()
-    schema = ruled(
-        fields(), {"rule": "self.metadata.name.startsWith('c') && !has(self.metadata.labels)", "message": "no"}
-    )
-    cluster.create(CRDS, definition(versions=[version(schema={"openAPIV3Schema": schema})]))
+async def test_a_rule_on_the_whole_object_sees_its_name(cluster: Cluster) -> None:
+    rule = {"rule": "self.metadata.name.startsWith('c')", "message": "no"}
+    schema = {"openAPIV3Schema": ruled(fields(), rule)}
+    await cluster.define(cluster.definition(versions=[version(schema=schema)]))
 
-    cluster.create("widgets", widget("c", metadata={"name": "c", "labels": {"a": "b"}}))
+    await cluster.create("widgets", cluster.widget("c"))
     with pytest.raises(Invalid) as caught:
-        cluster.create("widgets", widget("w"))
+        await cluster.create("widgets", cluster.widget("w"))
 
-    assert [(cause.field, cause.message) for cause in caught.value.status.causes] == [("<nil>", "Invalid value: no")]
+    assert [(cause.field, cause.message) for cause in caught.value.causes] == [("<nil>", "Invalid value: no")]
