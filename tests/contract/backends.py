@@ -124,6 +124,7 @@ def open_backend(name: str, path: Path | None) -> Iterator[Backend]:
         with ControlPlane(assets=path) as plane:
             kubeconfig = plane.write_kubeconfig(plane.folder / "kubeconfig")
             version = _version_of(kubeconfig)
+            plane.compact()  # so that some history is gone, as on a cluster that has been there for a while
             yield Backend(name=name, version=version, plane=plane, kubeconfig=kubeconfig, labels=_labels("t"))
 
 

@@ -188,8 +188,13 @@ def too_many(message: str, cause: StatusCause, retry_after: int = 0) -> APIError
 
 
 def revision_expired(requested: int, compacted: int) -> APIError:
-    """410 for a resourceVersion that history has forgotten."""
+    """410 for a watch from a resourceVersion that history has forgotten."""
     return plain(410, "Expired", f"too old resource version: {requested} ({compacted})")
+
+
+def list_expired() -> APIError:
+    """410 for a list of a state that history has forgotten."""
+    return plain(410, "Expired", "The resourceVersion for the provided list is too old.")
 
 
 def version_unreadable(problem: str) -> APIError:

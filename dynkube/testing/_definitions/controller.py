@@ -160,7 +160,11 @@ class DefinitionController:
             self._around.storage.put(self._kind(), definition)
 
     def _serve(self, name: str, definition: JSONObject) -> None:
-        """Put the kinds of the definition into the registry; an edit of its spec ends the watches of them."""
+        """Put the kinds of the definition into the registry.
+
+        An edit of its spec ends the watches of them. As in a real server, whose watch cache is a new one then, they
+        cannot be taken up where they ended.
+        """
         served = "True" in {condition(definition, "NamesAccepted"), condition(definition, "Established")}
         kinds = kinds_of(definition) if served else ()
         known = self._known.get(name)
@@ -178,8 +182,11 @@ class DefinitionController:
             kinds=kinds,
         )
         terminating = "deletionTimestamp" in definition["metadata"]
-        if known is not None and known.generation != generation and not terminating:
+        edited = known is not None and known.generation != generation and not terminating
+        if edited:
             self._around.watches.end("clean", storage_group=name)
+        if edited or (kinds and not before):
+            self._around.storage.collection(name).watched_since = self._around.storage.revision
         if known is None or known.accepted != self._known[name].accepted:
             self._look_again(self._known[name].group, name)
 

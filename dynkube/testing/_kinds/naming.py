@@ -88,22 +88,28 @@ def path_segment_problem(name: str) -> str:
 
 
 def qualified_name_problem(key: str) -> str:
-    """Label and annotation keys, finalizers: ``[prefix/]name``."""
+    """The first of :func:`qualified_name_problems`."""
+    return next(iter(qualified_name_problems(key)), "")
+
+
+def qualified_name_problems(key: str) -> list[str]:
+    """Label and annotation keys, finalizers: ``[prefix/]name``. There may be several complaints."""
     prefix, slash, name = key.rpartition("/")
-    if slash and not prefix:
-        return "prefix part must be non-empty"
     if "/" in prefix:
-        return (
-            "a qualified name must consist of alphanumeric characters, '-', '_' or '.' with an optional DNS "
-            "subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        )
-    if prefix and (problem := subdomain_problem(prefix)):
-        return f"prefix part {problem}"
+        form = _QUALIFIED_HELP.removeprefix("name part ")
+        return [f"a valid label key {form} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
+    problems = []
+    if slash and not prefix:
+        problems.append("prefix part must be non-empty")
+    elif slash and (problem := subdomain_problem(prefix)):
+        problems.append(f"prefix part {problem.replace('characters', 'bytes') if len(prefix) > 253 else problem}")
     if not name:
-        return "name part must be non-empty"
-    if len(name) > 63:
-        return "name part must be no more than 63 bytes"
-    return "" if re.fullmatch(_QUALIFIED, name) else _QUALIFIED_HELP
+        problems.append("name part must be non-empty")
+    elif len(name) > 63:
+        problems.append("name part must be no more than 63 bytes")
+    if not re.fullmatch(_QUALIFIED, name):
+        problems.append(_QUALIFIED_HELP)
+    return problems
 
 
 def label_value_problem(value: str) -> str:

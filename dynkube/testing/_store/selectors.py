@@ -15,6 +15,9 @@ from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.storage import Version
 
 _TOKEN = re.compile(r"\s*(==|!=|=|!|<|>|\(|\)|,|[^\s,=!()<>]+)")
+# What the fields of built-in kinds are that are no text, where an object does not have them.
+_ZEROS = {"spec.hostNetwork": "false", "spec.unschedulable": "false", "status.replicas": "0", "status.successful": "0"}
+_INT64 = range(-(2**63), 2**63)
 _NEGATIVE = {"!=", "notin", "!"}
 
 
@@ -94,15 +97,14 @@ class _LabelParser:
             case "in" | "notin":
                 return Requirement(key, operator, frozenset(self._values(key)))
             case "<" | ">":
-                return Requirement(key, operator, frozenset({self._integer()}))
+                return Requirement(key, operator, frozenset({self._integer(key)}))
         raise _problem(f"found '{operator}', expected: in, notin, =, ==, !=, gt, lt")
 
     def _key(self, token: str) -> str:
         if _is_symbol(token):
             raise refuse.bad_request(f"found '{token}', expected: !, identifier, or 'end of string'")
-        problem = naming.qualified_name_problem(token)
-        if problem:
-            raise _problem(f'<nil>: Invalid value: "{token}": {problem}')
+        if problems := naming.qualified_name_problems(token):
+            raise _problem(f"<nil>: Invalid value: {refuse.shown(token)}: {'; '.join(problems)}")
         return token
 
     def _exact_value(self, key: str) -> str:
@@ -113,19 +115,19 @@ class _LabelParser:
         return self._value(key, token)
 
     def _value(self, key: str, token: str) -> str:
-        if token in {"(", ")", "=", "==", "!=", "!", "<", ">"}:
-            raise _problem(f"found '{token}', expected: identifier")
-        problem = naming.label_value_problem(token)
-        if problem:
-            raise _problem(f'values[0][{key}]: Invalid value: "{token}": {problem}')
+        _check_identifier(token)
+        if problem := naming.label_value_problem(token):
+            raise _problem(f"values[0][{key}]: Invalid value: {refuse.shown(token)}: {problem}")
         return token
 
-    def _integer(self) -> str:
+    def _integer(self, key: str) -> str:
         token = self._take()
-        if not re.fullmatch(r"[+-]?\d+", token):
+        _check_identifier(token)
+        # An integer, and a label value besides, so it has no sign.
+        if not re.fullmatch(r"[+-]?\d+", token, re.ASCII) or int(token[:40]) not in _INT64:
             detail = "for 'Gt', 'Lt' operators, the value must be an integer"
-            raise _problem(f'values[0]: Invalid value: "{token}": {detail}')
-        return token
+            raise _problem(f"values[0]: Invalid value: {refuse.shown(token)}: {detail}")
+        return self._value(key, token)
 
     def _values(self, key: str) -> list[str]:
         if (token := self._take()) != "(":
@@ -134,7 +136,7 @@ class _LabelParser:
         while (token := self._take()) != ")":
             match token:
                 case "":
-                    raise _problem("found '', expected: ',', or ')'")
+                    raise _problem("found '', expected: ',' or ')'")
                 case ",":
                     values.append("")
                 case _ if values[-1]:
@@ -155,11 +157,23 @@ def parse_labels(text: str) -> tuple[Requirement, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FieldRequirement:
-    """``path`` equals ``value``, or with ``negated`` does not."""
+    """``path`` equals ``value``, or with ``negated`` does not; a field that is not there is ``absent``."""
 
     path: str
     value: str
     negated: bool
+    absent: str = ""
+
+    def matches(self, version: Version) -> bool:
+        """Whether ``version`` meets it."""
+        match self.path:
+            case "metadata.name":
+                value = version.name
+            case "metadata.namespace":
+                value = version.namespace
+            case path:
+                value = version.fields.get(path) or self.absent
+        return (value == self.value) != self.negated
 
 
 def parse_fields(text: str, kind: Kind) -> tuple[FieldRequirement, ...]:
@@ -169,22 +183,39 @@ def parse_fields(text: str, kind: Kind) -> tuple[FieldRequirement, ...]:
         BadRequest: It does not parse, or names a field that cannot be selected by.
     """
     requirements = []
-    for term in re.findall(r"(?:[^,\\]|\\.)+", text):
-        match = re.match(r"((?:[^=!\\]|\\.)*?)(==|!=|=)(.*)\Z", term.strip(), re.DOTALL)
+    for term in sorted(re.findall(r"(?:[^,\\]|\\.|\\\Z)+", text, re.DOTALL)):
+        match = re.match(r"(.*?)(!=|==|=)(.*)\Z", term, re.DOTALL)
         if match is None:
             raise refuse.bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
         path, operator, value = match.groups()
-        _check_field(path, kind)
-        requirements.append(FieldRequirement(path, re.sub(r"\\(.)", r"\1", value), operator == "!="))
+        absent = _ZEROS.get(path, "") if kind.crd_uid is None else ""
+        requirements.append(FieldRequirement(path, _unescaped(value), operator == "!=", absent))
+    for requirement in requirements:
+        _check_field(requirement.path, kind)
     return tuple(requirements)
 
 
+def _unescaped(value: str) -> str:
+    """A value as it was before commas, equals signs and backslashes were escaped."""
+    if wrong := re.search(r"\\(?:[^\\,=]|\Z)", re.sub(r"\\[\\,=]", "", value)):
+        raise refuse.bad_request(f"invalid field selector: invalid escape sequence: {wrong.group()}")
+    if wrong := re.search("[,=]", re.sub(r"\\.", "", value)):
+        # Of the character the real server tells the number.
+        raise refuse.bad_request(f"invalid field selector: unescaped character in value: {ord(wrong.group())}")
+    return re.sub(r"\\(.)", r"\1", value)
+
+
 def _check_field(path: str, kind: Kind) -> None:
-    if path == "metadata.name" or (path == "metadata.namespace" and kind.namespaced) or path in kind.selectable_fields:
+    strict = bool(kind.selectable_fields) or kind.crd_uid is not None
+    names = {"metadata.name", *(("metadata.namespace",) if kind.namespaced or not strict else ())}
+    if path in names or path in kind.selectable_fields:
         return
-    if kind.selectable_fields or kind.crd_uid is not None:
+    if kind.storage_group == "jobs.batch":
+        raise refuse.bad_request(f"field label {refuse.shown(path)} not supported for Job")
+    if strict:
         raise refuse.bad_request(f"field label not supported: {path}")
-    raise refuse.bad_request(f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"')
+    known = '"metadata.name", "metadata.namespace"'
+    raise refuse.bad_request(f"{refuse.shown(path)} is not a known field selector: only {known}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,18 +239,12 @@ class Selection:
         for label in self.labels:
             if not label.matches(version.labels):
                 return False
-        return not self.fields or all(
-            (_field(version, field.path) == field.value) != field.negated for field in self.fields
-        )
+        return not self.fields or all(field.matches(version) for field in self.fields)
 
 
-def _field(version: Version, path: str) -> str:
-    match path:
-        case "metadata.name":
-            return version.name
-        case "metadata.namespace":
-            return version.namespace
-    return version.fields.get(path, "")
+def _check_identifier(token: str) -> None:
+    if token in {"(", ")", "=", "==", "!=", "!", "<", ">"}:
+        raise _problem(f"found '{token}', expected: identifier")
 
 
 def _is_symbol(token: str) -> bool:

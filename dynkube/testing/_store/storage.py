@@ -20,6 +20,9 @@ import msgspec
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind
 
+# What field selectors of Events and Jobs call otherwise than it is called.
+_KEPT_AT = {"source": "source.component", "status.successful": "status.succeeded"}
+
 ChangeType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
@@ -103,7 +106,7 @@ class Past:
         keys: The keys of the present, sorted.
         changed: What was at the keys that have changed since.
         prefix: What keys have to begin with.
-        after: What keys have to come behind.
+        start: What keys have to be, or to come behind.
     """
 
     def __init__(
@@ -112,14 +115,14 @@ class Past:
         keys: Sequence[str],
         changed: Mapping[str, Version | None],
         prefix: str,
-        after: str,
+        start: str,
     ) -> None:
         self._current = current
         self._keys = keys
         self._changed = changed
-        self._low = bisect_right(keys, after) if after > prefix else bisect_left(keys, prefix)
+        self._low = bisect_left(keys, max(start, prefix))
         self._high = bisect_left(keys, prefix + "\U0010ffff") if prefix else len(keys)
-        mine = [key for key in changed if key.startswith(prefix) and key > after]
+        mine = [key for key in changed if key.startswith(prefix) and key >= start]
         self._lost = sorted(key for key in mine if changed[key] is not None and key not in current)
         self._new = sum(changed[key] is None and key in current for key in mine)
 
@@ -149,24 +152,27 @@ class Collection:
         self.log: list[Change] = []
         #: The highest revision whose change was dropped from :attr:`log`: who has seen less has lost something.
         self.forgotten: int = 0
+        #: Where watches may begin at the earliest. A server watches each resource on its own and knows nothing of what
+        #: was before it began to, however long the log is.
+        self.watched_since: int = 0
         self._keys: list[str] = []
 
     def since(self, revision: int) -> int:
         """Index in :attr:`log` of the first change after ``revision``."""
         return bisect_right(self.log, revision, key=_revision)
 
-    def past(self, revision: int, prefix: str = "", after: str = "") -> Past:
-        """The objects as they were at ``revision``, in key order, under ``prefix`` and behind the key ``after``."""
+    def past(self, revision: int, prefix: str = "", start: str = "") -> Past:
+        """The objects as they were at ``revision``, in key order, under ``prefix`` and from the key ``start`` on."""
         changed: dict[str, Version | None] = {}
         for change in reversed(self.log[self.since(revision) :]):
             version = change.before or change.after
             assert version is not None
             changed[version.key] = change.before
-        return Past(self.current, self._keys, changed, prefix, after)
+        return Past(self.current, self._keys, changed, prefix, start)
 
-    def at(self, revision: int, prefix: str = "", after: str = "") -> list[Version]:
+    def at(self, revision: int, prefix: str = "", start: str = "") -> list[Version]:
         """The same as a list of its own."""
-        return self.past(revision, prefix, after).first()
+        return self.past(revision, prefix, start).first()
 
     def walk(self, prefix: str) -> Iterator[Version]:
         """The present objects under ``prefix``, in key order. What is walked over may be changed meanwhile."""
@@ -335,12 +341,19 @@ def _encode_rest(obj: JSONObject) -> bytes:
 
 def field_text(obj: JSONObject, path: str) -> str:
     """The value at a dotted path as field selectors see it: text, ``""`` where there is none."""
-    value: object = obj
-    for segment in path.split("."):
-        value = value.get(segment) if isinstance(value, dict) else None
+    value = _value_at(obj, path)
+    if path in _KEPT_AT and not isinstance(value, str | int):
+        value = _value_at(obj, _KEPT_AT[path])
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else ""
+
+
+def _value_at(obj: JSONObject, path: str) -> object:
+    value: object = obj
+    for segment in path.split("."):
+        value = value.get(segment) if isinstance(value, dict) else None
+    return value
 
 
 def _revision(change: Change) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -14,39 +12,8 @@ from dynkube.testing._calls.options import ListOptions
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.documents import ListDocument
 from dynkube.testing._store.selectors import Selection, parse_fields, parse_labels
-from dynkube.testing._store.storage import Storage, Version
-
-_ENCODING = "meta.k8s.io/v1"
-
-
-class _Token(msgspec.Struct, frozen=True):
-    """A continue token: behind which key to go on, in the state of which revision (negative: the present)."""
-
-    rv: int = 0
-    start: str = ""
-    v: str = ""
-
-    @classmethod
-    def parse(cls, text: str) -> _Token:
-        try:
-            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-            token = msgspec.json.decode(raw, type=cls)
-        except (binascii.Error, ValueError, msgspec.DecodeError) as error:
-            raise _bad_token(f"{error}") from None
-        if token.v != _ENCODING:
-            raise _bad_token(f"server does not recognize this encoded version {token.v}")
-        if token.rv == 0:
-            raise _bad_token(f"incorrect encoded start resourceVersion (version {_ENCODING})")
-        if not token.start:
-            raise _bad_token(f"encoded start key empty (version {_ENCODING})")
-        return token
-
-    def __str__(self) -> str:
-        return base64.urlsafe_b64encode(msgspec.json.encode(self)).decode().rstrip("=")
-
-
-def _bad_token(detail: str) -> Exception:
-    return refuse.bad_request(f"invalid continue token: continue key is not valid: {detail}")
+from dynkube.testing._store.storage import Past, Storage, Version
+from dynkube.testing._verbs.continue_tokens import ContinueToken
 
 
 def selection(call: Call) -> Selection:
@@ -97,47 +64,48 @@ def _revision(storage: Storage, options: ListOptions) -> int:
     if not wanted or not exact:
         return storage.revision
     if wanted < storage.compacted:
-        raise refuse.revision_expired(wanted, storage.compacted)
+        raise refuse.list_expired()
     return wanted
 
 
 def _continued(storage: Storage, kind: Kind, options: ListOptions, wanted: Selection) -> ListDocument:
-    token = _Token.parse(options.continue_token)
+    token = ContinueToken.parse(options.continue_token)
     if options.resource_version:
         raise refuse.bad_request("specifying resource version is not allowed when using continue")
     revision = storage.revision if token.rv < 0 else token.rv
     if revision < storage.compacted:
-        raise refuse.continue_expired(str(_Token(-1, token.start, _ENCODING)))
+        raise refuse.continue_expired(str(msgspec.structs.replace(token, rv=-1)))
     check_reached(storage, revision)
     # The watch cache, which answers for "0", does not chunk.
     limit = 0 if options.resource_version == 0 else options.limit
-    return _chunk(storage, kind, wanted, revision, limit, after=token.start)
+    return _chunk(storage, kind, wanted, revision, limit, start=token.key)
 
 
 def _chunk(
-    storage: Storage, kind: Kind, wanted: Selection, revision: int, limit: int, *, after: str = ""
+    storage: Storage, kind: Kind, wanted: Selection, revision: int, limit: int, *, start: str = ""
 ) -> ListDocument:
     prefix = f"{wanted.namespace}/" if wanted.namespace else ""
-    candidates = storage.collection(kind.storage_group).past(revision, prefix, after)
+    candidates = storage.collection(kind.storage_group).past(revision, prefix, prefix + start)
     if not wanted.selective:
-        if not limit or len(candidates) <= limit:
-            return ListDocument(kind, revision, candidates.first())
         page = candidates.first(limit)
-        return ListDocument(kind, revision, page, _next(page, revision), len(candidates) - limit)
+        remaining = len(candidates) - len(page)
+        token = _behind(page, prefix, revision) if remaining else ""
+        return ListDocument(kind, revision, page, token, remaining or None)
     page, more = _select(candidates, wanted, limit)
     # The rest is not counted where a selector applies: the real server does not know it either.
-    return ListDocument(kind, revision, page, _next(page, revision) if more else "")
+    return ListDocument(kind, revision, page, _behind(page, prefix, revision) if more else "")
 
 
-def _select(candidates: Iterable[Version], wanted: Selection, limit: int) -> tuple[list[Version], bool]:
+def _select(candidates: Past, wanted: Selection, limit: int) -> tuple[list[Version], bool]:
+    """The first of them that are wanted; and whether there are more candidates, wanted or not."""
     page: list[Version] = []
     for candidate in candidates:
+        if limit and len(page) == limit:
+            return page, True
         if wanted.matches(candidate):
-            if limit and len(page) == limit:
-                return page, True
             page.append(candidate)
     return page, False
 
 
-def _next(page: Sequence[Version], revision: int) -> str:
-    return str(_Token(revision, page[-1].key, _ENCODING))
+def _behind(page: Sequence[Version], prefix: str, revision: int) -> str:
+    return str(ContinueToken.behind(page[-1].key.removeprefix(prefix), revision))

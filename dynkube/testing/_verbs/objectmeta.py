@@ -181,8 +181,7 @@ def metadata_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     metadata = obj["metadata"]
     causes = _name_causes(metadata, kind)
     for key, value in metadata.get("labels", {}).items():
-        if problem := naming.qualified_name_problem(key):
-            causes.append(refuse.bad_value("metadata.labels", key, problem))
+        causes += [refuse.bad_value("metadata.labels", key, problem) for problem in naming.qualified_name_problems(key)]
         if problem := naming.label_value_problem(value):
             causes.append(refuse.bad_value("metadata.labels", value, problem))
     causes += _annotation_causes(metadata.get("annotations", {}))
@@ -247,7 +246,7 @@ def _annotation_causes(annotations: Mapping[str, str]) -> list[StatusCause]:
     causes = [
         refuse.bad_value("metadata.annotations", key, problem)
         for key in annotations
-        if (problem := naming.qualified_name_problem(key.lower()))
+        for problem in naming.qualified_name_problems(key.lower())
     ]
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
         causes.append(

@@ -68,8 +68,9 @@ class WatchRequests:
         if not given:
             # "Get state and start": unless initial events were declined, what is there comes first.
             return present, [] if options.send_initial_events is False else self._present(call, wanted)
-        if given < self.storage.compacted:
-            raise refuse.revision_expired(given, self.storage.compacted)
+        oldest = max(self.storage.compacted, self.storage.collection(call.kind.storage_group).watched_since)
+        if given < oldest:
+            raise refuse.revision_expired(given, oldest)
         return given, []
 
     def _present(self, call: Call, wanted: Selection) -> list[Version]:

@@ -28,7 +28,7 @@ def _write(storage: Storage, place: tuple[str, str], removing: bool) -> None:
     _WRITES, st.sampled_from(["", "n/", "n-1/", "o/"]), st.sampled_from(["", "n/b", "n-1/a", "o/c"]), st.integers(0, 3)
 )
 def test_each_state_is_found_again(
-    writes: list[tuple[tuple[str, str], bool]], prefix: str, after: str, limit: int
+    writes: list[tuple[tuple[str, str], bool]], prefix: str, start: str, limit: int
 ) -> None:
     storage = Storage(history=1000)
     states: dict[int, _Seen] = {0: []}
@@ -38,8 +38,8 @@ def test_each_state_is_found_again(
         states[storage.revision] = [(key, version.revision) for key, version in present]
 
     for revision, state in states.items():
-        past = storage.collection(GROUP).past(revision, prefix, after)
-        wanted = [entry for entry in state if entry[0].startswith(prefix) and entry[0] > after]
+        past = storage.collection(GROUP).past(revision, prefix, start)
+        wanted = [entry for entry in state if entry[0].startswith(prefix) and entry[0] >= start]
         assert [(version.key, version.revision) for version in past] == wanted
         assert len(past) == len(wanted)
         assert [version.key for version in past.first(limit)] == [key for key, _ in wanted[: limit or None]]

@@ -1,0 +1,87 @@
+"""Continue tokens: where a list in chunks goes on, and in which state of history.
+
+Clients are to treat them as opaque. They are written as kube-apiserver writes them all the same, so that one of its
+tokens means the same here: the key is relative to what the list is of, and what it is of is told by the request.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import posixpath
+import re
+
+import msgspec
+
+from dynkube.testing._calls import refuse
+
+_ENCODING = "meta.k8s.io/v1"
+_NO_BASE64 = re.compile("[^A-Za-z0-9_-]")
+
+
+class ContinueToken(msgspec.Struct, frozen=True):
+    """The first key to go on with, in the state of which revision (negative: the present).
+
+    Attributes:
+        v: The encoding of this token.
+        rv: The revision.
+        start: The key, beginning with a slash.
+    """
+
+    v: str = ""
+    rv: int = 0
+    start: str = ""
+
+    @classmethod
+    def behind(cls, key: str, revision: int) -> ContinueToken:
+        """What goes on behind ``key``, which is relative to the collection listed."""
+        return cls(_ENCODING, revision, f"/{key}\0")
+
+    @classmethod
+    def parse(cls, text: str) -> ContinueToken:
+        """Read a token.
+
+        Raises:
+            BadRequest: It is none.
+        """
+        try:
+            token = msgspec.json.decode(_decoded(text), type=cls)
+        except (ValueError, msgspec.DecodeError) as error:
+            raise _bad_token(f"{error}") from None
+        if token.v != _ENCODING:
+            raise _bad_token(f"server does not recognize this encoded version {token.v}")
+        if token.rv == 0:
+            raise _bad_token(f"incorrect encoded start resourceVersion (version {_ENCODING})")
+        if not token.start:
+            raise _bad_token(f"encoded start key empty (version {_ENCODING})")
+        start = token.start if token.start.startswith("/") else f"/{token.start}"
+        if posixpath.normpath(start) != start:
+            raise _bad_token(token.start)
+        return cls(token.v, token.rv, start)
+
+    @property
+    def key(self) -> str:
+        """The key, relative to the collection listed."""
+        return self.start[1:]
+
+    def __str__(self) -> str:
+        return base64.urlsafe_b64encode(msgspec.json.encode(self)).decode().rstrip("=")
+
+
+def _decoded(text: str) -> bytes:
+    if wrong := _NO_BASE64.search(text):
+        raise ValueError(f"illegal base64 data at input byte {wrong.start()}")
+    try:
+        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except binascii.Error:
+        raise ValueError(f"illegal base64 data at input byte {len(text) // 4 * 4}") from None
+    if data and not data.startswith(b"{"):
+        # A text that was never a token; Go reads its first byte as if it were a character.
+        character = chr(data[0])
+        shown = character if character.isprintable() else f"\\u{ord(character):04x}"
+        raise ValueError(f"invalid character '{shown}' looking for beginning of value")
+    return data
+
+
+def _bad_token(detail: str) -> Exception:
+    return refuse.bad_request(f"invalid continue token: continue key is not valid: {detail}")

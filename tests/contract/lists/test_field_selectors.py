@@ -1,0 +1,181 @@
+"""Field selectors: which fields each kind has for them, how values are quoted, and how others are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.errors import BadRequest
+from tests.contract.cluster import Cluster
+from tests.contract.objects import pod, structural, version
+
+_NAMES = '"metadata.name", "metadata.namespace"'
+
+
+@pytest.mark.parametrize(
+    ("selector", "names"),
+    [
+        ("metadata.name=b", "b"),
+        ("metadata.name==b", "b"),
+        ("metadata.name!=b", "acde"),
+        ("metadata.name!=b,metadata.name!=c", "ade"),
+        ("metadata.name=a,metadata.name=b", ""),
+        ("metadata.name=b,", "b"),
+        (",", "abcde"),
+        ("metadata.name=", ""),
+        ("metadata.name= b", ""),
+        ("metadata.name=a\\,b", ""),
+        ("metadata.name!=a\\=b\\\\c", "abcde"),
+        ("metadata.namespace=nowhere", ""),
+        ("metadata.namespace!=nowhere,metadata.name=c", "c"),
+    ],
+)
+async def test_every_kind_can_be_selected_by_name_and_namespace(five: Cluster, selector: str, names: str) -> None:
+    assert "".join(await five.names("configmaps", fieldSelector=selector)) == names
+
+
+async def test_both_kinds_of_selector_apply_together(five: Cluster) -> None:
+    selectors = {"labelSelector": "tier=fe", "fieldSelector": "metadata.name!=c"}
+
+    assert await five.names("configmaps", **selectors) == ["a", "e"]
+
+
+async def test_pods_can_be_selected_by_where_and_how_they_are(cluster: Cluster) -> None:
+    for name, node in (("a", "red"), ("b", "blue"), ("c", "blue")):
+        await cluster.create("pods", pod(name, nodeName=node, restartPolicy="Never", schedulerName=f"s-{name}"))
+    status = {"status": {"phase": "Running", "podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}}
+    await cluster.patch("pods/status", "c", status)
+
+    for selector, names in (
+        ("spec.nodeName=blue", ["b", "c"]),
+        ("spec.nodeName=blue,status.phase=Pending", ["b"]),
+        ("status.phase!=Pending", ["c"]),
+        ("status.podIP=10.0.0.1", ["c"]),
+        ("spec.restartPolicy=Never,spec.schedulerName=s-a", ["a"]),
+        ("status.nominatedNodeName=", ["a", "b", "c"]),
+    ):
+        assert await cluster.names("pods", fieldSelector=selector) == names, selector
+
+
+@pytest.mark.since("1.30", "pods could not be selected by spec.hostNetwork")
+async def test_a_boolean_field_is_a_word(cluster: Cluster) -> None:
+    await cluster.create("pods", pod("a", hostNetwork=True))
+    await cluster.create("pods", pod("b"))
+
+    assert await cluster.names("pods", fieldSelector="spec.hostNetwork=true") == ["a"]
+    assert await cluster.names("pods", fieldSelector="spec.hostNetwork=false") == ["b"]
+
+
+async def test_other_kinds_have_fields_of_their_own(cluster: Cluster) -> None:
+    event = {"involvedObject": {"kind": "Pod", "name": "p", "namespace": cluster.namespace}, "type": "Warning"}
+    template = {**pod()["spec"], "restartPolicy": "Never"}
+    labels = {"app": "r"}
+    controller = {
+        "metadata": {"name": "r"},
+        "spec": {"template": {"metadata": {"labels": labels}, "spec": pod()["spec"]}},
+    }
+    event |= {"source": {"component": "kubelet"}}
+    await cluster.create("events", {"metadata": {"name": "e"}, "reason": "Burnt", **event})
+    await cluster.create("secrets", {"metadata": {"name": "s"}, "type": "example.com/mine"})
+    await cluster.create("replicationcontrollers", controller)
+    await cluster.create("jobs", {"metadata": {"name": "j"}, "spec": {"template": {"spec": template}}})
+
+    for resource, selector, names in (
+        ("events", "involvedObject.kind=Pod,reason=Burnt,type=Warning", ["e"]),
+        ("events", "involvedObject.name=q", []),
+        ("secrets", "type=example.com/mine", ["s"]),
+        ("secrets", "type!=example.com/mine", []),
+        ("events", "source=kubelet", ["e"]),
+        ("replicationcontrollers", "status.replicas=0", ["r"]),
+        ("replicationcontrollers", "status.replicas!=0", []),
+        ("jobs", "status.successful=0", ["j"]),
+    ):
+        assert await cluster.names(resource, fieldSelector=selector) == names, selector
+
+
+async def test_what_has_no_namespace_has_no_such_field_if_its_kind_has_others(cluster: Cluster) -> None:
+    where = {"fieldSelector": "metadata.namespace=x"}
+
+    assert await cluster.names("clusterroles", **where) == []
+    with pytest.raises(BadRequest, match=r"field label not supported: metadata\.namespace"):
+        await cluster.list_of("nodes", **where)
+
+
+@pytest.mark.parametrize(
+    ("resource", "path", "words"),
+    [
+        ("configmaps", "data.k", f'"data.k" is not a known field selector: only {_NAMES}'),
+        ("configmaps", " metadata.name", f'" metadata.name" is not a known field selector: only {_NAMES}'),
+        ("configmaps", "metadata.labels.a", f'"metadata.labels.a" is not a known field selector: only {_NAMES}'),
+        ("deployments", "status.replicas", f'"status.replicas" is not a known field selector: only {_NAMES}'),
+        ("pods", "spec.x", "field label not supported: spec.x"),
+        ("nodes", "spec.podCIDR", "field label not supported: spec.podCIDR"),
+        ("events", "action", "field label not supported: action"),
+        ("secrets", "data", "field label not supported: data"),
+        ("replicationcontrollers", "spec.replicas", "field label not supported: spec.replicas"),
+    ],
+)
+async def test_a_field_that_cannot_be_selected_by_is_refused(
+    cluster: Cluster, resource: str, path: str, words: str
+) -> None:
+    with pytest.raises(BadRequest) as caught:
+        await cluster.list_of(resource, fieldSelector=f"{path}=v")
+
+    assert caught.value.status.message == words
+
+
+async def test_jobs_are_refused_in_their_own_words(cluster: Cluster) -> None:
+    with pytest.raises(BadRequest) as caught:
+        await cluster.list_of("jobs", fieldSelector="status.x=v")
+
+    kind = "Job" if cluster.version >= (1, 22) else "batchv1.Job"
+    assert caught.value.status.message == f'field label "status.x" not supported for {kind}'
+
+
+@pytest.mark.parametrize(
+    ("selector", "words"),
+    [
+        ("metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'"),
+        ("a=b,metadata.name>b", "invalid selector: 'a=b,metadata.name>b'; can't understand 'metadata.name>b'"),
+        ("metadata.name===b", "invalid field selector: unescaped character in value: 61"),
+        ("metadata.name=b=c", "invalid field selector: unescaped character in value: 61"),
+        ("metadata.name=b\\c", "invalid field selector: invalid escape sequence: \\c"),
+        ("metadata.name=b\\", "invalid field selector: invalid escape sequence: \\"),
+        ("metadata.name\\==b", f'"metadata.name\\\\" is not a known field selector: only {_NAMES}'),
+    ],
+)
+async def test_text_that_is_no_selector_is_refused(cluster: Cluster, selector: str, words: str) -> None:
+    with pytest.raises(BadRequest) as caught:
+        await cluster.list_of("configmaps", fieldSelector=selector)
+
+    assert caught.value.status.message == words
+
+
+async def test_custom_resources_can_be_selected_by_name_alone(cluster: Cluster) -> None:
+    await cluster.define()
+    for name in "ab":
+        await cluster.create("widgets", cluster.widget(name, spec={"color": "red"}))
+
+    assert await cluster.names("widgets", fieldSelector="metadata.name=a") == ["a"]
+    assert await cluster.names("widgets", fieldSelector="metadata.namespace=nowhere") == []
+    with pytest.raises(BadRequest, match=r"field label not supported: spec\.color"):
+        await cluster.list_of("widgets", fieldSelector="spec.color=red")
+
+
+@pytest.mark.since("1.31", "selectableFields came with 1.30, and are on since 1.31")
+async def test_custom_resources_can_be_selected_by_the_fields_that_their_definition_names(cluster: Cluster) -> None:
+    schema = structural(color={"type": "string"}, size={"type": "integer"}, big={"type": "boolean"})
+    selectable = [{"jsonPath": f".spec.{name}"} for name in ("color", "size", "big")]
+    entry = version(schema=schema, selectableFields=selectable)
+    await cluster.define(cluster.definition(versions=[entry]))
+    await cluster.create("widgets", cluster.widget("a", spec={"color": "red", "size": 3, "big": True}))
+    await cluster.create("widgets", cluster.widget("b", spec={"size": 4}))
+
+    for selector, names in (
+        ("spec.color=red", ["a"]),
+        ("spec.color!=red", ["b"]),
+        ("spec.color=", ["b"]),
+        ("spec.size=4", ["b"]),
+        ("spec.big=true", ["a"]),
+        ("spec.big=true,metadata.name=b", []),
+    ):
+        assert await cluster.names("widgets", fieldSelector=selector) == names, selector

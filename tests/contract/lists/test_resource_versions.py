@@ -1,0 +1,201 @@
+"""Which state of history a list or a get shows: every combination of resourceVersion, its match, and a limit.
+
+https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
+"""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from dynkube.errors import APIError, Gone
+from tests.contract.cluster import Answer, Cluster
+
+ALL = "abcde"
+UNSET = None
+FUTURE = "9223372036854775807"
+
+
+async def ask(five: Cluster, **params: str | None) -> tuple[str, bool]:
+    """The names, and whether there is more; ``{third}`` is the revision behind the third object."""
+    third = (await five.get("configmaps", "c"))["metadata"]["resourceVersion"]
+    query = {key: value.format(third=third) for key, value in params.items() if value is not None}
+    answer = await five.list_of("configmaps", **query)
+    names = [item["metadata"]["name"] for item in answer["items"]]
+    # The watch cache of old servers, which answers what names no exact state, has no order.
+    cached = query.get("resourceVersion") and "Exact" not in query.values()
+    return "".join(sorted(names) if cached and five.version < (1, 31) else names), "continue" in answer["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("version", "match", "limit", "names"),
+    [
+        (UNSET, UNSET, UNSET, "abcde"),
+        (UNSET, UNSET, "2", "ab"),
+        (UNSET, UNSET, "0", "abcde"),
+        (UNSET, UNSET, "-1", "abcde"),
+        ("", "", "2", "ab"),
+        ("0", UNSET, UNSET, "abcde"),
+        ("0", UNSET, "2", "abcde"),
+        ("0", "NotOlderThan", UNSET, "abcde"),
+        ("0", "NotOlderThan", "2", "abcde"),
+        ("{third}", UNSET, UNSET, "abcde"),
+        ("{third}", UNSET, "2", "ab"),
+        ("{third}", UNSET, "9", "abc"),
+        ("{third}", "Exact", UNSET, "abc"),
+        ("{third}", "Exact", "2", "ab"),
+        ("{third}", "NotOlderThan", UNSET, "abcde"),
+        ("{third}", "NotOlderThan", "9", "abcde"),
+    ],
+)
+async def test_which_state_is_shown_and_how_much_of_it(
+    five: Cluster, version: str | None, match: str | None, limit: str | None, names: str
+) -> None:
+    shown, more = await ask(five, resourceVersion=version, resourceVersionMatch=match, limit=limit)
+
+    assert shown == names
+    assert more == (names == "ab")
+
+
+async def test_an_exact_state_has_the_version_asked_for_and_others_the_latest(five: Cluster) -> None:
+    past = (await five.list_of("configmaps"))["metadata"]["resourceVersion"]
+    await five.delete("configmaps", "a")
+    await five.patch("configmaps", "b", {"data": {"k": "changed"}})
+
+    exact = await five.list_of("configmaps", resourceVersion=past, resourceVersionMatch="Exact")
+    latest = await five.list_of("configmaps", resourceVersion=past, resourceVersionMatch="NotOlderThan")
+
+    assert [item["metadata"]["name"] for item in exact["items"]] == list(ALL)
+    assert exact["items"][1]["data"] == {"k": "v"}
+    assert exact["metadata"]["resourceVersion"] == past
+    assert {item["metadata"]["name"] for item in latest["items"]} == set("bcde")
+    assert int(latest["metadata"]["resourceVersion"]) > int(past)
+
+
+@pytest.mark.parametrize("version", ["", "0", "1", "{own}"])
+async def test_a_get_shows_the_present_whatever_version_is_named(five: Cluster, version: str) -> None:
+    own = (await five.get("configmaps", "a"))["metadata"]["resourceVersion"]
+    changed = await five.patch("configmaps", "a", {"data": {"k": "changed"}})
+
+    # "0" is what a cache has, which may lag behind a little: the version of the change makes it wait.
+    await five.get("configmaps", "a", params={"resourceVersion": changed["metadata"]["resourceVersion"]})
+    found = await five.get("configmaps", "a", params={"resourceVersion": version.format(own=own)})
+
+    assert found == changed
+
+
+async def test_a_state_still_to_come_is_waited_for_and_then_told_as_such(five: Cluster) -> None:
+    answers: list[Answer] = []
+
+    async def read(name: str, **params: str) -> None:
+        answers.append(await five.call("GET", five.path("configmaps", name), params=params))
+
+    async with trio.open_nursery() as nursery:  # at once, since a real server waits three seconds each time
+        nursery.start_soon(lambda: read("", resourceVersion=FUTURE))
+        nursery.start_soon(lambda: read("", resourceVersion=FUTURE, resourceVersionMatch="NotOlderThan"))
+        nursery.start_soon(lambda: read("a", resourceVersion=FUTURE))
+
+    for answer in answers:
+        assert (answer.code, answer.headers["retry-after"], answer.body["reason"]) == (504, "1", "Timeout")
+        assert answer.body["message"].startswith(f"Timeout: Too large resource version: {FUTURE}, current: ")
+        assert answer.body["details"] == {
+            "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+            "retryAfterSeconds": 1,
+        }
+
+
+@pytest.mark.parametrize("params", [{"resourceVersionMatch": "Exact"}, {"limit": "2"}])
+async def test_an_exact_state_still_to_come_is_told_so_too(five: Cluster, params: dict[str, str]) -> None:
+    answer = await five.call("GET", five.path("configmaps"), params={"resourceVersion": FUTURE, **params})
+
+    if five.version < (1, 34):  # such lists went to etcd, whose words come through
+        assert answer.code == 500
+        assert answer.body["message"] == "etcdserver: mvcc: required revision is a future revision"
+    else:
+        assert answer.code == 504
+        assert answer.body["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+
+
+@pytest.mark.parametrize("params", [{"resourceVersionMatch": "Exact"}, {"limit": "2"}])
+async def test_a_state_that_was_compacted_away_is_gone(five: Cluster, compacted: str, params: dict[str, str]) -> None:
+    with pytest.raises(Gone) as caught:
+        await five.list_of("configmaps", resourceVersion=compacted, **params)
+
+    status = caught.value.status
+    assert (status.code, status.reason) == (410, "Expired")
+    assert status.message == "The resourceVersion for the provided list is too old."
+
+
+_MATCH, _MEANS = "resourceVersionMatch", "is forbidden"
+
+
+@pytest.mark.parametrize(
+    ("params", "field", "words"),
+    [
+        ({_MATCH: "Exact"}, _MATCH, f"Forbidden: {_MATCH} {_MEANS} unless resourceVersion is provided"),
+        ({_MATCH: "NotOlderThan"}, _MATCH, f"Forbidden: {_MATCH} {_MEANS} unless resourceVersion is provided"),
+        (
+            {"resourceVersion": "0", _MATCH: "Exact"},
+            _MATCH,
+            f'Forbidden: {_MATCH} "exact" {_MEANS} for resourceVersion "0"',
+        ),
+        (
+            {"resourceVersion": "x", _MATCH: "Newer"},
+            _MATCH,
+            'Unsupported value: "Newer": supported values: "Exact", "NotOlderThan", ""',
+        ),
+        (
+            {"resourceVersion": "1", _MATCH: "Exact", "continue": "x"},
+            _MATCH,
+            f"Forbidden: {_MATCH} {_MEANS} when continue is provided",
+        ),
+    ],
+)
+async def test_parameters_that_contradict_each_other_are_invalid(
+    cluster: Cluster, params: dict[str, str], field: str, words: str
+) -> None:
+    answer = await cluster.call("GET", cluster.path("configmaps"), params=params)
+
+    assert (answer.code, answer.body["reason"]) == (422, "Invalid")
+    assert answer.body["message"] == f'ListOptions.meta.k8s.io "" is invalid: {field}: {words}'
+    assert answer.body["details"]["causes"][0]["field"] == field
+    assert (answer.body["details"]["group"], answer.body["details"]["kind"]) == ("meta.k8s.io", "ListOptions")
+
+
+@pytest.mark.since("1.27", "lists did not know sendInitialEvents, and passed it over")
+@pytest.mark.parametrize("value", ["true", "false"])
+async def test_a_list_has_no_initial_events(cluster: Cluster, value: str) -> None:
+    with pytest.raises(APIError, match="sendInitialEvents is forbidden for list") as caught:
+        await cluster.list_of("configmaps", sendInitialEvents=value)
+
+    assert caught.value.code == 422
+
+
+@pytest.mark.parametrize(
+    ("version", "problem"),
+    [("x", "invalid syntax"), ("-1", "invalid syntax"), ("18446744073709551616", "out of range")],
+)
+async def test_a_version_that_is_no_number_is_refused(five: Cluster, version: str, problem: str) -> None:
+    words = f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": '
+
+    for name in ("", "a"):
+        with pytest.raises(APIError) as caught:
+            await five.ask("GET", five.path("configmaps", name), params={"resourceVersion": version})
+        newer_list = not name and five.version >= (1, 34)
+        assert caught.value.status.message.startswith(f"{'invalid resource version: ' if newer_list else ''}{words}")
+        assert caught.value.status.message.endswith(problem)
+        # Where only storage looks at it, nobody has told what kind of error that is.
+        assert (caught.value.code, caught.value.reason) == ((400, "BadRequest") if newer_list else (500, ""))
+
+
+@pytest.mark.parametrize("name", ["limit", "timeoutSeconds"])
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [("x", "invalid syntax"), ("", "invalid syntax"), ("99999999999999999999", "value out of range")],
+)
+async def test_a_number_that_is_none_is_refused(cluster: Cluster, name: str, value: str, problem: str) -> None:
+    with pytest.raises(APIError) as caught:
+        await cluster.list_of("configmaps", **{name: value})
+
+    assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
+    assert caught.value.status.message == f'strconv.ParseInt: parsing "{value}": {problem}'

@@ -1,0 +1,42 @@
+"""What compaction forgets, and what it leaves."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.errors import Gone
+from dynkube.testing._calls.refuse import ContinueExpired
+from tests.testing.engine.cluster import Cluster, config
+
+
+@pytest.fixture
+def five(cluster: Cluster) -> Cluster:
+    for name in "abcde":
+        cluster.create("configmaps", config(name))
+    return cluster
+
+
+def test_a_token_of_what_was_forgotten_brings_one_to_go_on_with(five: Cluster) -> None:
+    token = five.list_of("configmaps", limit="2")["metadata"]["continue"]
+    five.delete("configmaps", "c")
+    five.engine.compact()
+
+    with pytest.raises(Gone, match="too old to display a consistent list") as caught:
+        five.list_of("configmaps", limit="9", **{"continue": token})
+    assert isinstance(caught.value, ContinueExpired)
+    assert five.names("configmaps", limit="9", **{"continue": caught.value.continue_token}) == ["d", "e"]
+
+
+def test_the_past_is_there_as_far_as_it_was_not_forgotten(five: Cluster) -> None:
+    past = [str(five.engine.revision)]
+    for name in "ab":
+        five.delete("configmaps", name)
+        past.append(str(five.engine.revision))
+    five.engine.compact(int(past[1]))
+
+    shown = [
+        "".join(five.names("configmaps", resourceVersion=version, resourceVersionMatch="Exact")) for version in past[1:]
+    ]
+    assert shown == ["bcde", "cde"]
+    with pytest.raises(Gone, match="The resourceVersion for the provided list is too old"):
+        five.list_of("configmaps", resourceVersion=past[0], resourceVersionMatch="Exact")
