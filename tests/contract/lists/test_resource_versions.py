@@ -117,9 +117,13 @@ async def test_an_exact_state_still_to_come_is_told_so_too(five: Cluster, params
 
 
 @pytest.mark.parametrize("params", [{"resourceVersionMatch": "Exact"}, {"limit": "2"}])
-async def test_a_state_that_was_compacted_away_is_gone(five: Cluster, compacted: str, params: dict[str, str]) -> None:
+async def test_a_state_that_was_compacted_away_is_gone(
+    cluster: Cluster, compacted: str, params: dict[str, str]
+) -> None:
+    await cluster.define()
+
     with pytest.raises(Gone) as caught:
-        await five.list_of("configmaps", resourceVersion=compacted, **params)
+        await cluster.list_of("widgets", resourceVersion=compacted, **params)
 
     status = caught.value.status
     assert (status.code, status.reason) == (410, "Expired")
