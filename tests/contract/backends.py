@@ -63,6 +63,7 @@ class Backend:
             yield None
         else:
             async with APIServer(rbac=True) as server:
+                server.compact()  # as on a cluster that has been there for a while: its first revisions are gone
                 yield server
 
     @asynccontextmanager
