@@ -93,7 +93,8 @@ class ControlPlane:
         self._running: _Running | None = None
         self._servers: dict[str, ServerProcess] = {}
         # Also where nobody leaves the block: a generator that is abandoned, the end of the interpreter.
-        self._end_servers = weakref.finalize(self, _kill, self._servers, os.getpid())
+        self._owner = os.getpid()
+        self._end_servers = weakref.finalize(self, _kill, self._servers, self._owner)
         self.keep = folder is not None if keep is None else keep
 
     # ── lifetime ──────────────────────────────────────────────────────────────────────────
@@ -146,6 +147,8 @@ class ControlPlane:
     def _end(self, error: BaseException | None) -> None:
         """Kill what runs, and remove what was written unless somebody will want to read it."""
         self._running = None
+        if os.getpid() != self._owner:  # a fork of the process that started it
+            return
         crashed = [server for server in self._servers.values() if server.crashed]
         self._end_servers()
         assert self._folder is not None
@@ -272,7 +275,6 @@ class _Running:
 
 def _kill(servers: dict[str, ServerProcess], owner: int) -> None:
     """End the API server before etcd, or it would complain of it in its log."""
-    if os.getpid() != owner:  # a fork of the process that has them, at its end
-        return
-    for name in sorted(servers, reverse=True):
-        servers[name].kill()
+    if os.getpid() == owner:  # and not a fork of it, at its end
+        for name in sorted(servers, reverse=True):
+            servers[name].kill()

@@ -1,0 +1,58 @@
+"""No server outlives the process that started it, however that ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.testing.control_plane.fakes import Fake, write_fakes
+
+pytestmark = pytest.mark.real_time
+
+ROOT = Path(__file__).parents[3]
+
+ENDINGS = {
+    "the interpreter ends": "sys.exit()",
+    "an exception nobody handles": "raise LookupError",
+    "SIGTERM": "os.kill(os.getpid(), signal.SIGTERM)",
+    "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS.values(), ids=ENDINGS)
+def test_servers_end_with_the_process_that_started_them(tmp_path: Path, ending: str) -> None:
+    if "signal" in ending and sys.platform != "linux":
+        pytest.skip("only Linux tells a process that its parent was killed")
+    fifos = {name: tmp_path / name for name in ("etcd.fifo", "kube-apiserver.fifo")}
+    for fifo in fifos.values():
+        os.mkfifo(fifo)
+    etcd, api_server = (Fake(holds=str(fifo)) for fifo in fifos.values())
+    assets = write_fakes(tmp_path / "bin", etcd=etcd, api_server=api_server)
+
+    enter = f"plane = ControlPlane({str(assets)!r}, folder={str(tmp_path / 'plane')!r}); plane.__enter__()"
+    program = f"import os, signal, sys; from dynkube.testing import ControlPlane; {enter}; {ending}"
+    parent = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stderr=subprocess.DEVNULL)
+    held = [fifo.open() for fifo in fifos.values()]  # blocks until the server is there
+
+    with parent, held[0], held[1]:
+        assert [file.read() for file in held] == ["", ""], "at their ends, as the servers are gone"
+
+
+def test_a_fork_that_ends_leaves_the_servers_of_its_parent_alone(tmp_path: Path) -> None:
+    assets = write_fakes(tmp_path / "bin")
+    program = (
+        "import os, sys; from dynkube.testing import ControlPlane\n"
+        f"with ControlPlane({str(assets)!r}) as plane:\n"
+        "    child = os.fork()\n"
+        "    if not child: sys.exit()\n"
+        "    os.waitpid(child, 0)\n"
+        "    print(plane.etcd.running, plane.folder.exists())\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=50)
+
+    assert done.stdout.splitlines()[-1] == "True True"

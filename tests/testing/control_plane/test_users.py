@@ -1,0 +1,84 @@
+"""Users of a control plane: their certificates, and what a real kube-apiserver makes of them."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
+import dynkube
+from dynkube.errors import DiscoveryFailed, Forbidden, InvalidInput
+from dynkube.testing import ControlPlane
+
+pytestmark = [pytest.mark.real_time, pytest.mark.timeout(300)]
+
+
+def certificate_of(kubeconfig: dict[str, Any]) -> x509.Certificate:
+    data = kubeconfig["users"][0]["user"]["client-certificate-data"]
+    return x509.load_pem_x509_certificate(base64.b64decode(data))
+
+
+def names(certificate: x509.Certificate, which: x509.ObjectIdentifier) -> list[str | bytes]:
+    return [attribute.value for attribute in certificate.subject.get_attributes_for_oid(which)]
+
+
+def test_a_user_has_a_certificate_with_its_name_and_each_of_its_groups(fakes: Path) -> None:
+    with ControlPlane(fakes) as plane:
+        alice = certificate_of(plane.add_user("alice", groups=["readers", "system:nodes"]).kubeconfig())
+        admin = certificate_of(plane.kubeconfig())
+
+    assert names(alice, NameOID.COMMON_NAME) == ["alice"]
+    assert sorted(map(str, names(alice, NameOID.ORGANIZATION_NAME))) == ["readers", "system:nodes"]
+    assert names(admin, NameOID.ORGANIZATION_NAME) == ["system:masters"]
+
+
+@pytest.mark.parametrize(
+    ("name", "groups", "told"),
+    [
+        ("", [], "the name of the user is empty"),
+        ("a" * 65, [], "the name of the user may have 64 characters"),
+        ("a", ["b" * 65], "the name of a group may have 64 characters"),
+        ("a", [""], "the name of a group is empty"),
+        ("a", "readers", r"groups must be a list of names, not the text 'readers'; say groups=\['readers'\]"),
+    ],
+)
+def test_names_that_no_certificate_can_have_are_refused(fakes: Path, name: str, groups: list[str], told: str) -> None:
+    with ControlPlane(fakes) as plane, pytest.raises(InvalidInput, match=told):
+        plane.add_user(name, groups=groups)
+
+
+def test_kubeconfigs_say_context_and_namespace(fakes: Path) -> None:
+    with ControlPlane(fakes) as plane:
+        kubeconfig: Any = plane.add_user("alice").kubeconfig(context="alice", namespace="shop")
+        assert kubeconfig["clusters"][0]["cluster"]["server"] == plane.url
+
+    assert kubeconfig["current-context"] == "alice"
+    assert kubeconfig["contexts"][0]["context"]["namespace"] == "shop"
+
+
+async def test_a_user_may_do_what_its_groups_may_and_nothing_else(plane: ControlPlane) -> None:
+    alice, root = plane.add_user("alice"), plane.add_user("root", groups=["devs", "system:masters"])
+
+    async with dynkube.connect(kubeconfig=root.kubeconfig()) as client:
+        await client.resource("secrets").list()
+    async with dynkube.connect(kubeconfig=alice.kubeconfig()) as client:
+        assert (await client.server_version()).git_version == plane.version
+        with pytest.raises(Forbidden, match='User "alice" cannot list resource "secrets"'):
+            await client.resource("secrets").list(namespace="default")
+
+
+async def test_nobody_gets_in_as_another_by_a_certificate_of_another_control_plane(
+    plane: ControlPlane, fakes: Path
+) -> None:
+    with ControlPlane(fakes) as other:
+        stranger: Any = other.kubeconfig()
+    mine: Any = plane.kubeconfig()
+    stranger["clusters"] = mine["clusters"]
+
+    async with dynkube.connect(kubeconfig=stranger) as client:
+        with pytest.raises(DiscoveryFailed, match="401 Unauthorized"):
+            await client.resource("namespaces").list()
