@@ -22,6 +22,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME=PATH",
         help="run tests/contract on this cluster too: a folder with kube-apiserver and etcd to start, or a kubeconfig",
     )
+    parser.addoption(
+        "--differential-examples",
+        type=int,
+        metavar="N",
+        help="play N new sequences of requests in each area, and report every kind of difference",
+    )
+    parser.addoption("--differential-seed", type=int, metavar="N", help="play those of an earlier run again")
 
 
 @pytest.fixture

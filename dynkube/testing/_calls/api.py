@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-from dynkube.errors import DynkubeError
+from dynkube.errors import APIError, DynkubeError
 from dynkube.testing._calls.users import ADMIN, User
 from dynkube.testing._kinds.kinds import Kind
 
@@ -25,6 +25,17 @@ JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Undecodable:
+    """A patch that could not be decoded: a real server reads patches only when it has found the object.
+
+    Attributes:
+        error: What to say of it then.
+    """
+
+    error: APIError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,13 @@ with these keys, ``v:...`` for the item of a set with this value.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import msgspec
 
 from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._patching.shapes import Shape
+from dynkube.testing._patching.shapes import Form, Shape
 
 Path: TypeAlias = tuple[str, ...]
 FieldSet: TypeAlias = frozenset[Path]
@@ -40,26 +41,41 @@ _NOT_OWNED: FieldSet = frozenset(
 )
 
 
+def all_of(obj: JSONObject, shape: Shape) -> FieldSet:
+    """Everything that ``obj`` says something about, as who applies it means it: :func:`owned` of it can be owned.
+
+    A container counts itself only where it is empty, an item of a list, or under a name that the schema does not tell.
+    """
+    return frozenset(path for path in _walk(obj, shape, ()) if path)
+
+
 def fields_of(obj: JSONObject, shape: Shape) -> FieldSet:
-    """The fields that ``obj`` says something about: leaves, empty objects, and the items of lists that merge."""
-    return _owned(path for path in _walk(obj, shape, ()) if path)
+    """The fields that ``obj`` says something about, without those that have no owner."""
+    return owned(all_of(obj, shape))
+
+
+def owned(fields: Iterable[Path]) -> FieldSet:
+    """``fields`` without the identity of the object, of which nobody is the owner."""
+    return frozenset(path for path in fields if path[:1] not in _NOT_OWNED and path[:2] not in _NOT_OWNED)
 
 
 def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
-    if isinstance(value, dict) and value and not shape.atomic:
-        for name, child in value.items():
-            inner = (*path, f"f:{name}")
-            if isinstance(child, dict | list):
-                yield from _walk(child, shape.field(name), inner)
-            else:
+    parts = _parts(value, shape)
+    if parts is None:
+        # A null says something too, but only the container around it can tell that there is one.
+        if value is not None:
+            yield path
+        return
+    for element, child in parts.items():
+        inner = (*path, element)
+        if element.startswith("f:"):
+            name = element[2:]
+            yield from _walk(child, shape.field(name), inner)
+            if child is None or child == {} or not shape.declares(name):
                 yield inner
-    elif isinstance(value, list) and shape.list_type != "atomic":
-        for item, element in zip(value, elements(value, shape), strict=True):
-            yield (*path, element)
-            if isinstance(item, dict):
-                yield from _walk(item, shape.item(), (*path, element))
-    else:
-        yield path
+        else:
+            yield from _walk(child, shape.item(), inner)
+            yield inner
 
 
 def changes(old: JSONObject, new: JSONObject, shape: Shape) -> tuple[FieldSet, FieldSet]:
@@ -68,52 +84,76 @@ def changes(old: JSONObject, new: JSONObject, shape: Shape) -> tuple[FieldSet, F
     Containers that came or went count themselves, besides what is in them. Descends only where the two differ, so
     it costs what was changed, not what there is.
     """
-    written: set[Path] = set()
-    gone: set[Path] = set()
-    _compare(old, new, shape, (), written, gone)
-    return _owned(written), _owned(gone - written)
+    found = _Changes(set(), set())
+    found.compare(old, new, shape, ())
+    return owned(found.written), owned(found.gone - found.written)
 
 
-def _compare(old: object, new: object, shape: Shape, path: Path, written: set[Path], gone: set[Path]) -> None:
-    if old == new:
-        return
-    before, after = _parts(old, shape), _parts(new, shape)
-    if before is None or after is None:
-        # At least one of them is one value: what was is replaced as a whole.
-        gone.update(_inside(old, shape, path) if before else ())
-        written.update(_inside(new, shape, path) if after else (path,))
-        return
-    for element in before.keys() | after.keys():
-        inner, inside = (shape.field(element[2:]) if element.startswith("f:") else shape.item()), (*path, element)
-        if element not in after:
-            gone.update(_inside(before[element], inner, inside))
-        elif element not in before:
-            written.update(_inside(after[element], inner, inside))
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """What a comparison has found so far."""
+
+    written: set[Path]
+    gone: set[Path]
+
+    def compare(self, old: object, new: object, shape: Shape, path: Path) -> None:
+        """Note what differs at ``path`` and below."""
+        if old == new and isinstance(old, bool) == isinstance(new, bool):
+            return
+        before, after = form_of(old, shape), form_of(new, shape)
+        if new is MISSING:
+            leaf = self._compare_as(before, old, new, shape, path)
+        elif old is MISSING or before == after:
+            leaf = self._compare_as(after, old, new, shape, path)
         else:
-            _compare(before[element], after[element], inner, inside, written, gone)
+            # Another sort of value than before: what was inside is gone, and what is inside now is new.
+            self._compare_as(before, old, new, shape, path)
+            leaf = self._compare_as(after, old, new, shape, path)
+        if leaf or shape.always:
+            return
+        if old is MISSING:
+            self.written.add(path)
+        elif new is MISSING:
+            self.gone.add(path)
+
+    def _compare_as(self, form: Form, old: object, new: object, shape: Shape, path: Path) -> bool:
+        """Compare what is of one form; whether that was compared as one value."""
+        before, after = (_parts(value, shape) if form_fits(value, form) else None for value in (old, new))
+        if form == "scalar" or not (before or after):
+            (self.gone if new is MISSING else self.written).add(path)
+            return True
+        before, after = before or {}, after or {}
+        for element in before.keys() | after.keys():
+            inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
+            self.compare(before.get(element, MISSING), after.get(element, MISSING), inner, (*path, element))
+        return False
 
 
-def _parts(value: object, shape: Shape) -> dict[str, object] | None:
+def form_of(value: object, shape: Shape) -> Form:
+    """What ``value`` is to be taken for: what it looks like, and nothing, or a null, for what the schema says."""
+    if isinstance(value, dict):
+        return "map"
+    if isinstance(value, list):
+        return "list"
+    return (shape.form or "map") if value is None or value is MISSING else "scalar"
+
+
+def form_fits(value: object, form: Form) -> bool:
+    """Whether ``value`` really is what it is taken for."""
+    return isinstance(value, dict if form == "map" else list) if form in {"map", "list"} else False
+
+
+def parts_of(value: object, shape: Shape) -> dict[str, Any] | None:
     """What a value consists of by path element; ``None`` where it is one value."""
+    return _parts(value, shape)
+
+
+def _parts(value: object, shape: Shape) -> dict[str, Any] | None:
     if isinstance(value, dict) and not shape.atomic:
         return {f"f:{name}": child for name, child in value.items()}
     if isinstance(value, list) and shape.list_type != "atomic":
         return dict(zip(elements(value, shape), value, strict=True))
     return None
-
-
-def _inside(value: object, shape: Shape, path: Path) -> Iterator[Path]:
-    """All of a value that came or went as a whole, containers included."""
-    parts = _parts(value, shape)
-    if not parts or not shape.always:
-        yield path
-    for element, child in (parts or {}).items():
-        inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
-        yield from _inside(child, inner, (*path, element))
-
-
-def _owned(paths: Iterable[Path]) -> FieldSet:
-    return frozenset(path for path in paths if path[:1] not in _NOT_OWNED and path[:2] not in _NOT_OWNED)
 
 
 def says(encoded: JSONObject, path: Path) -> bool:
@@ -192,28 +232,6 @@ def index_of(items: object, element: str, shape: Shape) -> int | None:
         return None
     found = elements(items, shape)
     return found.index(element) if element in found else None
-
-
-def remove_at(obj: JSONObject, path: Path, shape: Shape) -> JSONObject:
-    """A copy of ``obj`` without what is at ``path``; the same object where there is nothing."""
-    removed: JSONObject = _removed(obj, path, shape)
-    return removed
-
-
-def _removed(value: Any, path: Path, shape: Shape) -> Any:
-    element, *rest = path
-    if element.startswith("f:"):
-        name = element[2:]
-        if not isinstance(value, dict) or name not in value:
-            return value
-        if rest:
-            return {**value, name: _removed(value[name], tuple(rest), shape.field(name))}
-        return {key: child for key, child in value.items() if key != name}
-    index = index_of(value, element, shape)
-    if index is None:
-        return value
-    replaced = [_removed(value[index], tuple(rest), shape.item())] if rest else []
-    return [*value[:index], *replaced, *value[index + 1 :]]
 
 
 def to_fields_v1(fields: Iterable[Path]) -> JSONObject:

@@ -24,6 +24,9 @@ from dynkube.testing._patching.fieldset import (
 from dynkube.testing._patching.shapes import shape_of
 
 Operation: TypeAlias = Literal["Apply", "Update"]
+Identity: TypeAlias = tuple[str, str, str, str]
+
+_BEFORE_FIRST_APPLY = "before-first-apply"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +38,17 @@ class Writer:
     subresource: str
     time: str
 
+    api_version: str = ""
+
     @property
-    def identity(self) -> tuple[str, str, str]:
+    def identity(self) -> Identity:
         """What tells the entries of one object apart."""
-        return (self.manager, self.operation, self.subresource)
+        return _identity(self.manager, self.operation, self.subresource, self.api_version)
+
+
+def _identity(manager: str, operation: str, subresource: str, api_version: str) -> Identity:
+    """Who applies is the same through all versions of a resource; who updates is not."""
+    return (manager, operation, subresource, "" if operation == "Apply" else api_version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +63,9 @@ class Entry:
     encoded: JSONObject
 
     @property
-    def identity(self) -> tuple[str, str, str]:
+    def identity(self) -> Identity:
         """What tells the entries of one object apart."""
-        return (self.manager, self.operation, self.subresource)
+        return _identity(self.manager, self.operation, self.subresource, self.api_version)
 
     @property
     def fields(self) -> FieldSet:
@@ -90,8 +100,17 @@ def new_entry(kind: Kind, writer: Writer, encoded: JSONObject) -> Entry:
     return Entry(writer.manager, writer.operation, writer.subresource, kind.api_version, writer.time, encoded)
 
 
+def entry_of_unknown(kind: Kind, obj: JSONObject, writer: Writer) -> Entry:
+    """The entry that says that somebody wrote all of ``obj``, on which nobody is on record."""
+    unknown = replace(writer, manager=_BEFORE_FIRST_APPLY, operation="Update")
+    return new_entry(kind, unknown, all_fields_v1(obj, shape_of(kind)))
+
+
 def read_entries(obj: JSONObject) -> tuple[Entry, ...]:
-    """The entries of an object; what is not readable as one is dropped, as the real server does."""
+    """The entries of an object; none at all where one of them is not readable, as in the real server."""
+    given = obj["metadata"].get("managedFields") or ()
+    if not all(isinstance(raw, dict) and _readable(raw) for raw in given):
+        return ()
     return tuple(
         Entry(
             str(raw.get("manager", "")),
@@ -99,10 +118,19 @@ def read_entries(obj: JSONObject) -> tuple[Entry, ...]:
             str(raw.get("subresource", "")),
             str(raw.get("apiVersion", "")),
             str(raw.get("time", "")),
-            raw["fieldsV1"],
+            raw.get("fieldsV1") or {},
         )
-        for raw in obj["metadata"].get("managedFields") or ()
-        if isinstance(raw, dict) and isinstance(raw.get("fieldsV1"), dict)
+        for raw in given
+    )
+
+
+def _readable(raw: JSONObject) -> bool:
+    fields = raw.get("fieldsV1")
+    return (
+        raw.get("operation") in {"Apply", "Update"}
+        and bool(raw.get("apiVersion"))
+        and raw.get("fieldsType") == "FieldsV1"
+        and (fields is None or isinstance(fields, dict))
     )
 
 
@@ -134,20 +162,28 @@ class Ownership:
                     fields.pop("f:status", None)  # written through the subresource, even where it may come along
                 write_entries(obj, [new_entry(kind, writer, fields)])
             return
-        if "managedFields" not in metadata and "managedFields" in old["metadata"]:
-            metadata["managedFields"] = old["metadata"]["managedFields"]
-        elif metadata.get("managedFields") == []:
-            del metadata["managedFields"]
-            return
-        if self.enabled:
-            _record_change(kind, obj, old, writer)
+        given = metadata.pop("managedFields", None)
+        if given in ([], [{}]) and not writer.subresource:
+            return  # who empties the list gives up all of it, and is not on record either
+        before = old["metadata"].get("managedFields")
+        if writer.subresource or not given or not read_entries(obj | {"metadata": {"managedFields": given}}):
+            given = before
+        if given:
+            metadata["managedFields"] = given
+            if self.enabled:
+                _record_change(kind, obj, old, writer)
 
 
 def _record_change(kind: Kind, obj: JSONObject, old: JSONObject, writer: Writer) -> None:
-    written, gone = changes(old, obj, shape_of(kind))
+    if not (entries := read_entries(obj)):
+        return  # nobody is on record until somebody applies
+    shape = shape_of(kind)
+    # The list itself is nobody's, and is not to be compared.
+    before, after = ({**each, "metadata": {**each["metadata"], "managedFields": None}} for each in (old, obj))
+    written, gone = changes(before, after, shape)
     if not written and not gone:
         return
-    entries = read_entries(obj)
+    writer = replace(writer, api_version=kind.api_version)
     mine = next((entry.fields for entry in entries if entry.identity == writer.identity), frozenset())
     # What is gone has no owner; what was written has a new one.
     others = [entry.without(written | gone) for entry in entries if entry.identity != writer.identity]

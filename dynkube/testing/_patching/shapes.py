@@ -15,10 +15,21 @@ from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._kinds.schemas import OBJECT_META, VALUES, builtin_schemas
 
 ListType: TypeAlias = Literal["atomic", "set", "map"]
+# What a value is taken for; ``""`` where a schema allows anything.
+Form: TypeAlias = Literal["map", "list", "scalar", ""]
 
 
 class Shape(Protocol):
     """What is known about the value at one place of an object."""
+
+    @property
+    def form(self) -> Form:
+        """What it has to be; ``""`` where it may be anything."""
+        ...
+
+    def declares(self, name: str) -> bool:
+        """Whether the schema names this field of it."""
+        ...
 
     @property
     def list_type(self) -> ListType:
@@ -74,6 +85,23 @@ class SchemaShape:
 
     schema: Mapping[str, object]
     always: bool = False
+
+    @property
+    def form(self) -> Form:
+        """From ``type``."""
+        match self.schema.get("type"):
+            case "object":
+                return "map"
+            case "array":
+                return "list"
+            case "string" | "integer" | "number" | "boolean":
+                return "scalar"
+        return ""
+
+    def declares(self, name: str) -> bool:
+        """From ``properties``."""
+        properties = self.schema.get("properties")
+        return isinstance(properties, dict) and name in properties
 
     @property
     def list_type(self) -> ListType:
@@ -141,6 +169,9 @@ def _schema_shape(schema: object, *, always: bool = False) -> SchemaShape:
 @dataclass(frozen=True, slots=True)
 class _CustomRoot(SchemaShape):
     """A custom resource: its metadata is that of every kind, whatever the schema says about it."""
+
+    def declares(self, name: str) -> bool:
+        return name in {"apiVersion", "kind", "metadata"} or SchemaShape.declares(self, name)
 
     def field(self, name: str) -> Shape:
         if name == "metadata":

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from dynkube.testing._calls import refuse
-from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Call, JSONObject
+from dynkube.testing._calls.api import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    MERGE_PATCH,
+    STRATEGIC_PATCH,
+    Call,
+    JSONObject,
+    Undecodable,
+)
 from dynkube.testing._calls.gotext import json_name
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._patching.shapes import SchemaShape, Shape, shape_of
 from dynkube.testing._patching.strategic import strategically_merged
+
+_WITH_VALUE = {"add", "replace", "test"}
 
 
 def accepted_patches(kind: Kind) -> tuple[str, ...]:
@@ -28,6 +38,8 @@ def patched(obj: JSONObject, call: Call) -> object:
     if call.content_type not in accepted_patches(call.kind):
         raise refuse.unsupported_patch(accepted_patches(call.kind))
     patch = call.body
+    if isinstance(patch, Undecodable):
+        raise patch.error
     if call.content_type == JSON_PATCH:
         return _json_patched(obj, patch)
     if not isinstance(patch, dict):
@@ -51,8 +63,10 @@ def _json_patched(obj: JSONObject, patch: object) -> object:
     for operation in patch:
         if not isinstance(operation, dict):
             raise _undecodable(operation, "handlers.jsonPatchOp")
+    # Who gives no value means null.
+    operations = [{"value": None, **each} if each.get("op") in _WITH_VALUE else each for each in patch]
     try:
-        return jsonpatch.apply_patch(obj, patch)
+        return jsonpatch.apply_patch(obj, operations)
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError) as error:
         raise refuse.unprocessable() from error
 

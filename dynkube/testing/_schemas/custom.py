@@ -45,6 +45,7 @@ class Written:
         obj: The object.
         old: What it replaces; ``None`` for a new object.
         subresource: ``"status"`` where only its status was written.
+        found: What is wrong with its metadata.
     """
 
     kind: Kind
@@ -52,6 +53,7 @@ class Written:
     obj: JSONObject
     old: JSONObject | None = None
     subresource: str = ""
+    found: tuple[StatusCause, ...] = ()
 
 
 def judged(written: Written, rules: RuleBook) -> Outcome:
@@ -70,7 +72,7 @@ def judged(written: Written, rules: RuleBook) -> Outcome:
         causes += list_causes(written.obj, node)
     if not node.with_rules:
         return Outcome(causes)
-    if any(cause.reason in _BLOCKING for cause in causes):
+    if any(cause.reason in _BLOCKING for cause in (*written.found, *causes)):
         return Outcome([*causes, StatusCause(NO_FIELD, INVALID, f"Invalid value: null: {_BLOCKED}")])
     outcome = rules.check(written.schema, written.obj, written.old, link)
     return Outcome(causes + outcome.causes, outcome.warnings)

@@ -6,7 +6,7 @@ Written apart from the client's on purpose: the two are tested against each othe
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dynkube.testing._calls import refuse
@@ -176,6 +176,20 @@ class FieldRequirement:
         return (value == self.value) != self.negated
 
 
+def split_fields(text: str) -> Iterator[tuple[str, str, str]]:
+    """The terms of a ``fieldSelector``: path, operator and value of each.
+
+    Raises:
+        BadRequest: It does not parse.
+    """
+    terms = sorted(re.findall(r"(?:[^,\\]|\\.|\\\Z)+", text, re.DOTALL))
+    matches = [re.match(r"(.*?)(!=|==|=)(.*)\Z", term, re.DOTALL) for term in terms]
+    for term, match in zip(terms, matches, strict=True):
+        if match is None:
+            raise refuse.bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
+    return ((match[1], match[2], match[3]) for match in matches if match)
+
+
 def parse_fields(text: str, kind: Kind) -> tuple[FieldRequirement, ...]:
     """Read ``fieldSelector`` against what ``kind`` allows.
 
@@ -183,11 +197,7 @@ def parse_fields(text: str, kind: Kind) -> tuple[FieldRequirement, ...]:
         BadRequest: It does not parse, or names a field that cannot be selected by.
     """
     requirements = []
-    for term in sorted(re.findall(r"(?:[^,\\]|\\.|\\\Z)+", text, re.DOTALL)):
-        match = re.match(r"(.*?)(!=|==|=)(.*)\Z", term, re.DOTALL)
-        if match is None:
-            raise refuse.bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
-        path, operator, value = match.groups()
+    for path, operator, value in split_fields(text):
         absent = _ZEROS.get(path, "") if kind.crd_uid is None else ""
         requirements.append(FieldRequirement(path, _unescaped(value), operator == "!=", absent))
     for requirement in requirements:

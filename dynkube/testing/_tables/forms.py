@@ -81,8 +81,9 @@ def _event_line(event: WatchEvent, encoded: bytes) -> bytes:
     return b'{"type":"%b","object":%b}\n' % (event.type.encode(), encoded)
 
 
-def _list_metadata(document: ListDocument) -> object:
-    return replace(document, versions=()).data["metadata"]
+def _list_metadata(document: ListDocument) -> JSONObject:
+    metadata: JSONObject = replace(document, versions=()).data["metadata"]
+    return metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ class Metadata:
         return {
             "kind": "PartialObjectMetadataList",
             "apiVersion": f"meta.k8s.io/{self.version}",
-            "metadata": _list_metadata(document),
+            "metadata": {name: value for name, value in _list_metadata(document).items() if value != ""},
             "items": None,
         }
 

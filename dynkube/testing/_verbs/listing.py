@@ -11,7 +11,7 @@ from dynkube.testing._calls.api import Call
 from dynkube.testing._calls.options import ListOptions
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.documents import ListDocument
-from dynkube.testing._store.selectors import Selection, parse_fields, parse_labels
+from dynkube.testing._store.selectors import Selection, parse_fields, parse_labels, split_fields
 from dynkube.testing._store.storage import Past, Storage, Version
 from dynkube.testing._verbs.continue_tokens import ContinueToken
 
@@ -29,6 +29,16 @@ def selection(call: Call) -> Selection:
     )
 
 
+def check_selectors(call: Call) -> None:
+    """Refuse selectors that do not parse: a real server finds that before it looks at other parameters.
+
+    Raises:
+        BadRequest: One of them does not parse.
+    """
+    parse_labels(call.params.get("labelSelector", ""))
+    split_fields(call.params.get("fieldSelector", ""))
+
+
 def list_objects(storage: Storage, call: Call) -> ListDocument:
     """Carry out a list.
 
@@ -38,6 +48,7 @@ def list_objects(storage: Storage, call: Call) -> ListDocument:
         Gone: The revision or the continue token is older than history.
         ServerTimeout: The revision has not happened yet.
     """
+    check_selectors(call)
     options, wanted = ListOptions.for_list(call), selection(call)
     if options.continue_token:
         return _continued(storage, call.kind, options, wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +14,7 @@ from dynkube.errors import StatusCause
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._calls.gotext import json_name
+from dynkube.testing._calls.query import digits_problem
 from dynkube.testing._kinds import naming
 from dynkube.testing._kinds.kinds import Kind
 
@@ -99,6 +100,9 @@ def _check_type(obj: JSONObject, kind: Kind) -> None:
 
 def _wrong_custom_type(obj: JSONObject, kind: Kind) -> Exception:
     version, name = obj.get("apiVersion") or "", obj.get("kind") or ""
+    if name and obj.get("apiVersion", "") is None:
+        trouble = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
+        return refuse.bad_request(f'{name} in version "" cannot be handled as a {kind.kind}: {trouble}')
     for field, value in (("apiVersion", version), ("kind", name)):
         if not isinstance(value, str):
             trouble = f"json: cannot unmarshal {json_name(value)} into Go struct field .{field} of type string"
@@ -156,6 +160,17 @@ def check_name_in_path(obj: JSONObject, call: Call) -> None:
         raise refuse.bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
 
 
+def check_version(obj: JSONObject) -> None:
+    """Refuse a resourceVersion that is no number.
+
+    Raises:
+        APIError: It is none: 500, since the real server's storage is the first to look at it.
+    """
+    text = str(obj["metadata"].get("resourceVersion") or "")
+    if text and (problem := digits_problem("ParseUint", text, "[0-9]+", range(2**64))):
+        raise refuse.failed(problem)
+
+
 def stamp_new(obj: JSONObject, kind: Kind, identity: Identity) -> None:
     """Set what the server sets on creation."""
     metadata = obj["metadata"]
@@ -180,18 +195,43 @@ def metadata_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     """What is wrong with the metadata of ``obj``, as the causes of a 422."""
     metadata = obj["metadata"]
     causes = _name_causes(metadata, kind)
-    for key, value in metadata.get("labels", {}).items():
+    causes += _label_causes(metadata.get("labels", {}))
+    causes += _annotation_causes(metadata.get("annotations", {}))
+    causes += _owner_causes(metadata.get("ownerReferences", ()))
+    finalizers = metadata.get("finalizers", ())
+    for finalizer in finalizers:
+        if problem := naming.qualified_name_problem(finalizer):
+            causes.append(refuse.bad_value("metadata.finalizers", finalizer, problem))
+    if {"orphan", "foregroundDeletion"} <= set(finalizers):
+        detail = "finalizer orphan and foregroundDeletion cannot be both set"
+        causes.append(refuse.bad_value("metadata.finalizers", list(finalizers), detail))
+    return causes + _builtin_finalizer_causes(finalizers, kind)
+
+
+def change_causes(obj: JSONObject, old: JSONObject, kind: Kind) -> list[StatusCause]:
+    """What is wrong with the metadata of ``obj``, which is to replace ``old``."""
+    metadata = obj["metadata"]
+    causes = finalizer_causes(obj, old) + _label_causes(metadata.get("labels", {}))
+    causes += _annotation_causes(metadata.get("annotations", {}))
+    causes += _owner_causes(metadata.get("ownerReferences", ()))
+    return causes + _builtin_finalizer_causes(metadata.get("finalizers", ()), kind)
+
+
+def _builtin_finalizer_causes(finalizers: Sequence[str], kind: Kind) -> list[StatusCause]:
+    """Built-in kinds have more to say of finalizers; custom resources get a warning instead."""
+    if kind.crd_uid is not None:
+        return []
+    problems = ((index, name, finalizer_problem(name)) for index, name in enumerate(finalizers))
+    return [refuse.bad_value(f"metadata.finalizers[{at}]", name, problem) for at, name, problem in problems if problem]
+
+
+def _label_causes(labels: Mapping[str, str]) -> list[StatusCause]:
+    causes = []
+    for key, value in labels.items():
         causes += [refuse.bad_value("metadata.labels", key, problem) for problem in naming.qualified_name_problems(key)]
         if problem := naming.label_value_problem(value):
             causes.append(refuse.bad_value("metadata.labels", value, problem))
-    causes += _annotation_causes(metadata.get("annotations", {}))
-    for index, finalizer in enumerate(metadata.get("finalizers", ())):
-        # Built-in kinds have more to say of it; custom resources get a warning instead.
-        custom = kind.crd_uid is not None
-        if problem := naming.qualified_name_problem(finalizer) if custom else finalizer_problem(finalizer):
-            field = "metadata.finalizers" if custom else f"metadata.finalizers[{index}]"
-            causes.append(refuse.bad_value(field, finalizer, problem))
-    return causes + _owner_causes(metadata.get("ownerReferences", ()))
+    return causes
 
 
 def finalizer_problem(name: str) -> str:
@@ -257,18 +297,34 @@ def _annotation_causes(annotations: Mapping[str, str]) -> list[StatusCause]:
     return causes
 
 
-def _owner_causes(owners: list[JSONObject]) -> list[StatusCause]:
-    causes = [
-        refuse.bad_value(f"metadata.ownerReferences[{index}].{field}", "", "must not be empty")
-        for index, owner in enumerate(owners)
-        for field in ("apiVersion", "kind", "name", "uid")
-        if not owner.get(field)
-    ]
-    controllers = [owner for owner in owners if owner.get("controller")]
-    if len(controllers) > 1:
-        first, second = (f"{owner.get('kind')}/{owner.get('name')}" for owner in controllers[:2])
-        detail = (
-            f'Only one reference can have Controller set to true. Found "true" in references for {first} and {second}'
-        )
-        causes.append(refuse.bad_value("metadata.ownerReferences", None, detail))
+def _owner_causes(owners: Sequence[JSONObject]) -> list[StatusCause]:
+    field = "metadata.ownerReferences"
+    causes, controller = list[StatusCause](), ""
+    for owner in owners:
+        version = str(owner.get("apiVersion") or "")
+        if not version.rpartition("/")[2]:
+            causes.append(refuse.bad_value(f"{field}.apiVersion", version, "version must not be empty"))
+        causes += [
+            refuse.bad_value(f"{field}.{name}", "", "must not be empty")
+            for name in ("kind", "name", "uid")
+            if not owner.get(name)
+        ]
+        if (version, owner.get("kind")) == ("v1", "Event"):
+            detail = "/v1, Kind=Event is disallowed from being an owner"
+            causes.append(refuse.bad_value(field, _as_owner(owner), detail))
+        if owner.get("controller"):
+            name = f"{owner.get('kind')}/{owner.get('name')}"
+            if controller:
+                detail = (
+                    'Only one reference can have Controller set to true. Found "true" in references for '
+                    f"{controller} and {name}"
+                )
+                causes.append(refuse.bad_value(field, [_as_owner(each) for each in owners], detail))
+            controller = controller or name
     return causes
+
+
+def _as_owner(owner: JSONObject) -> JSONObject:
+    """All that an owner reference has, in the order of its Go type."""
+    required = {name: owner.get(name) or "" for name in ("apiVersion", "kind", "name", "uid")}
+    return required | {name: owner[name] for name in ("controller", "blockOwnerDeletion") if name in owner}

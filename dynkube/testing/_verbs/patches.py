@@ -73,6 +73,9 @@ class Patches:
     def _apply(self, call: Call, options: WriteOptions) -> Result:
         if call.subresource == "scale":
             raise refuse.unsupported_patch(transforms.accepted_patches(call.kind)[:-1])
+        old = self.writes.storage.get(call.kind, call.namespace, call.name)
+        if old is None and call.subresource:
+            raise refuse.not_found(call.kind, call.name)
         reading = self.writes.reader.read_applied(call, options)
         applied = self._applied(call, reading.obj)
         writer = Writer(
@@ -82,10 +85,8 @@ class Patches:
             time=self.writes.identity.timestamp(),
         )
         application = Application(call.kind, writer, options.force)
-        old = self.writes.storage.get(call.kind, call.namespace, call.name)
+        objectmeta.check_version(applied)
         if old is None:
-            if call.subresource:
-                raise refuse.not_found(call.kind, call.name)
             self.writes.permit_create(call)
             created = self._completed(call, application.merge(None, applied), reading)
             return self.writes.create_object(call, created, options, owned=True)
@@ -93,7 +94,8 @@ class Patches:
         return self.writes.update_object(call, merged, old, options, owned=True)
 
     def _completed(self, call: Call, merged: JSONObject, reading: Reading) -> Reading:
-        return Reading(self.writes.reader.completed(call.kind, merged))
+        metadata = {name: value for name, value in merged["metadata"].items() if value is not None}
+        return Reading(self.writes.reader.completed(call.kind, {**merged, "metadata": metadata}))
 
     @staticmethod
     def _applied(call: Call, applied: JSONObject) -> JSONObject:

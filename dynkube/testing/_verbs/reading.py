@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from dynkube.errors import APIError
 from dynkube.testing._calls import refuse
-from dynkube.testing._calls.api import STRATEGIC_PATCH, Call, JSONObject
+from dynkube.testing._calls.api import STRATEGIC_PATCH, Call, JSONObject, Undecodable
 from dynkube.testing._calls.gotext import compact, go_text, quoted
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._kinds.kinds import Kind
@@ -22,6 +22,7 @@ from dynkube.testing._schemas.structural import Structural
 from dynkube.testing._schemas.typed import apply_failure, typed_errors
 from dynkube.testing._verbs import objectmeta
 
+_OWNED_NULLS = ("annotations", "finalizers", "labels", "ownerReferences")
 _YAML_ERRORS = "yaml: unmarshal errors:\n"
 
 
@@ -113,9 +114,11 @@ class Reader:
             InternalError: It has fields that the schema does not declare, or values of other types.
         """
         body, kind = call.body, call.kind
+        if isinstance(body, Undecodable):
+            raise body.error
         if not isinstance(body, dict):
             raise refuse.bad_request("error decoding YAML: the body of an apply must be an object")
-        given = tuple(str(body.get(name) or "") for name in ("apiVersion", "kind"))
+        given = tuple(text if isinstance(text := body.get(name), str) else "" for name in ("apiVersion", "kind"))
         if given != (kind.api_version, kind.kind):
             group_version = given[0] if "/" in given[0] else f"/{given[0]}"
             raise refuse.bad_request(f"invalid object type: {group_version}, Kind={given[1]}")
@@ -129,6 +132,10 @@ class Reader:
         if problems and options.field_validation == "Strict":
             raise refuse.bad_request(f"error strict decoding YAML: error converting YAML to JSON: {problems[0]}")
         call.warnings.extend(_warnings(problems))
+        given_metadata = body.get("metadata")
+        if isinstance(given_metadata, dict):
+            # Who applies a null owns it.
+            obj["metadata"] |= {name: None for name in _OWNED_NULLS if given_metadata.get(name, "") is None}
         return Reading(obj)
 
     def check_question(self, call: Call) -> None:

@@ -32,6 +32,10 @@ _CREATED_ON_UPDATE = {
     "runtimeclasses.node.k8s.io",
     "services",
 }
+# Updates of these are validated as changes, and then once more as if they were new objects.
+VALIDATED_AGAIN = frozenset({"configmaps", "pods", "secrets", "services"})
+# Whether a change is allowed is told before what is wrong with the result.
+CHANGES_FIRST = frozenset({"configmaps", "secrets", "services"})
 
 
 def reset_for_create(obj: JSONObject, kind: Kind) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from dynkube.errors import AlreadyExists
+from dynkube.errors import AlreadyExists, StatusCause
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject, Result
 from dynkube.testing._calls.options import WriteOptions
@@ -107,7 +107,7 @@ class Writes:
         rules.authorize(call, obj, None)
         rules.prepare(kind, obj, None)
         causes = objectmeta.metadata_causes(obj, kind) + rules.causes(kind, obj, None)
-        outcome = self._judged(call, obj, None)
+        outcome = self._judged(call, obj, None, causes)
         if causes := causes + outcome.causes:
             raise refuse.invalid(kind, obj["metadata"].get("name", ""), causes)
         call.warnings.extend(outcome.warnings + objectmeta.finalizer_warnings(obj, None, kind))
@@ -133,6 +133,7 @@ class Writes:
         options = WriteOptions.read(call)
         reading = self.reader.read(call, options)
         objectmeta.check_name_in_path(reading.obj, call)
+        objectmeta.check_version(reading.obj)
         if strategies.creates_on_update(call.kind) and self.storage.get(call.kind, call.namespace, call.name) is None:
             return self._create_by_update(call, reading, options)
         old = self.existing(call)
@@ -175,11 +176,7 @@ class Writes:
         rules.authorize(call, obj, before)
         rules.prepare(kind, obj, before)
         strategies.bump_generation(obj, before, kind)
-        causes = objectmeta.metadata_causes(obj, kind) + objectmeta.finalizer_causes(obj, before)
-        outcome = self._judged(call, obj, before)
-        causes += rules.causes(kind, obj, before) + outcome.causes
-        if not call.subresource:
-            causes += rules.change_causes(kind, obj, before)
+        causes, outcome = self._change_causes(call, obj, before)
         if causes:
             raise refuse.invalid(kind, call.name, causes)
         obj["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
@@ -189,6 +186,22 @@ class Writes:
             # Nothing to write: the revision stays, and nobody is told.
             return Result(document=StoredDocument(kind, old))
         return Result(document=self._finish_update(kind, obj, old, options))
+
+    def _change_causes(self, call: Call, obj: JSONObject, before: JSONObject) -> tuple[list[StatusCause], Outcome]:
+        """Why ``before`` cannot become ``obj``; in the order in which the real server finds it."""
+        kind, rules = call.kind, self.rules.of(call.kind)
+        causes = objectmeta.change_causes(obj, before, kind)
+        changes = [] if call.subresource else rules.change_causes(kind, obj, before)
+        contents = rules.causes(kind, obj, before)
+        if kind.storage_group in strategies.VALIDATED_AGAIN and not call.subresource:
+            # A second time, as if it were new.
+            contents = objectmeta.metadata_causes(obj, kind) + contents
+        if kind.storage_group in strategies.CHANGES_FIRST:
+            causes += changes + contents
+        else:
+            causes += contents + changes
+        outcome = self._judged(call, obj, before, causes)
+        return causes + outcome.causes, outcome
 
     def existing(self, call: Call) -> Version:
         """The present state of the object the path names.
@@ -201,12 +214,12 @@ class Writes:
             raise refuse.not_found(call.kind, call.name)
         return version
 
-    def _judged(self, call: Call, obj: JSONObject, old: JSONObject | None) -> Outcome:
-        """What the definition of a custom resource says of it."""
+    def _judged(self, call: Call, obj: JSONObject, old: JSONObject | None, found: Sequence[StatusCause]) -> Outcome:
+        """What the definition of a custom resource says of it, beyond what was ``found`` already."""
         schema = self.reader.schemas.of(call.kind) if call.kind.crd_uid is not None else None
         if schema is None:
             return Outcome()
-        return judged(Written(call.kind, schema, obj, old, call.subresource), self.rulebook)
+        return judged(Written(call.kind, schema, obj, old, call.subresource, tuple(found)), self.rulebook)
 
     def _finish_update(
         self, kind: Kind, obj: JSONObject, old: Version, options: WriteOptions

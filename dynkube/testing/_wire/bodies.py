@@ -88,10 +88,19 @@ def _decode_options(content_type: str, body: bytes) -> object:
     return data
 
 
-def _decode_patch(media_type: str, body: bytes, *, custom: bool) -> object:
+def check_patch_type(media_type: str, *, custom: bool) -> None:
+    """Refuse what is no type of patch that the kind takes.
+
+    Raises:
+        APIError: 415.
+    """
     accepted = _CUSTOM_PATCH_TYPES if custom else _PATCH_TYPES
     if media_type not in accepted:
         raise refusals.unsupported_media_type(accepted) if custom else refusals.unknown_patch_type(accepted)
+
+
+def _decode_patch(media_type: str, body: bytes, *, custom: bool) -> object:
+    check_patch_type(media_type, custom=custom)
     if media_type == APPLY_PATCH:
         return _decode_configuration(body)
     # Only the real server knows why strategic patches are told of in fewer words.

@@ -117,7 +117,7 @@ def test_a_body_that_is_no_such_object_is_refused(
         ({"finalizers": ["plain"]}, "metadata.finalizers[0]", "neither a standard finalizer name nor"),
         (
             {"ownerReferences": [{"kind": "A", "name": "b", "uid": "c"}]},
-            "metadata.ownerReferences[0].apiVersion",
+            "metadata.ownerReferences.apiVersion",
             "empty",
         ),
     ],

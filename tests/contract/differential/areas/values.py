@@ -1,0 +1,28 @@
+"""Values that are mostly good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from hypothesis import strategies as st
+
+Draw: TypeAlias = st.DrawFn
+Values: TypeAlias = st.SearchStrategy[Any]
+
+
+def rarely(draw: Draw, one_in: int) -> bool:
+    """Once in so many times; never, in what hypothesis shrinks to."""
+    return draw(st.integers(0, one_in - 1)) == one_in - 1
+
+
+def mostly(good: Sequence[Any], odd: Sequence[Any]) -> Values:
+    """One of the good values, and about every twentieth time an odd one."""
+    return st.sampled_from([*good] * (20 * len(odd) // len(good) + 1) + [*odd])
+
+
+def fields(**named: Values) -> Values:
+    """A dictionary with some of these."""
+    return st.lists(st.sampled_from(sorted(named)), max_size=5, unique=True).flatmap(
+        lambda chosen: st.fixed_dictionaries({name: named[name] for name in chosen})
+    )

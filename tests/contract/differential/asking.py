@@ -1,0 +1,145 @@
+"""Requests as values, printed as the code that makes them, and what is filled into them when they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tests.contract.cluster import APPLY, JSON, MERGE, STRATEGIC, Answer, Cluster
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+#: Media types that a script can name without quotes.
+MEDIA_TYPES = {"MERGE": MERGE, "JSON": JSON, "STRATEGIC": STRATEGIC, "APPLY": APPLY}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request; :func:`request` makes it, and ``repr()`` gives the call of :func:`request` back.
+
+    Words in braces, anywhere in ``body`` and ``params``, mean something else on each server (see :class:`Memory`).
+
+    Attributes:
+        method: The HTTP method.
+        target: ``resource``, ``resource/name`` or ``resource/name/subresource``.
+        body: JSON, or text that is sent as it is; ``None`` for no body.
+        content_type: Of the body.
+        params: The query.
+        user: Who is impersonated; ``""`` for nobody.
+        accept: The Accept header; ``""`` for the usual JSON.
+    """
+
+    method: Method
+    target: str
+    body: Any = None
+    content_type: str = "application/json"
+    params: Mapping[str, str] = field(default_factory=dict)
+    user: str = ""
+    accept: str = ""
+
+    def __repr__(self) -> str:
+        parts = [repr(self.method), repr(self.target)]
+        if self.body is not None:
+            parts.append(repr(self.body))
+        named = {media_type: name for name, media_type in MEDIA_TYPES.items()}
+        if self.content_type != "application/json":
+            parts.append(f"content_type={named.get(self.content_type, repr(self.content_type))}")
+        parts += [f"{name}={value!r}" for name in ("user", "accept") if (value := getattr(self, name))]
+        parts += [f"{name}={value!r}" for name, value in self.params.items()]
+        return f"request({', '.join(parts)})"
+
+
+def request(
+    method: Method,
+    target: str,
+    body: Any = None,
+    *,
+    content_type: str = "application/json",
+    user: str = "",
+    accept: str = "",
+    **params: str,
+) -> Request:
+    """A request; ``params`` are the query."""
+    return Request(
+        method=method, target=target, body=body, content_type=content_type, user=user, accept=accept, params=params
+    )
+
+
+@dataclass(slots=True)
+class Memory:
+    """What one server has told, for requests that refer to it.
+
+    ``{ns}`` is the namespace, ``{group}`` the API group. ``{rv}`` and ``{uid}`` are those of the object that the
+    request is about, as last seen, ``{old}`` the resourceVersion first seen; ``{list}`` and ``{continue}`` belong to
+    the latest list of any kind. What has not been seen yet is empty.
+    """
+
+    cluster: Cluster
+    _known: dict[str, dict[str, str]] = field(default_factory=dict)
+    _listed: dict[str, str] = field(default_factory=dict)
+
+    def fill_in(self, asked: Request) -> tuple[Any, dict[str, str]]:
+        """Body and query of ``asked`` for this server."""
+        words = {"{ns}": self.cluster.namespace, "{group}": self.cluster.group}
+        words |= {f"{{{word}}}": self._listed.get(word, "") for word in ("list", "continue")}
+        known = self._known.get(_about(asked), {})
+        words |= {f"{{{word}}}": known.get(word, "") for word in ("rv", "old", "uid")}
+        return _filled(asked.body, words), {name: _filled(value, words) for name, value in asked.params.items()}
+
+    def note(self, asked: Request, answer: Answer) -> None:
+        """Remember what an answer tells."""
+        metadata = answer.body.get("metadata") if isinstance(answer.body, dict) else None
+        if answer.code >= 300 or not isinstance(metadata, dict) or "dryRun" in asked.params:
+            return
+        version = str(metadata.get("resourceVersion", ""))
+        if "items" in answer.body:
+            self._listed = {"list": version, "continue": metadata.get("continue", "")}
+        elif "uid" in metadata and version:
+            key = f"{_plural(asked.target)}/{metadata['name']}"
+            first = self._known.get(key, {}).get("old", version)
+            self._known[key] = {"rv": version, "old": first, "uid": metadata["uid"]}
+
+
+async def send(asked: Request, cluster: Cluster, memory: Memory) -> Answer:
+    """Send a request to one server."""
+    body, params = memory.fill_in(asked)
+    resource, _, rest = asked.target.partition("/")
+    name, _, subresource = rest.partition("/")
+    headers = {"Impersonate-User": asked.user} if asked.user else {}
+    if asked.accept:
+        headers["Accept"] = asked.accept
+    path = cluster.path(f"{resource}/{subresource}" if subresource else resource, name)
+    answer = await cluster.call(
+        asked.method, path, params=params, body=body, content_type=asked.content_type, headers=headers
+    )
+    memory.note(asked, answer)
+    return answer
+
+
+def _about(asked: Request) -> str:
+    """Plural and name of the object in question; a create has its name in the body."""
+    _, _, rest = asked.target.partition("/")
+    name = rest.partition("/")[0]
+    if not name and isinstance(asked.body, dict) and isinstance(asked.body.get("metadata"), dict):
+        name = str(asked.body["metadata"].get("name", ""))
+    return f"{_plural(asked.target)}/{name}"
+
+
+def _plural(target: str) -> str:
+    """``widgets`` for ``widgets.v2/a/status``: the same objects in all versions."""
+    return target.partition("/")[0].partition(".")[0]
+
+
+def _filled(value: Any, words: Mapping[str, str]) -> Any:
+    match value:
+        case str():
+            if "{" in value:
+                for word, meaning in words.items():
+                    value = value.replace(word, meaning)
+            return value
+        case dict():
+            return {_filled(name, words): _filled(inner, words) for name, inner in value.items()}
+        case list():
+            return [_filled(item, words) for item in value]
+        case _:
+            return value

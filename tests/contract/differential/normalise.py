@@ -1,0 +1,150 @@
+"""What may differ between two servers that behave alike, and nothing else, replaced by symbols.
+
+A sequence of answers is normalised as a whole, so that equal things have equal symbols from its first answer to its
+last, and different things different ones:
+
+- UIDs, cluster IPs, node ports and generated names are numbered in the order of their appearance.
+- ``resourceVersion`` of objects, and where messages quote them, become their rank among all that were seen: which
+  write came before which is compared, how far the counter went in between is not. Those of lists, which others' writes
+  raise too, become ``<list>``.
+- Times become ``<time>``, or ``<microtime>`` where they have a fraction; ages in tables ``<age>``; continue tokens
+  ``<continue>``.
+- Entries of ``managedFields`` are sorted, since their order depends on whether two writes fell into the same second.
+- Objects that messages quote are normalised like others, and the order of their fields is not compared.
+- What Go iterates over maps for comes in any order: all causes of custom resources, those of the same field of others,
+  and the lines of errors of typed patches, are sorted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from tests.contract.cluster import Answer
+from tests.contract.objects import JSONObject
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+_GENERATED = re.compile(r"\bgen-[bcdfghjklmnpqrstvwxz2456789]{5}\b")
+_ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
+_AGE = re.compile(r"\d+[smhd](\d+[smh])?")
+# Where messages quote a resourceVersion.
+_QUOTED_VERSION = re.compile(
+    r'(?<=ResourceVersion in precondition: )\d+|(?<=ResourceVersion in object meta: )\d+|(?<="resourceVersion":")\d+'
+)
+_TYPED_ERRORS = re.compile(r"(?<=errors:\n)(?:  .*\n?)+")
+_QUOTED_OBJECT = re.compile(r'(?<=Invalid value: )"\{(?:[^"\\]|\\.)*"')
+_NODE_PORTS = range(30000, 32768)
+
+
+def normalised(answers: Sequence[Answer]) -> list[JSONObject]:
+    """One document for each answer of a sequence, comparable with those of another server."""
+    normaliser = _Normaliser(found for answer in answers for found in _versions(answer.body))
+    return [normaliser.answer(answer) for answer in answers]
+
+
+def _versions(value: Any) -> Iterator[str]:
+    """The resourceVersions of all objects in a document."""
+    if isinstance(value, dict):
+        metadata = value.get("metadata")
+        if isinstance(metadata, dict) and "items" not in value:
+            version = metadata.get("resourceVersion", "")
+            if isinstance(version, str) and version.isdigit():
+                yield version
+        for inner in value.values():
+            yield from _versions(inner)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _versions(item)
+
+
+class _Normaliser:
+    """Symbols for one sequence."""
+
+    def __init__(self, versions: Iterable[str]) -> None:
+        self._ranks = {version: rank for rank, version in enumerate(sorted(set(versions), key=int), 1)}
+        self._symbols: dict[tuple[str, object], str] = {}
+
+    def answer(self, answer: Answer) -> JSONObject:
+        headers = {name: answer.headers[name] for name in ("content-type", "warning") if name in answer.headers}
+        return {"code": answer.code, "headers": headers, "body": self._value(answer.body, "")}
+
+    def _symbol(self, sort: str, of: object) -> str:
+        count = sum(1 for known, _ in self._symbols if known == sort)
+        return self._symbols.setdefault((sort, of), f"<{sort} {count + 1}>")
+
+    def _value(self, value: Any, key: str) -> Any:
+        match value:
+            case dict():
+                return self._object(value)
+            case list():
+                items = [self._value(item, key) for item in value]
+                return sorted(items, key=_canonical) if key == "managedFields" else items
+            case str():
+                return self._string(value, key)
+            case int() if key in ("nodePort", "healthCheckNodePort") and value in _NODE_PORTS:
+                return self._symbol("port", value)
+            case _:
+                return value
+
+    def _object(self, value: JSONObject) -> JSONObject:
+        if value.get("kind") == "Status":
+            value = _with_sorted_causes(value)
+        found = {self._text(name): self._value(inner, name) for name, inner in value.items()}
+        metadata = value.get("metadata")
+        if "items" in value and isinstance(metadata, dict) and "resourceVersion" in metadata:
+            found["metadata"]["resourceVersion"] = "<list>"
+        return found
+
+    def _string(self, text: str, key: str) -> str:
+        if key == "resourceVersion":
+            return self._version(text)
+        if key == "continue" and text:
+            return "<continue>"
+        if key in ("clusterIP", "clusterIPs") and _ADDRESS.fullmatch(text):
+            return self._symbol("address", text)
+        if key == "cells" and _AGE.fullmatch(text):
+            return "<age>"
+        return self._text(text)
+
+    def _text(self, text: str) -> str:
+        text = _QUOTED_OBJECT.sub(self._quoted, text)
+        text = _UUID.sub(lambda found: self._symbol("uid", found[0]), text)
+        text = _GENERATED.sub(lambda found: self._symbol("name", found[0]), text)
+        text = _MICRO_TIME.sub("<microtime>", _TIME.sub("<time>", text))
+        text = _QUOTED_VERSION.sub(lambda found: self._version(found[0]), text)
+        return _TYPED_ERRORS.sub(lambda found: "\n".join(sorted(found[0].splitlines())), text)
+
+    def _quoted(self, found: re.Match[str]) -> str:
+        try:
+            return json.dumps(self._value(json.loads(json.loads(found[0])), ""), sort_keys=True)
+        except ValueError:
+            return found[0]  # no JSON, or quoted as only Go does
+
+    def _version(self, text: str) -> str:
+        return f"<version {self._ranks[text]}>" if text in self._ranks else text
+
+
+def _with_sorted_causes(status: JSONObject) -> JSONObject:
+    """A Status whose causes are sorted, in its message too where that lists them."""
+    details = status.get("details") or {}
+    causes = details.get("causes") or []
+    custom = details.get("group", "").endswith(".example.com")
+    together = [causes] if custom else [list(same) for _, same in groupby(causes, key=lambda cause: cause.get("field"))]
+    ordered = [cause for same in together for cause in sorted(same, key=_canonical)]
+    if ordered == causes:
+        return status
+    message = status.get("message", "").replace(_listed(causes), _listed(ordered))
+    return {**status, "message": message, "details": {**details, "causes": ordered}}
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _listed(causes: Sequence[JSONObject]) -> str:
+    return ", ".join(f"{cause['field']}: {cause['message']}" for cause in causes)

@@ -1,0 +1,174 @@
+"""The same requests to two servers, and the first answer that differs."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+import trio
+
+from dynkube.errors import APIError
+from tests.contract.cluster import MERGE, Answer, Cluster
+from tests.contract.differential.asking import Memory, Request, send
+from tests.contract.differential.known import Known, known_difference
+from tests.contract.differential.normalise import normalised
+from tests.contract.objects import JSONObject
+
+MARK = "zz-mark"
+_UNFINALIZED = {"metadata": {"finalizers": None}}
+
+
+async def _at_once(cluster: Cluster) -> None:
+    """Nothing has to happen between two requests."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Where sequences of an area are played.
+
+    Attributes:
+        marks: An object of each kind in it, called :data:`MARK`; it is written last, so that watches know when they
+            have seen everything, and has to be in every selection of ``watches``.
+        watches: What is selected by the watches of each kind, from the beginning of the sequence.
+        define: The definitions that are needed.
+        settle: Called after every write: waits until its effects can be seen.
+    """
+
+    marks: dict[str, JSONObject]
+    watches: Sequence[dict[str, str]] = ({},)
+    define: Callable[[Cluster], list[JSONObject]] = lambda _: []
+    settle: Callable[[Cluster], Awaitable[None]] = _at_once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Where two transcripts part.
+
+    Attributes:
+        script: The requests up to and with the one that was answered differently.
+        asked: That one, or which watch.
+        lines: The two answers, as a diff.
+        kind: The same for differences that look alike: numbers and names left out.
+    """
+
+    script: Sequence[Request]
+    asked: str
+    lines: Sequence[str]
+    kind: str
+
+    def __str__(self) -> str:
+        script = "\n".join(f"    {each!r}," for each in self.script)
+        return f"answered differently: {self.asked}\n" + "\n".join(self.lines) + f"\nafter\n[\n{script}\n]"
+
+
+@dataclass(slots=True, kw_only=True)
+class SideBySide:
+    """The embedded server, and the one it is compared with.
+
+    Attributes:
+        embedded: The embedded server.
+        reference: The other one; namespace and group are called the same on both.
+        ground: What both have to have.
+        accepted: Differences that are no news.
+        met: Which of these were met.
+    """
+
+    embedded: Cluster
+    reference: Cluster
+    ground: Ground
+    accepted: Sequence[Known] = ()
+    met: set[str] = field(default_factory=set)
+
+    async def prepare(self) -> None:
+        """Create namespace and definitions on both sides."""
+        for side in (self.embedded, self.reference):
+            await side.ask("POST", "/api/v1/namespaces", body={"metadata": {"name": side.namespace}})
+            for definition in self.ground.define(side):
+                await side.define(definition)
+
+    async def tidy(self) -> None:
+        """Delete everything on both sides, the namespace too."""
+        for side in (self.embedded, self.reference):
+            await self._clear(side)
+            await side.clean_up()
+            await side.call("DELETE", f"/api/v1/namespaces/{side.namespace}")
+
+    async def first_difference(self, script: Sequence[Request]) -> Difference | None:
+        """Play ``script`` on both sides, from nothing, and find the first answer or event that differs."""
+        transcripts: dict[str, list[tuple[str, Answer]]] = {}
+
+        async def play(name: str, side: Cluster) -> None:
+            transcripts[name] = await self._transcript(side, script)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(play, "embedded", self.embedded)
+            nursery.start_soon(play, "reference", self.reference)
+        ours, theirs = transcripts["embedded"], transcripts["reference"]
+        pairs = zip_longest(normalised([each for _, each in ours]), normalised([each for _, each in theirs]))
+        for index, (left, right) in enumerate(pairs):
+            if left != right:
+                asked = script[index] if index < len(script) else None
+                known = known_difference(self.accepted, asked, left, right)
+                if known is None:
+                    label = ours[index][0] if index < len(ours) else "an event"
+                    return _difference(script[: index + 1], label, left, right)
+                self.met.add(known.name)
+                return None  # from here on the two may have different objects
+        return None
+
+    async def _transcript(self, side: Cluster, script: Sequence[Request]) -> list[tuple[str, Answer]]:
+        await self._clear(side)
+        starts = {
+            resource: (await side.list_of(resource, limit="1"))["metadata"]["resourceVersion"]
+            for resource in self.ground.marks
+        }
+        memory, found = Memory(side), []
+        for asked in script:
+            found.append((repr(asked), await send(asked, side, memory)))
+            if asked.method != "GET":
+                await self.ground.settle(side)
+        for resource, start in starts.items():
+            await side.create(
+                resource, memory.fill_in(Request(method="POST", target="", body=self.ground.marks[resource]))[0]
+            )
+            for selection in self.ground.watches:
+                found += await _watched(side, resource, start, selection)
+        return found
+
+    async def _clear(self, side: Cluster) -> None:
+        for resource in self.ground.marks:
+            for name in await side.names(resource):
+                if not name.startswith("system"):
+                    await _remove(side, resource, name)
+
+
+async def _remove(side: Cluster, resource: str, name: str) -> None:
+    now = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+    gone = await side.call("DELETE", side.path(resource, name), body=now)
+    if isinstance(gone.body, dict) and gone.body.get("metadata", {}).get("finalizers"):
+        await side.call("PATCH", side.path(resource, name), body=_UNFINALIZED, content_type=MERGE)
+
+
+async def _watched(side: Cluster, resource: str, start: str, selection: dict[str, str]) -> list[tuple[str, Answer]]:
+    """One entry for each event of a watch, up to that of the mark."""
+    label = f"watch {resource} {selection or ''}".rstrip()
+    try:
+        async with side.watch(resource, resourceVersion=start, **selection) as events:
+            bodies: list[Any] = await events.until(MARK)
+    except APIError as error:
+        bodies = [{"refused": str(error)}]
+    return [(f"{label}, event {number}", Answer(code=200, headers={}, body=body)) for number, body in enumerate(bodies)]
+
+
+def _difference(script: Sequence[Request], label: str, left: Any, right: Any) -> Difference:
+    ours, theirs = (json.dumps(each, indent=1, sort_keys=True).splitlines() for each in (left, right))
+    lines = list(difflib.unified_diff(ours, theirs, "embedded", "reference", lineterm="", n=2))
+    changed = [line for line in lines[2:] if line[0] in "+-"][:4]
+    asked = script[-1] if label.startswith("request(") else None
+    about = f"{asked.method} {asked.content_type}" if asked else label.partition(",")[0]
+    return Difference(script=script, asked=label, lines=lines, kind=re.sub(r"\d+", "N", " | ".join([about, *changed])))

@@ -1,0 +1,59 @@
+"""The embedded server and a backend, prepared for the sequences of one area, for tests that are not asynchronous."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from secrets import token_hex
+from typing import TypeAlias
+
+import httpx2
+from anyio.from_thread import start_blocking_portal
+
+from dynkube.testing import APIServer
+from tests.contract.backends import EMBEDDED, Backend, open_backend
+from tests.contract.cluster import Cluster
+from tests.contract.differential.asking import Request
+from tests.contract.differential.known import Known
+from tests.contract.differential.side_by_side import Difference, Ground, SideBySide
+
+Play: TypeAlias = Callable[[Sequence[Request]], Difference | None]
+
+
+@contextmanager
+def stage(backend: Backend, ground: Ground, accepted: Sequence[Known] = ()) -> Iterator[Play]:
+    """A function that plays a script on both servers and returns the first difference."""
+    with (
+        start_blocking_portal("trio") as portal,
+        portal.wrap_async_context_manager(side_by_side(backend, ground, accepted)) as both,
+    ):
+        yield lambda script: portal.call(both.first_difference, script)
+
+
+@asynccontextmanager
+async def side_by_side(backend: Backend, ground: Ground, accepted: Sequence[Known] = ()) -> AsyncIterator[SideBySide]:
+    """Both servers, prepared; what was made on them is deleted at the end."""
+    label = f"d{token_hex(4)}"
+    # Like a lone kube-apiserver, which has no garbage collector behind it.
+    server = APIServer(rbac=True, garbage_collection=False)
+    with open_backend(EMBEDDED, None) as embedded:
+        async with (
+            embedded.connect(server) as ours,
+            backend.connect(APIServer(rbac=True, garbage_collection=False)) as theirs,
+        ):
+            sides = [_cluster(client, label, backend.version) for client in (ours, theirs)]
+            both = SideBySide(embedded=sides[0], reference=sides[1], ground=ground, accepted=accepted)
+            await both.prepare()
+            yield both
+            await both.tidy()
+
+
+def _cluster(client: httpx2.AsyncClient, label: str, version: tuple[int, int]) -> Cluster:
+    """Field managers are called like the client, so it has to be the same on both."""
+    return Cluster(
+        http=client,
+        namespace=f"ns-{label}",
+        group=f"{label}.example.com",
+        version=version,
+        headers={"User-Agent": "differential/1"},
+    )

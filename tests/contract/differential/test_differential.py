@@ -1,0 +1,36 @@
+"""Random sequences of requests are answered by the embedded server as by a real one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from tests.contract.backends import Backend
+from tests.contract.differential.areas.catalog import AREAS
+from tests.contract.differential.asking import Request
+from tests.contract.differential.effort import Effort
+from tests.contract.differential.known import KNOWN
+from tests.contract.differential.side_by_side import Difference
+from tests.contract.differential.stage import stage
+
+
+@pytest.mark.real_time
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("area", AREAS)
+def test_both_servers_answer_alike(area: str, backend: Backend, effort: Effort) -> None:
+    found: dict[str, Difference] = {}
+
+    with stage(backend, AREAS[area].ground, KNOWN) as play:
+
+        @effort.settings
+        @effort.seed
+        @given(AREAS[area].scripts())
+        def compare(script: list[Request]) -> None:
+            difference = play(script)
+            if difference is not None:
+                found.setdefault(difference.kind, difference)
+                assert effort.survey, str(difference)
+
+        compare()
+
+    assert not found, effort.report(found)
