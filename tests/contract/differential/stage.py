@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from secrets import token_hex
 from typing import TypeAlias
 
@@ -34,18 +34,19 @@ def stage(backend: Backend, ground: Ground, accepted: Sequence[Known] = ()) -> I
 async def side_by_side(backend: Backend, ground: Ground, accepted: Sequence[Known] = ()) -> AsyncIterator[SideBySide]:
     """Both servers, prepared; what was made on them is deleted at the end."""
     label = f"d{token_hex(4)}"
-    # Like a lone kube-apiserver, which has no garbage collector behind it.
-    server = APIServer(rbac=True, garbage_collection=False)
-    with open_backend(EMBEDDED, None) as embedded:
-        async with (
-            embedded.connect(server) as ours,
-            backend.connect(APIServer(rbac=True, garbage_collection=False)) as theirs,
-        ):
-            sides = [_cluster(client, label, backend.version) for client in (ours, theirs)]
-            both = SideBySide(embedded=sides[0], reference=sides[1], ground=ground, accepted=accepted)
-            await both.prepare()
-            yield both
-            await both.tidy()
+    async with AsyncExitStack() as stack:
+        clients = []
+        with open_backend(EMBEDDED, None) as embedded:
+            for side in (embedded, backend):
+                # Like a lone kube-apiserver, which has no garbage collector behind it.
+                alone = APIServer(rbac=True, garbage_collection=False)
+                server = None if side.real else await stack.enter_async_context(alone)
+                clients.append(await stack.enter_async_context(side.connect(server)))
+        ours, theirs = (_cluster(client, label, backend.version) for client in clients)
+        both = SideBySide(embedded=ours, reference=theirs, ground=ground, accepted=accepted)
+        await both.prepare()
+        yield both
+        await both.tidy()
 
 
 def _cluster(client: httpx2.AsyncClient, label: str, version: tuple[int, int]) -> Cluster:

@@ -27,14 +27,24 @@ _SPEC = {
         "size": {"type": "integer", "minimum": 0, "maximum": 9, "default": 1},
         "colour": {"type": "string", "enum": ["red", "blue"], "default": "red"},
         "name": {"type": "string", "maxLength": 4, "pattern": "^[a-z]*$", "nullable": True},
-        "ports": {"type": "array", "items": _PORT, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"], "maxItems": 3},
+        "ports": {
+            "type": "array",
+            "items": _PORT,
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["port", "protocol"],
+            "maxItems": 3,
+        },
         "tags": {"type": "array", "items": _STRING, "x-kubernetes-list-type": "set"},
         "lines": {"type": "array", "items": _STRING},
         "whole": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"a": _INTEGER, "b": _STRING}},
         "nested": {
             "type": "object",
             "properties": {
-                "deep": {"type": "object", "default": {}, "properties": {"leaf": {"type": "string", "default": "green"}}},
+                "deep": {
+                    "type": "object",
+                    "default": {},
+                    "properties": {"leaf": {"type": "string", "default": "green"}},
+                },
                 "other": _INTEGER,
             },
         },
@@ -49,7 +59,7 @@ _SPEC = {
     "x-kubernetes-validations": [
         {"rule": "!has(self.low) || !has(self.high) || self.low <= self.high", "message": "low over high"}
     ],
-}  # fmt: skip
+}
 _STATUS = {
     "type": "object",
     "properties": {
@@ -72,15 +82,28 @@ _SPECS = fields(
     name=mostly(["a", "bc", "", None], ["toolong", "A", "TOO LONG"]),
     ports=mostly(
         [
-            [{"port": 80}], [{"port": 80}, {"port": 81}], [{"port": 81, "tags": ["a"]}, {"port": 80, "protocol": "UDP"}], [],
-            [{"port": 80, "options": {"k": "v"}}], [{"port": 80, "options": {"l": "w"}, "tags": ["b", "a"]}],
+            [{"port": 80}],
+            [{"port": 80}, {"port": 81}],
+            [{"port": 81, "tags": ["a"]}, {"port": 80, "protocol": "UDP"}],
+            [],
+            [{"port": 80, "options": {"k": "v"}}],
+            [{"port": 80, "options": {"l": "w"}, "tags": ["b", "a"]}],
         ],
-        [[{"port": 80}, {"port": 80}], [{"protocol": "TCP"}], [{"port": "x"}], [{"port": n} for n in range(4)], None, [None]],
+        [
+            [{"port": 80}, {"port": 80}],
+            [{"protocol": "TCP"}],
+            [{"port": "x"}],
+            [{"port": n} for n in range(4)],
+            None,
+            [None],
+        ],
     ),
     tags=mostly([["x"], ["x", "y"], ["y", "z"], []], [["x", "x"], ["x", None], None]),
     lines=mostly([["x"], ["x", "x"], []], [None, "x"]),
     whole=mostly([{"a": 1}, {"b": "x"}, {"a": 1, "b": "y"}, {}], [{"c": 1}, {"a": None}, None]),
-    nested=mostly([{}, {"deep": {}}, {"deep": {"leaf": "blue"}}, {"other": 1}], [{"deep": None}, {"deep": {"unknown": 1}}, None]),
+    nested=mostly(
+        [{}, {"deep": {}}, {"deep": {"leaf": "blue"}}, {"other": 1}], [{"deep": None}, {"deep": {"unknown": 1}}, None]
+    ),
     any=mostly([1, "a", {"b": [1]}, {"b": {"c": None}}, [{"a": 1}], {}, []], [None]),
     either=mostly([1, "2", "x"], [1.5, None, []]),
     numbers=mostly([{"a": 1}, {"b": 1.5}, {"a": 2, "c": 3}, {}], [{"a": None}, {"a": "x"}, None]),
@@ -88,7 +111,7 @@ _SPECS = fields(
     when=mostly(["2020-01-01T00:00:00Z"], ["yesterday", None]),
     low=mostly([1, 2], [5]),
     high=mostly([7, 3], []),
-)  # fmt: skip
+)
 _STATUSES = fields(
     size=mostly([0, 1, 2], ["x", None]),
     phase=mostly(["p", "q", ""], [1]),
@@ -96,7 +119,7 @@ _STATUSES = fields(
         [[{"type": "A", "status": "True"}], [{"type": "B"}], [{"type": "A"}, {"type": "B", "status": "x"}], []],
         [[{}], [{"type": "A"}, {"type": "A"}]],
     ),
-)  # fmt: skip
+)
 _CONTENT: Values = st.one_of(fields(spec=_SPECS), st.fixed_dictionaries({"spec": _SPECS}))
 
 WIDGETS = Kind(
@@ -125,7 +148,10 @@ GADGETS = Kind(
     content=fields(
         spec=st.recursive(
             st.sampled_from([1, "a", None, 1.5, True, ""]),
-            lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(["a", "b", "c.d", "f:x", ".", ""]), inner, max_size=3)),
+            lambda inner: st.one_of(
+                st.lists(inner, max_size=3),
+                st.dictionaries(st.sampled_from(["a", "b", "c.d", "f:x", ".", ""]), inner, max_size=3),
+            ),
             max_leaves=6,
         ),
         data=st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(["v", "w", None]), max_size=2),
@@ -134,7 +160,7 @@ GADGETS = Kind(
     pointers=["/spec", "/spec/a", "/spec/0", "/data", "/data/a", "/status"],
     values=st.sampled_from([1, "x", ["x"], {"a": 1}, {"b": {"a": 1}}]),
     scale=True,
-)  # fmt: skip
+)
 OWN_LABELS = {"x": "y", "t": "1"}
 
 
@@ -144,7 +170,7 @@ def definitions(cluster: Cluster) -> list[JSONObject]:
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
         {"name": "Colour", "type": "string", "jsonPath": ".spec.colour"},
     ]
-    common = {"schema": _SCHEMA, "subresources": _SUBRESOURCES, "selectableFields": [{"jsonPath": ".spec.colour"}]}
+    common: JSONObject = {"schema": _SCHEMA, "subresources": _SUBRESOURCES, "selectableFields": [{"jsonPath": ".spec.colour"}]}
     versions = [version("v1", storage=False, **common), version("v2", additionalPrinterColumns=columns, **common)]
     return [cluster.definition(versions=versions), cluster.definition("gadgets", "Gadget")]
 

@@ -24,21 +24,46 @@ _PROBE = mostly(
 )
 _CONTAINER = st.builds(
     lambda base, more: {**base, **more},
-    st.fixed_dictionaries({"name": mostly(["a", "b"], ["A", "", None]), "image": mostly(["i:1", "i:2", "j"], ["", " x", None])}),
+    st.fixed_dictionaries(
+        {"name": mostly(["a", "b"], ["A", "", None]), "image": mostly(["i:1", "i:2", "j"], ["", " x", None])}
+    ),
     fields(
-        ports=mostly([[{"containerPort": 80}], [{"containerPort": 80, "name": "web"}, {"containerPort": 81, "protocol": "UDP"}], []],
-                     [[{"containerPort": 0}], [{"containerPort": 80, "name": "TOO_LONG_A_NAME_"}], [{}], [{"containerPort": 80, "hostPort": 81}]]),
-        env=mostly([[{"name": "E", "value": "1"}], [{"name": "E", "value": "2"}, {"name": "F"}], []],
-                   [[{"name": "E"}, {"name": "E"}], [{"name": ""}], [{"name": "X", "valueFrom": {}}], [{"name": "X", "value": "x", "valueFrom": {"fieldRef": {"fieldPath": "bogus"}}}]]),
+        ports=mostly(
+            [
+                [{"containerPort": 80}],
+                [{"containerPort": 80, "name": "web"}, {"containerPort": 81, "protocol": "UDP"}],
+                [],
+            ],
+            [
+                [{"containerPort": 0}],
+                [{"containerPort": 80, "name": "TOO_LONG_A_NAME_"}],
+                [{}],
+                [{"containerPort": 80, "hostPort": 81}],
+            ],
+        ),
+        env=mostly(
+            [[{"name": "E", "value": "1"}], [{"name": "E", "value": "2"}, {"name": "F"}], []],
+            [
+                [{"name": "E"}, {"name": "E"}],
+                [{"name": ""}],
+                [{"name": "X", "valueFrom": {}}],
+                [{"name": "X", "value": "x", "valueFrom": {"fieldRef": {"fieldPath": "bogus"}}}],
+            ],
+        ),
         command=mostly([["x"], []], ["x", [1]]),
         imagePullPolicy=mostly(["Always", "IfNotPresent"], ["Bogus"]),
         resources=_RESOURCES,
         livenessProbe=_PROBE,
         readinessProbe=_PROBE,
-        volumeMounts=mostly([[{"name": "v", "mountPath": "/v"}], []], [[{"name": "v", "mountPath": ""}], [{"name": "none", "mountPath": "/x"}]]),
-        securityContext=mostly([{"runAsUser": 1}, {}], [{"runAsUser": -1}, {"privileged": True, "allowPrivilegeEscalation": False}]),
+        volumeMounts=mostly(
+            [[{"name": "v", "mountPath": "/v"}], []],
+            [[{"name": "v", "mountPath": ""}], [{"name": "none", "mountPath": "/x"}]],
+        ),
+        securityContext=mostly(
+            [{"runAsUser": 1}, {}], [{"runAsUser": -1}, {"privileged": True, "allowPrivilegeEscalation": False}]
+        ),
     ),
-)  # fmt: skip
+)
 _CONTAINERS = mostly([1, 2, 1], [0]).flatmap(lambda count: st.lists(_CONTAINER, min_size=count, max_size=count))
 POD_SPECS = st.builds(
     lambda containers, more: {"containers": containers, **more},
@@ -48,9 +73,19 @@ POD_SPECS = st.builds(
         terminationGracePeriodSeconds=mostly([30, 0], [-1]),
         activeDeadlineSeconds=mostly([5, 10], [0, -1]),
         nodeSelector=mostly([{"a": "b"}, {}], [{"bad key": "x"}]),
-        tolerations=mostly([[{"key": "k", "operator": "Exists"}], []], [[{"key": "k", "operator": "Bogus"}], [{"operator": "Exists", "value": "x"}]]),
-        volumes=mostly([[{"name": "v", "emptyDir": {}}], [{"name": "v", "configMap": {"name": "c"}}], []],
-                       [[{"name": "v"}], [{"name": "V", "emptyDir": {}}], [{"name": "v", "emptyDir": {}, "hostPath": {"path": "/"}}], [{"name": "v", "emptyDir": {}}, {"name": "v", "emptyDir": {}}]]),
+        tolerations=mostly(
+            [[{"key": "k", "operator": "Exists"}], []],
+            [[{"key": "k", "operator": "Bogus"}], [{"operator": "Exists", "value": "x"}]],
+        ),
+        volumes=mostly(
+            [[{"name": "v", "emptyDir": {}}], [{"name": "v", "configMap": {"name": "c"}}], []],
+            [
+                [{"name": "v"}],
+                [{"name": "V", "emptyDir": {}}],
+                [{"name": "v", "emptyDir": {}, "hostPath": {"path": "/"}}],
+                [{"name": "v", "emptyDir": {}}, {"name": "v", "emptyDir": {}}],
+            ],
+        ),
         initContainers=mostly([[{"name": "init", "image": "i"}], []], [[{"name": "a", "image": "i"}]]),
         serviceAccountName=mostly(["sa"], ["Bad_Name"]),
         hostNetwork=mostly([False], [True]),
@@ -60,7 +95,7 @@ POD_SPECS = st.builds(
         schedulingGates=mostly([[{"name": "e.com/g"}], []], [[{"name": ""}]]),
         securityContext=mostly([{"runAsNonRoot": True}, {}], [{"runAsUser": -1}]),
     ),
-)  # fmt: skip
+)
 _CONDITION = st.fixed_dictionaries(
     {"type": mostly(["Ready", "example.com/x"], ["", None]), "status": mostly(["True", "False"], [""])}
 )
@@ -82,12 +117,24 @@ PODS = Kind(
     content=st.fixed_dictionaries({"spec": POD_SPECS}),
     status=_STATUSES,
     pointers=[
-        "/spec/containers/0/image", "/spec/containers/0/env/0/value", "/spec/containers/-", "/spec/activeDeadlineSeconds", "/spec/nodeName",
-        "/status/phase", "/spec/tolerations/-", "/spec/containers/0/name",
+        "/spec/containers/0/image",
+        "/spec/containers/0/env/0/value",
+        "/spec/containers/-",
+        "/spec/activeDeadlineSeconds",
+        "/spec/nodeName",
+        "/status/phase",
+        "/spec/tolerations/-",
+        "/spec/containers/0/name",
     ],
     values=mostly(["i:9", 5, {"key": "k2", "operator": "Exists"}, {"name": "z", "image": "i"}], [1]),
-    selected=["spec.nodeName=", "status.phase=Pending", "status.phase=Running", "spec.restartPolicy=Always", "spec.bogus=1"],
-)  # fmt: skip
+    selected=[
+        "spec.nodeName=",
+        "status.phase=Pending",
+        "status.phase=Running",
+        "spec.restartPolicy=Always",
+        "spec.bogus=1",
+    ],
+)
 GROUND = Ground(
     marks={
         "pods": {

@@ -11,12 +11,24 @@ from tests.contract.differential.side_by_side import MARK, Ground
 
 _PORTS = mostly(
     [
-        [{"port": 80}], [{"port": 80, "name": "a"}, {"port": 81, "name": "b"}], [{"port": 80, "targetPort": "web"}],
-        [{"port": 80, "protocol": "UDP", "targetPort": 8080}], [{"port": 81, "appProtocol": "http"}],
+        [{"port": 80}],
+        [{"port": 80, "name": "a"}, {"port": 81, "name": "b"}],
+        [{"port": 80, "targetPort": "web"}],
+        [{"port": 80, "protocol": "UDP", "targetPort": 8080}],
+        [{"port": 81, "appProtocol": "http"}],
     ],
-    [[{"port": 80}, {"port": 81}], [], [{"port": 0}], [{"port": 80, "name": "A"}], [{"port": 80, "protocol": "X"}], [{}], [{"port": 80, "nodePort": 80}],
-     [{"port": 80, "name": "a"}, {"port": 80, "name": "b"}], None],
-)  # fmt: skip
+    [
+        [{"port": 80}, {"port": 81}],
+        [],
+        [{"port": 0}],
+        [{"port": 80, "name": "A"}],
+        [{"port": 80, "protocol": "X"}],
+        [{}],
+        [{"port": 80, "nodePort": 80}],
+        [{"port": 80, "name": "a"}, {"port": 80, "name": "b"}],
+        None,
+    ],
+)
 _SPECS = st.builds(
     lambda ports, more: {"ports": ports, **more},
     _PORTS,

@@ -18,7 +18,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 # What is no value of most fields.
-_WRONG = st.sampled_from([None, True, 0, -1, 1.5, 10**19, "", "x", "A b", [], {}, ["x"], [None], {"x": None}, [[]]])
+_WRONG: Values = st.sampled_from([None, True, 0, -1, 1.5, 10**19, "", "x", "A b", [], {}, ["x"], [None], {"x": None}, [[]]])
 _LABELS = mostly(
     [{"x": "y"}, {"x": "z"}, {"x": "y", "t": "1"}, {"t": "2"}, {}, {"x": ""}], [None, {"bad key": "v"}, {"x": "-"}]
 )
@@ -77,10 +77,20 @@ class Kind:
 def _requests(draw: Draw, kind: Kind) -> Request:
     verb = draw(
         st.sampled_from(
-            ["create"] * 6 + ["apply"] * 6 + ["update"] * 5 + ["merge"] * 4 + ["json"] * 3 + ["strategic"] * 2 + ["get"] * 2
-            + ["list"] * 3 + ["delete"] * 2 + ["delete_all"] + ["status"] * 4 + ["scale"] * 2
+            ["create"] * 6
+            + ["apply"] * 6
+            + ["update"] * 5
+            + ["merge"] * 4
+            + ["json"] * 3
+            + ["strategic"] * 2
+            + ["get"] * 2
+            + ["list"] * 3
+            + ["delete"] * 2
+            + ["delete_all"]
+            + ["status"] * 4
+            + ["scale"] * 2
         )
-    )  # fmt: skip
+    )
     return _VERBS[verb](draw, kind)
 
 
@@ -122,12 +132,33 @@ def _metadata(draw: Draw, name: str) -> JSONObject:
         metadata["ownerReferences"] = draw(st.lists(st.sampled_from(wrong), max_size=2))
     if rarely(draw, 14):
         odd = [
-            ("foo", 1), ("namespace", "elsewhere"), ("namespace", "{ns}"), ("namespace", ""), ("uid", "{uid}"), ("uid", "other"),
-            ("generation", 7), ("creationTimestamp", None), ("creationTimestamp", "2020-01-01T00:00:00Z"), ("creationTimestamp", "x"),
-            ("managedFields", []), ("managedFields", [{}]), ("managedFields", None), ("deletionTimestamp", "2020-01-01T00:00:00Z"),
-            ("deletionGracePeriodSeconds", 5), ("selfLink", "/x"), ("generateName", "gen-"), ("name", 1), ("name", "B"), ("name", ""), ("labels", "x"),
-            ("labels", {"x": None}), ("labels", {"x": 1}), ("annotations", []), ("resourceVersion", "x"), ("resourceVersion", 1),
-        ]  # fmt: skip
+            ("foo", 1),
+            ("namespace", "elsewhere"),
+            ("namespace", "{ns}"),
+            ("namespace", ""),
+            ("uid", "{uid}"),
+            ("uid", "other"),
+            ("generation", 7),
+            ("creationTimestamp", None),
+            ("creationTimestamp", "2020-01-01T00:00:00Z"),
+            ("creationTimestamp", "x"),
+            ("managedFields", []),
+            ("managedFields", [{}]),
+            ("managedFields", None),
+            ("deletionTimestamp", "2020-01-01T00:00:00Z"),
+            ("deletionGracePeriodSeconds", 5),
+            ("selfLink", "/x"),
+            ("generateName", "gen-"),
+            ("name", 1),
+            ("name", "B"),
+            ("name", ""),
+            ("labels", "x"),
+            ("labels", {"x": None}),
+            ("labels", {"x": 1}),
+            ("annotations", []),
+            ("resourceVersion", "x"),
+            ("resourceVersion", 1),
+        ]
         field, value = draw(st.sampled_from(odd))
         metadata[field] = value
     return metadata
@@ -201,9 +232,12 @@ def _merge(draw: Draw, kind: Kind, content_type: str = MERGE) -> Request:
             body["metadata"] |= _versions(draw)
     subresource = "/status" if kind.status is not None and rarely(draw, 6) else ""
     return Request(
-        method="PATCH", target=f"{resource}/{name}{subresource}", body=draw(_BAD_PATCHES) if rarely(draw, 25) else body,
-        content_type=content_type, params=_write_params(draw),
-    )  # fmt: skip
+        method="PATCH",
+        target=f"{resource}/{name}{subresource}",
+        body=draw(_BAD_PATCHES) if rarely(draw, 25) else body,
+        content_type=content_type,
+        params=_write_params(draw),
+    )
 
 
 _BAD_PATCHES = st.sampled_from(
@@ -258,7 +292,7 @@ def _apply(draw: Draw, kind: Kind) -> Request:
     if draw(st.booleans()):
         params["force"] = draw(st.sampled_from(["true", "true", "true", "false"]))
     subresource = "/status" if kind.status is not None and rarely(draw, 6) else ""
-    if subresource:
+    if subresource and kind.status is not None:
         body["status"] = draw(kind.status)
     if rarely(draw, 30):
         body = draw(_BAD_PATCHES)
@@ -326,8 +360,15 @@ def _delete_options(draw: Draw) -> Any:
 
 
 def _delete_params(draw: Draw) -> dict[str, str]:
-    found = [("propagationPolicy", "Foreground"), ("gracePeriodSeconds", "0"), ("dryRun", "All"), ("orphanDependents", "true"),
-             ("gracePeriodSeconds", "x"), ("propagationPolicy", "x"), ("dryRun", "x")]  # fmt: skip
+    found = [
+        ("propagationPolicy", "Foreground"),
+        ("gracePeriodSeconds", "0"),
+        ("dryRun", "All"),
+        ("orphanDependents", "true"),
+        ("gracePeriodSeconds", "x"),
+        ("propagationPolicy", "x"),
+        ("dryRun", "x"),
+    ]
     return dict([draw(st.sampled_from(found))]) if rarely(draw, 5) else {}
 
 
@@ -365,7 +406,7 @@ def _scale(draw: Draw, kind: Kind) -> Request:
     if method == "GET":
         return Request(method=method, target=target)
     replicas = draw(st.sampled_from([0, 1, 2, 3, 11, -1, "x", None, 1.5, 2**31]))
-    content = draw(
+    content: JSONObject = draw(
         st.sampled_from(
             [{"spec": {"replicas": replicas}}] * 4
             + [{}, {"spec": None}, {"spec": {}}, {"spec": {"x": 1}}, {"status": {"replicas": 3}}]
@@ -393,6 +434,16 @@ def _scale(draw: Draw, kind: Kind) -> Request:
 
 
 _VERBS = {
-    "create": _create, "apply": _apply, "update": _update, "merge": _merge, "json": _json, "strategic": _strategic, "get": _get,
-    "list": _list, "delete": _delete, "delete_all": _delete_all, "status": _status, "scale": _scale,
-}  # fmt: skip
+    "create": _create,
+    "apply": _apply,
+    "update": _update,
+    "merge": _merge,
+    "json": _json,
+    "strategic": _strategic,
+    "get": _get,
+    "list": _list,
+    "delete": _delete,
+    "delete_all": _delete_all,
+    "status": _status,
+    "scale": _scale,
+}

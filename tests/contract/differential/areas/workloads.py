@@ -32,16 +32,25 @@ _SPECS = st.builds(
     fields(
         replicas=mostly([0, 1, 3], [-1, "x", None, 1.5]),
         strategy=mostly(
-            [{"type": "Recreate"}, {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}, {"rollingUpdate": {"maxUnavailable": "50%"}}, {}],
-            [{"type": "Bogus"}, {"type": "Recreate", "rollingUpdate": {"maxSurge": 1}}, {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}},
-             {"rollingUpdate": {"maxSurge": "x"}}],
+            [
+                {"type": "Recreate"},
+                {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}},
+                {"rollingUpdate": {"maxUnavailable": "50%"}},
+                {},
+            ],
+            [
+                {"type": "Bogus"},
+                {"type": "Recreate", "rollingUpdate": {"maxSurge": 1}},
+                {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}},
+                {"rollingUpdate": {"maxSurge": "x"}},
+            ],
         ),
         minReadySeconds=mostly([0, 5], [-1]),
         revisionHistoryLimit=mostly([1, 10], [-1]),
         progressDeadlineSeconds=mostly([600, 10], [0, -1]),
         paused=mostly([True, False], ["x"]),
     ),
-)  # fmt: skip
+)
 _STATUSES = fields(
     replicas=mostly([0, 1, 3], [-1, "x"]),
     readyReplicas=mostly([0, 1], [-1, 9]),
