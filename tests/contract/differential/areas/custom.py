@@ -170,7 +170,11 @@ def definitions(cluster: Cluster) -> list[JSONObject]:
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
         {"name": "Colour", "type": "string", "jsonPath": ".spec.colour"},
     ]
-    common: JSONObject = {"schema": _SCHEMA, "subresources": _SUBRESOURCES, "selectableFields": [{"jsonPath": ".spec.colour"}]}
+    common: JSONObject = {
+        "schema": _SCHEMA,
+        "subresources": _SUBRESOURCES,
+        "selectableFields": [{"jsonPath": ".spec.colour"}],
+    }
     versions = [version("v1", storage=False, **common), version("v2", additionalPrinterColumns=columns, **common)]
     return [cluster.definition(versions=versions), cluster.definition("gadgets", "Gadget")]
 

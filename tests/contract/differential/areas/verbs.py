@@ -18,7 +18,9 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 # What is no value of most fields.
-_WRONG: Values = st.sampled_from([None, True, 0, -1, 1.5, 10**19, "", "x", "A b", [], {}, ["x"], [None], {"x": None}, [[]]])
+_WRONG: Values = st.sampled_from(
+    [None, True, 0, -1, 1.5, 10**19, "", "x", "A b", [], {}, ["x"], [None], {"x": None}, [[]]]
+)
 _LABELS = mostly(
     [{"x": "y"}, {"x": "z"}, {"x": "y", "t": "1"}, {"t": "2"}, {}, {"x": ""}], [None, {"bad key": "v"}, {"x": "-"}]
 )
