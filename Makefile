@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench clean
+.PHONY: help demo test test-cluster control-plane check format bench clean
 
 help: ## say what there is
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
 
 # An interpreter of its own, and a pip that knows dependency groups (PEP 735).
 $(STAMPS)/venv:
@@ -34,6 +34,12 @@ demo: $(STAMPS)/demo ## show the main job: a resource that appears, fills, goes 
 
 test: $(STAMPS)/test ## run the tests; ARGS="..." goes to pytest
 	$(BIN)/python -m pytest $(ARGS)
+
+test-cluster: $(STAMPS)/test ## run what a cluster decides on real API servers too; builds them first; ARGS="..." goes to pytest
+	@$(BIN)/python -m tools.control_plane test $(if $(OPTIONAL),--optional) $(ARGS)
+
+control-plane: $(STAMPS)/venv ## build these API servers, once (about 15 minutes), and print their folders
+	@$(BIN)/python -m tools.control_plane build
 
 check: $(STAMPS)/check ## lint, format, types, floors
 	$(BIN)/ruff check .

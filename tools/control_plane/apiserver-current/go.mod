@@ -1,4 +1,4 @@
-module apiserver
+module apiserver-current
 
 go 1.26.0
 
