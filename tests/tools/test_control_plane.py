@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import FakeGo
+from tests.tools.fake_go import FakeGo
 from tools.control_plane.__main__ import run_tests
 from tools.control_plane.build import build_all
 from tools.control_plane.recipes import STAMP, BuildFailed

@@ -1,0 +1,68 @@
+"""A Go that compiles nothing: its programs say the version that go.mod pins."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+# Its arguments are those of tools/control_plane; what it does with them is the least that makes the next step work.
+_GO = """#!{python} -IS
+import pathlib, re, sys
+here = pathlib.Path({folder!r})
+arguments = sys.argv[1:]
+if arguments == ["env", "GOVERSION"]:
+    sys.exit(print((here / "version").read_text()))
+with (here / "calls").open("a") as calls:
+    print(*arguments[:1], arguments[-1].rpartition("/")[2], file=calls)
+if (here / "broken").exists():
+    sys.exit("undefined: everything")
+if arguments[0] == "mod":
+    file = pathlib.Path("vendor/k8s.io/kubernetes/pkg/generated/openapi/zz_generated.openapi.go")
+    file.parent.mkdir(parents=True)
+    file.touch()
+if arguments[0] == "build":
+    module = "k8s.io/kubernetes" if "k8s.io" in arguments[-1] else "go.etcd.io/etcd/server/v3"
+    version = re.search(f"{{re.escape(module)}} v(.*)", pathlib.Path("go.mod").read_text())[1]
+    program = pathlib.Path(arguments[arguments.index("-o") + 1])
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f"#!/bin/sh\\necho it is v{{version}}\\n")
+    program.chmod(0o755)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FakeGo:
+    """A go on ``$PATH``.
+
+    Attributes:
+        folder: Of the program, and of the files that tell it what to do.
+        cache: The user's cache.
+    """
+
+    folder: Path
+    cache: Path
+
+    @property
+    def program(self) -> Path:
+        return self.folder / "go"
+
+    def write(self) -> None:
+        """Put it there, in a version that is new enough."""
+        self.folder.mkdir()
+        self.program.write_text(_GO.format(python=sys.executable, folder=str(self.folder)))
+        self.program.chmod(0o755)
+        self.is_version("go1.99.1")
+
+    def is_version(self, version: str) -> None:
+        (self.folder / "version").write_text(version)
+
+    def breaks(self, *, now: bool = True) -> None:
+        (self.folder / "broken").touch() if now else (self.folder / "broken").unlink()
+
+    def calls(self) -> list[str]:
+        """What it was asked since the last time: the command, and the last part of what for."""
+        file = self.folder / "calls"
+        said = file.read_text().splitlines() if file.exists() else []
+        file.unlink(missing_ok=True)
+        return said
