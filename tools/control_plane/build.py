@@ -40,7 +40,7 @@ def build_all() -> dict[str, Path]:
         Unavailable: There is something to build, and no Go.
     """
     planes, cache = control_planes(), cache_folder()
-    folders = {name: cache / server.version for name, (server, _) in planes.items()}
+    folders = {name: cache / server.version / "bin" for name, (server, _) in planes.items()}
     if all(is_ready(folders[name], recipes) for name, recipes in planes.items()):
         return folders
     cache.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,8 @@ module apiserver-old
 go 1.26.0
 
 require (
-	k8s.io/kube-openapi v0.0.0-20211110013926-83f114cd0513
-	k8s.io/kubernetes v1.20.15
+	k8s.io/kube-openapi v0.0.0-20201113171705-d219536bb9fd
+	k8s.io/kubernetes v1.20.2
 )
 
 require (
@@ -47,7 +47,7 @@ require (
 	github.com/go-openapi/jsonreference v0.19.3 // indirect
 	github.com/go-openapi/spec v0.19.3 // indirect
 	github.com/go-openapi/swag v0.19.5 // indirect
-	github.com/gogo/protobuf v1.3.2 // indirect
+	github.com/gogo/protobuf v1.3.1 // indirect
 	github.com/golang/groupcache v0.0.0-20200121045136-8c9f03a8e57e // indirect
 	github.com/golang/mock v1.4.1 // indirect
 	github.com/golang/protobuf v1.4.3 // indirect
@@ -73,7 +73,6 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/mxk/go-flowrate v0.0.0-20140419014527-cca7078d478f // indirect
 	github.com/opencontainers/go-digest v1.0.0 // indirect
-	github.com/opencontainers/selinux v1.6.0 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/pquerna/cachecontrol v0.0.0-20171018203845-0dec1b30a021 // indirect
 	github.com/prometheus/client_golang v1.7.1 // indirect
@@ -87,7 +86,6 @@ require (
 	github.com/spf13/cobra v1.1.1 // indirect
 	github.com/spf13/pflag v1.0.5 // indirect
 	github.com/vmware/govmomi v0.20.3 // indirect
-	github.com/willf/bitset v1.1.11-0.20200630133818-d5bec3311243 // indirect
 	go.etcd.io/etcd v0.5.0-alpha.5.0.20200910180754-dd1b699fc489 // indirect
 	go.opencensus.io v0.22.3 // indirect
 	go.uber.org/atomic v1.4.0 // indirect
@@ -114,52 +112,52 @@ require (
 	gopkg.in/square/go-jose.v2 v2.2.2 // indirect
 	gopkg.in/warnings.v0 v0.1.1 // indirect
 	gopkg.in/yaml.v2 v2.2.8 // indirect
-	k8s.io/api v0.20.15 // indirect
+	k8s.io/api v0.20.2 // indirect
 	k8s.io/apiextensions-apiserver v0.0.0 // indirect
-	k8s.io/apimachinery v0.20.15 // indirect
-	k8s.io/apiserver v0.20.15 // indirect
-	k8s.io/client-go v0.20.15 // indirect
-	k8s.io/cloud-provider v0.20.15 // indirect
+	k8s.io/apimachinery v0.20.2 // indirect
+	k8s.io/apiserver v0.20.2 // indirect
+	k8s.io/client-go v0.20.2 // indirect
+	k8s.io/cloud-provider v0.20.2 // indirect
 	k8s.io/cluster-bootstrap v0.0.0 // indirect
-	k8s.io/component-base v0.20.15 // indirect
-	k8s.io/component-helpers v0.20.15 // indirect
-	k8s.io/csi-translation-lib v0.20.15 // indirect
+	k8s.io/component-base v0.20.2 // indirect
+	k8s.io/component-helpers v0.20.2 // indirect
+	k8s.io/csi-translation-lib v0.20.2 // indirect
 	k8s.io/gengo v0.0.0-20201113003025-83324d819ded // indirect
 	k8s.io/klog/v2 v2.4.0 // indirect
 	k8s.io/kube-aggregator v0.0.0 // indirect
 	k8s.io/legacy-cloud-providers v0.0.0 // indirect
 	k8s.io/mount-utils v0.0.0 // indirect
 	k8s.io/utils v0.0.0-20201110183641-67b214c5f920 // indirect
-	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.0.22 // indirect
-	sigs.k8s.io/structured-merge-diff/v4 v4.1.2 // indirect
+	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.0.14 // indirect
+	sigs.k8s.io/structured-merge-diff/v4 v4.0.2 // indirect
 	sigs.k8s.io/yaml v1.2.0 // indirect
 )
 
 replace (
-	k8s.io/api => k8s.io/api v0.20.15
-	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.20.15
-	k8s.io/apimachinery => k8s.io/apimachinery v0.20.15
-	k8s.io/apiserver => k8s.io/apiserver v0.20.15
-	k8s.io/cli-runtime => k8s.io/cli-runtime v0.20.15
-	k8s.io/client-go => k8s.io/client-go v0.20.15
-	k8s.io/cloud-provider => k8s.io/cloud-provider v0.20.15
-	k8s.io/cluster-bootstrap => k8s.io/cluster-bootstrap v0.20.15
-	k8s.io/code-generator => k8s.io/code-generator v0.20.15
-	k8s.io/component-base => k8s.io/component-base v0.20.15
-	k8s.io/component-helpers => k8s.io/component-helpers v0.20.15
-	k8s.io/controller-manager => k8s.io/controller-manager v0.20.15
-	k8s.io/cri-api => k8s.io/cri-api v0.20.15
-	k8s.io/csi-translation-lib => k8s.io/csi-translation-lib v0.20.15
-	k8s.io/kube-aggregator => k8s.io/kube-aggregator v0.20.15
-	k8s.io/kube-controller-manager => k8s.io/kube-controller-manager v0.20.15
-	k8s.io/kube-proxy => k8s.io/kube-proxy v0.20.15
-	k8s.io/kube-scheduler => k8s.io/kube-scheduler v0.20.15
-	k8s.io/kubectl => k8s.io/kubectl v0.20.15
-	k8s.io/kubelet => k8s.io/kubelet v0.20.15
-	k8s.io/legacy-cloud-providers => k8s.io/legacy-cloud-providers v0.20.15
-	k8s.io/metrics => k8s.io/metrics v0.20.15
-	k8s.io/mount-utils => k8s.io/mount-utils v0.20.15
-	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.20.15
-	k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.20.15
-	k8s.io/sample-controller => k8s.io/sample-controller v0.20.15
+	k8s.io/api => k8s.io/api v0.20.2
+	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.20.2
+	k8s.io/apimachinery => k8s.io/apimachinery v0.20.2
+	k8s.io/apiserver => k8s.io/apiserver v0.20.2
+	k8s.io/cli-runtime => k8s.io/cli-runtime v0.20.2
+	k8s.io/client-go => k8s.io/client-go v0.20.2
+	k8s.io/cloud-provider => k8s.io/cloud-provider v0.20.2
+	k8s.io/cluster-bootstrap => k8s.io/cluster-bootstrap v0.20.2
+	k8s.io/code-generator => k8s.io/code-generator v0.20.2
+	k8s.io/component-base => k8s.io/component-base v0.20.2
+	k8s.io/component-helpers => k8s.io/component-helpers v0.20.2
+	k8s.io/controller-manager => k8s.io/controller-manager v0.20.2
+	k8s.io/cri-api => k8s.io/cri-api v0.20.2
+	k8s.io/csi-translation-lib => k8s.io/csi-translation-lib v0.20.2
+	k8s.io/kube-aggregator => k8s.io/kube-aggregator v0.20.2
+	k8s.io/kube-controller-manager => k8s.io/kube-controller-manager v0.20.2
+	k8s.io/kube-proxy => k8s.io/kube-proxy v0.20.2
+	k8s.io/kube-scheduler => k8s.io/kube-scheduler v0.20.2
+	k8s.io/kubectl => k8s.io/kubectl v0.20.2
+	k8s.io/kubelet => k8s.io/kubelet v0.20.2
+	k8s.io/legacy-cloud-providers => k8s.io/legacy-cloud-providers v0.20.2
+	k8s.io/metrics => k8s.io/metrics v0.20.2
+	k8s.io/mount-utils => k8s.io/mount-utils v0.20.2
+	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.20.2
+	k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.20.2
+	k8s.io/sample-controller => k8s.io/sample-controller v0.20.2
 )
