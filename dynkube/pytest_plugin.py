@@ -1,8 +1,11 @@
-"""Fixtures with an embedded API server for pytest; loaded by itself wherever dynkube is installed.
+"""Fixtures with an API server for pytest, embedded or real; loaded by itself wherever dynkube is installed.
 
 ``api_server`` and ``kube_client`` are for async tests on trio, in virtual time with ``virtual_time_backend``;
 ``served_api_server`` and ``api_server_kubeconfig`` are for synchronous tests and foreign clients, over TCP. The marker
 ``api_server`` sets the server's options. docs/testing.md shows each.
+
+``control_plane`` and ``control_plane_kubeconfig`` are a real kube-apiserver with its etcd, started once in a session
+from binaries that are on the machine. docs/control-plane.md shows them.
 
 Nothing but pytest is imported until a test asks for a fixture: the plugin costs nothing where it is not used.
 """
@@ -10,7 +13,9 @@ Nothing but pytest is imported until a test asks for a fixture: the plugin costs
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Iterator
+import sys
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -19,7 +24,7 @@ import pytest
 
 if TYPE_CHECKING:
     from dynkube._client import Client
-    from dynkube.testing import APIServer
+    from dynkube.testing import APIServer, ControlPlane
     from dynkube.testing import ServerThread as ServedAPIServer
 
 _MARKER = "api_server"
@@ -89,6 +94,42 @@ def served_api_server(request: pytest.FixtureRequest) -> Iterator[ServedAPIServe
 def api_server_kubeconfig(served_api_server: ServedAPIServer, tmp_path: Path) -> Path:
     """The path of a kubeconfig for ``served_api_server``: for kubectl, and for what reads ``$KUBECONFIG``."""
     return served_api_server.endpoint.write_kubeconfig(tmp_path / "kubeconfig")
+
+
+@pytest.fixture(scope="session")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A running :class:`dynkube.testing.ControlPlane`, the same for all tests of the session. On the real clock.
+
+    Without ``$KUBEBUILDER_ASSETS``, or where it does not start, whoever asks for it fails and says why.
+    """
+    from dynkube.errors import ControlPlaneError
+    from dynkube.testing import ControlPlane
+
+    with ExitStack() as stack:
+        plane = ControlPlane(folder=tmp_path_factory.mktemp("control-plane"), keep=False)
+        try:
+            stack.enter_context(plane)
+        except (ControlPlaneError, ImportError) as error:
+            _refuse(f"the fixture control_plane does not start: {error}")
+        yield plane
+
+
+@pytest.fixture(scope="session")
+def control_plane_kubeconfig(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The path of a kubeconfig for the administrator of ``control_plane``."""
+    return control_plane.write_kubeconfig(tmp_path_factory.mktemp("control-plane-kubeconfig") / "kubeconfig")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where a test with a control plane fails, keep the logs and say where they are."""
+    report = yield
+    if report.failed and (module := sys.modules.get("dynkube.testing")):  # which has been loaded if one has been made
+        for value in getattr(item, "funcargs", {}).values():
+            if isinstance(value, module.ControlPlane):
+                value.keep = True
+                report.sections.append(("control plane", value.describe()))
+    return report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

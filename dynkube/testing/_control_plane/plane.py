@@ -169,6 +169,10 @@ class ControlPlane:
             raise ClosedError("the control plane is not running: use it inside 'with ControlPlane() as plane:'")
         return self._running
 
+    def __repr__(self) -> str:
+        state = f"{self.version} at {self.url}" if self._running else "not running"
+        return f"<ControlPlane {state}>"
+
     # ── how clients reach it ──────────────────────────────────────────────────────────────
 
     @property
@@ -258,6 +262,10 @@ class ControlPlane:
             ControlPlaneError: etcd does not answer.
         """
         return probes.compact(self._now().etcd)
+
+    def describe(self) -> str:
+        """Each server in a line: whether it runs, and where its log is; for reports."""
+        return "\n".join(map(repr, self._servers.values())) or "not started"
 
     def logs(self, lines: int = 20) -> str:
         """The last lines of both servers, under their names and the paths of their logs. Blocks on the file system."""

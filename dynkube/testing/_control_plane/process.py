@@ -53,8 +53,9 @@ class ServerProcess:
         self._log_offset = 0
 
     def __repr__(self) -> str:
-        state = f"pid {self.pid}" if self.running else "not running"
-        return f"<ServerProcess {self.name}: {state}, log {self.log}>"
+        ended = f"ended {self.ending}" if self.ending else "not started"
+        state = f"pid {self.pid}" if self.running else ended
+        return f"<ServerProcess {self.name}: {state}; log {self.log}>"
 
     @property
     def running(self) -> bool:

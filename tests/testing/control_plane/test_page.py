@@ -1,0 +1,66 @@
+"""docs/control-plane.md, run as a reader would run it: by a pytest of its own, on real binaries."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from dynkube.testing._control_plane.binaries import version_of
+from tests.face.documents import python_blocks
+
+pytest_plugins = ["pytester"]
+pytestmark = [pytest.mark.real_time, pytest.mark.timeout(300)]
+
+ROOT = Path(__file__).parents[3]
+PAGE = python_blocks("docs/control-plane.md")
+CONFTEST = "import pytest\n\n@pytest.fixture\ndef anyio_backend():\n    return 'trio'\n"
+
+
+def is_test(block: str) -> bool:
+    return re.search(r"^(async )?def test_", block, re.MULTILINE) is not None
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, assets: Path) -> pytest.Pytester:
+    """An empty project whose pytest has the plugins that a reader has, and the binaries."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # where kubectl is
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    pytester.makeini("[pytest]\nanyio_mode = auto\naddopts = -p anyio -p dynkube.pytest_plugin --strict-markers\n")
+    return pytester
+
+
+def test_every_test_of_the_page_passes(project: pytest.Pytester) -> None:
+    project.makeconftest(CONFTEST)
+    tests = [block for block in PAGE if is_test(block)]
+    project.makepyfile(**{f"test_block_{number}": block for number, block in enumerate(tests)})
+
+    result = project.runpytest_subprocess("-q", "-ra")
+
+    result.assert_outcomes(passed=len(tests))
+    assert len(tests) >= 8
+
+
+def test_every_script_of_the_page_runs(project: pytest.Pytester, assets: Path) -> None:
+    scripts = [block for block in PAGE if not is_test(block) and not block.startswith("# conftest.py\n")]
+    if version_of(assets / "kube-apiserver", r"v1\.(\d+)") < "32":
+        pytest.skip("the page has a feature gate that is younger")
+
+    for script in scripts:
+        result = project.runpython(project.makepyfile(script=script))
+        assert (result.ret, result.errlines) == (0, [])
+
+    assert len(scripts) == 3
+
+
+@pytest.mark.parametrize(
+    "conftest", [block for block in PAGE if block.startswith("# conftest.py\n")], ids=["flags", "versions"]
+)
+def test_each_conftest_of_the_page_is_python(conftest: str) -> None:
+    assert "control_plane" in compile(conftest, "conftest.py", "exec").co_names

@@ -1,0 +1,115 @@
+"""The fixtures with a control plane, in a pytest of its own, on fakes of the binaries."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.testing.control_plane.fakes import Fake, write_fakes
+
+pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.real_time
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A project without other plugins, and with binaries."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(write_fakes(pytester.path / "bin")))
+    pytester.makeini("[pytest]\nfilterwarnings = error\naddopts = --strict-markers -p dynkube.pytest_plugin\n")
+    return pytester
+
+
+def run(project: pytest.Pytester, source: str) -> pytest.RunResult:
+    project.makepyfile(source)
+    return project.runpytest_subprocess("-q", "--basetemp", str(project.path / "tmp"))
+
+
+def test_the_tests_of_a_session_share_one(project: pytest.Pytester) -> None:
+    result = run(
+        project,
+        """
+        seen = []
+
+        def test_one(control_plane, control_plane_kubeconfig):
+            assert control_plane.url in control_plane_kubeconfig.read_text()
+            seen.append(control_plane.api_server.pid)
+
+        def test_two(control_plane):
+            assert seen == [control_plane.api_server.pid]
+        """,
+    )
+
+    result.assert_outcomes(passed=2)
+    assert not list(project.path.glob("tmp/**/*.log")), "nothing failed, so nothing is kept"
+
+
+def test_a_test_that_fails_says_where_the_logs_are_and_keeps_them(project: pytest.Pytester) -> None:
+    result = run(
+        project,
+        """
+        def test_one(control_plane_kubeconfig):
+            assert False
+
+        def test_two(control_plane):
+            control_plane.etcd.kill()
+            assert False
+        """,
+    )
+
+    result.assert_outcomes(failed=2)
+    (log,) = project.path.glob("tmp/**/etcd.log")
+    result.stdout.fnmatch_lines(["*-- control plane --*", f"<ServerProcess etcd: pid *; log {log}>"])
+    result.stdout.fnmatch_lines([f"<ServerProcess etcd: ended killed by SIGKILL; log {log}>"])
+
+
+def test_without_binaries_whoever_asks_for_it_fails_and_is_told_why(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", "/nowhere")
+
+    result = run(project, "def test_one(control_plane): pass\ndef test_two(): pass")
+
+    result.assert_outcomes(errors=1, passed=1)
+    result.stdout.fnmatch_lines(["the fixture control_plane does not start: no kube-apiserver at /nowhere/*"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_server_that_does_not_come_up_leaves_its_log(project: pytest.Pytester) -> None:
+    write_fakes(project.path / "bin", etcd=Fake(says="out of memory", exits=1))
+
+    result = run(project, "def test_one(control_plane): pass")
+
+    result.assert_outcomes(errors=1)
+    (log,) = project.path.glob("tmp/**/etcd.log")
+    result.stdout.fnmatch_lines([f"*etcd ended before it was ready, with exit code 1; *{log}:", "out of memory"])
+
+
+def test_a_project_may_have_a_control_plane_of_its_own(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        import pytest
+        from dynkube.testing import ControlPlane
+
+        @pytest.fixture(scope="module")
+        def control_plane():
+            with ControlPlane(etcd_flags={"quota-backend-bytes": 10}) as plane:
+                yield plane
+
+        @pytest.fixture(scope="module")
+        def control_plane_kubeconfig(control_plane, tmp_path_factory):
+            return control_plane.write_kubeconfig(tmp_path_factory.mktemp("mine") / "kubeconfig")
+        """
+    )
+
+    result = run(
+        project,
+        """
+        def test_one(control_plane, control_plane_kubeconfig):
+            assert "--quota-backend-bytes=10" in control_plane.etcd.command
+            assert False
+        """,
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*-- control plane --*"])
