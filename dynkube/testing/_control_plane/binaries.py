@@ -19,8 +19,9 @@ from dynkube.errors import ControlPlaneError
 _FOLDER_VARIABLE = "KUBEBUILDER_ASSETS"
 _DEFAULT_FOLDER = Path("/usr/local/kubebuilder/bin")
 _HOW_TO_GET = (
-    "Get kube-apiserver and etcd with setup-envtest (`setup-envtest use -p path` prints their folder), and name that "
-    f"folder in ${_FOLDER_VARIABLE} or as ControlPlane(assets=...)"
+    "Get kube-apiserver and etcd with setup-envtest (`setup-envtest use -p path` prints their folder), or build them "
+    f"(`make control-plane` in the sources of dynkube), and name that folder in ${_FOLDER_VARIABLE} or as "
+    "ControlPlane(assets=...)"
 )
 _VERSION_SECONDS = 60
 
@@ -124,7 +125,7 @@ def version_of(program: Path, pattern: str) -> str:
     command = [str(program), "--version"]
     try:
         done = subprocess.run(  # noqa: S603 - the user says which program
-            command, capture_output=True, text=True, timeout=_VERSION_SECONDS, check=False
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=_VERSION_SECONDS, check=False
         )
     except OSError as error:  # a format this machine does not run, a loader that is missing, a file system without exec
         raise ControlPlaneError(f"{program} cannot be run: {error.strerror}") from error

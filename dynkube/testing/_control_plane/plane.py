@@ -95,7 +95,7 @@ class ControlPlane:
         # Also where nobody leaves the block: a generator that is abandoned, the end of the interpreter.
         self._owner = os.getpid()
         self._end_servers = weakref.finalize(self, _kill, self._servers, self._owner)
-        self.keep = folder is not None if keep is None else keep
+        self.keep: bool = folder is not None if keep is None else keep
 
     # ── lifetime ──────────────────────────────────────────────────────────────────────────
 

@@ -42,7 +42,7 @@ class ServerProcess:
         stop_timeout: float,
     ) -> None:
         self.name = name
-        self.command = tuple(command)
+        self.command: tuple[str, ...] = tuple(command)
         self.log = log
         self._environment = dict(environment)
         self._probe = probe

@@ -21,8 +21,11 @@ from dynkube.errors import ControlPlaneError
 # has not ended before, and becomes the server. A `preexec_fn` would do it without an interpreter's start (some 20 ms),
 # but runs Python between fork and exec in a process with threads, which may deadlock.
 _BECOME = (
-    "import ctypes, os, signal, sys\n"
-    "ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)\n"
+    "import os, signal, sys\n"
+    "try:\n"
+    "    import ctypes\n"
+    "    ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)\n"
+    "except (ImportError, AttributeError): pass\n"  # a Python without ctypes, a libc without prctl
     "os.getppid() == int(sys.argv[1]) or os._exit(1)\n"
     "os.execv(sys.argv[2], sys.argv[2:])\n"
 )

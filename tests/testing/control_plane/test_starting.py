@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,11 @@ def test_settings_of_another_etcd_in_the_environment_do_not_reach_this_one(
 
     with ControlPlane(fakes) as plane:
         assert plane.etcd.running
+
+
+def test_without_the_extra_it_says_what_to_install(fakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "dynkube.testing._control_plane.certificates", raising=False)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+
+    with pytest.raises(ImportError, match=r"pip install 'dynkube\[control-plane\]'"):
+        ControlPlane(fakes).__enter__()
