@@ -18,7 +18,7 @@ from tests.contract.objects import CRDS, JSONObject, version
 _BUILTIN = {
     "v1": "configmaps endpoints events namespaces! nodes! persistentvolumeclaims persistentvolumes! pods podtemplates "
     "replicationcontrollers resourcequotas secrets serviceaccounts services",
-    "apps/v1": "daemonsets deployments replicasets statefulsets",
+    "apps/v1": "controllerrevisions daemonsets deployments replicasets statefulsets",
     "batch/v1": "jobs",
     "autoscaling/v1": "horizontalpodautoscalers",
     "networking.k8s.io/v1": "ingresses ingressclasses! networkpolicies",

@@ -14,7 +14,7 @@ from dynkube.testing._store.documents import PlainDocument
 from dynkube.testing._store.storage import Version
 from dynkube.testing._verbs import objectmeta
 from dynkube.testing._verbs.reading import Reading
-from dynkube.testing._verbs.scaling import scale_of, scaled
+from dynkube.testing._verbs.scaling import scale_of, scale_to_patch, scaled
 from dynkube.testing._verbs.writing import Writes
 
 
@@ -61,7 +61,7 @@ class Patches:
         return self._rescale(call, self.writes.existing(call), call.body, WriteOptions.read(call))
 
     def _patch_scale(self, call: Call, old: Version, options: WriteOptions) -> Result:
-        scale = scale_of(call, old.decode(call.kind))
+        scale = scale_to_patch(call, old.decode(call.kind))
         return self._rescale(call, old, transforms.patched(scale, call), options)
 
     def _rescale(self, call: Call, old: Version, scale: object, options: WriteOptions) -> Result:

@@ -9,6 +9,9 @@ from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._kinds.kinds import ScalePaths
 from dynkube.testing._store.storage import Version
 
+# What a patch finds as the replicas of a custom resource that says nothing of them: no number that anybody means.
+_UNSET = -(2**31)
+
 
 def scale_of(call: Call, obj: JSONObject) -> JSONObject:
     """The Scale that ``obj`` shows.
@@ -17,9 +20,18 @@ def scale_of(call: Call, obj: JSONObject) -> JSONObject:
         InternalError: A custom resource does not have the replicas field its definition points to.
     """
     paths = _paths(call)
-    replicas = _get(obj, paths.spec_replicas)
-    if replicas is None and call.kind.crd_uid is not None:
+    if _get(obj, paths.spec_replicas) is None and call.kind.crd_uid is not None:
         raise refuse.internal(f'the spec replicas field "{paths.spec_replicas}" does not exist')
+    return _scale(paths, obj, 1)
+
+
+def scale_to_patch(call: Call, obj: JSONObject) -> JSONObject:
+    """The Scale that a patch changes: also where the object has no replicas yet."""
+    return _scale(_paths(call), obj, _UNSET if call.kind.crd_uid is not None else 1)
+
+
+def _scale(paths: ScalePaths, obj: JSONObject, missing: int) -> JSONObject:
+    replicas = _get(obj, paths.spec_replicas)
     status: JSONObject = {"replicas": _get(obj, paths.status_replicas) or 0}
     if paths.label_selector and (selector := _get(obj, paths.label_selector)):
         status["selector"] = selector if isinstance(selector, str) else selector_text(selector)
@@ -29,7 +41,7 @@ def scale_of(call: Call, obj: JSONObject) -> JSONObject:
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {field: metadata[field] for field in fields if field in metadata},
-        "spec": {"replicas": 1 if replicas is None else replicas},
+        "spec": {"replicas": missing if replicas is None else replicas},
         "status": status,
     }
 
@@ -50,6 +62,8 @@ def scaled(call: Call, version: Version, scale: object) -> JSONObject:
     replicas = spec.get("replicas", 0)
     if not isinstance(replicas, int) or isinstance(replicas, bool):
         raise refuse.bad_request('Scale in version "v1" cannot be handled as a Scale: spec.replicas: expected int32')
+    if replicas == _UNSET:
+        raise refuse.bad_request(f'the spec replicas field "{_paths(call).spec_replicas}" cannot be empty')
     if replicas < 0 and call.kind.crd_uid is None:  # custom resources are checked as what they are
         cause = refuse.bad_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise refuse.invalid_scale(call.name, cause)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dynkube.errors import Invalid
-from tests.contract.cluster import Cluster
+from tests.contract.cluster import Answer, Cluster
 from tests.contract.objects import CRDS, JSONObject, structural, version
 
 # Field, reason and message.
@@ -39,16 +39,20 @@ async def serve(cluster: Cluster, schema: JSONObject, **more: Any) -> None:
 
 
 async def reschema(cluster: Cluster, schema: JSONObject) -> None:
-    """Edit the definition: ``spec.f`` has another ``schema`` from now on.
+    """Edit the definition: ``spec.f`` has another ``schema`` from now on."""
+    await redefine(cluster, structural(f=schema))
+
+
+async def redefine(cluster: Cluster, schema: JSONObject) -> None:
+    """Edit the definition of Widgets: all of their schema is another from now on.
 
     A real server learns of it a little later, and no event tells when; a default at a place of its own does.
     """
     name = f"widgets.{cluster.group}"
     found = await cluster.get(CRDS, name)
     mark = f"m{found['metadata']['generation']}"
-    changed = structural(f=schema)
-    changed["openAPIV3Schema"]["properties"][mark] = {**STRING, "default": "new"}
-    found["spec"]["versions"][0]["schema"] = changed
+    schema["openAPIV3Schema"]["properties"][mark] = {**STRING, "default": "new"}
+    found["spec"]["versions"][0]["schema"] = schema
     await cluster.update(CRDS, found)
 
     async def in_force() -> bool:
@@ -56,6 +60,12 @@ async def reschema(cluster: Cluster, schema: JSONObject) -> None:
 
     await cluster.until(in_force)
     await cluster.until_served("widgets")
+
+
+def warnings(answer: Answer) -> list[str]:
+    """The texts of the warnings."""
+    texts = answer.headers.get_list("warning")  # type: ignore[attr-defined]  # httpx2's, as every Answer has
+    return [text.removeprefix('299 - "').removesuffix('"').replace('\\"', '"') for text in texts]
 
 
 def messages(error: Invalid) -> list[str]:
@@ -83,42 +93,43 @@ class Fields:
         await cluster.define(cluster.definition(versions=[version(schema=structural(**properties))]))
         return cls(cluster, listed)
 
+    async def answer(self, schema: JSONObject, value: object) -> Answer:
+        """What is answered to creating a Widget with ``value`` in the field."""
+        path = self.cluster.path("widgets")
+        return await self.cluster.call("POST", path, body=self.widget(schema, value), params={"dryRun": "All"})
+
     async def kept(self, schema: JSONObject, value: object) -> Any:
         """The field of a Widget created with ``value`` there; ``None`` where it is not there."""
-        field = self._field(schema)
-        created = await self.cluster.create("widgets", self._widget(field, value), params={"dryRun": "All"})
-        return created["spec"].get(field)
+        answer = await self.answer(schema, value)
+        assert answer.code == 201, answer
+        return answer.body["spec"].get(self._field(schema))
 
     async def causes(self, schema: JSONObject, value: object) -> list[Cause]:
         """Why a Widget with ``value`` in the field is refused."""
-        field = self._field(schema)
-        try:
-            await self.cluster.create("widgets", self._widget(field, value), params={"dryRun": "All"})
-        except Invalid as error:
-            found = [(cause.field or "", cause.reason, cause.message or "") for cause in error.causes]
-            return [
-                (place.replace(f"spec.{field}", "spec.f"), why, text.replace(f"spec.{field}", "spec.f"))
-                for place, why, text in found
-            ]
-        raise AssertionError(f"{value!r} was accepted")
+        answer, place = await self.answer(schema, value), f"spec.{self._field(schema)}"
+        assert answer.code == 422, answer
+        return [
+            (cause["field"].replace(place, "spec.f"), cause["reason"], cause["message"].replace(place, "spec.f"))
+            for cause in answer.body["details"]["causes"]
+        ]
 
     async def changed(self, schema: JSONObject, before: object, after: object) -> list[str]:
         """Field and message of each cause for which an update from one value to another is refused."""
         field = self._field(schema)
-        created = await self.cluster.create(
-            "widgets", {**self._widget(field, before), "metadata": {"generateName": "w-"}}
-        )
+        body = {**self.widget(schema, before), "metadata": {"generateName": "w-"}}
+        created = await self.cluster.create("widgets", body)
         try:
             await self.cluster.update("widgets", {**created, "spec": {field: after}})
         except Invalid as error:
             return [text.replace(f"spec.{field}", "spec.f") for text in messages(error)]
         return []
 
+    def widget(self, schema: JSONObject, value: object) -> JSONObject:
+        """A Widget with ``value`` in the field of ``schema``."""
+        return self.cluster.widget(spec={self._field(schema): value})
+
     def _field(self, schema: JSONObject) -> str:
         return f"f{self.schemas.index(schema)}"
-
-    def _widget(self, field: str, value: object) -> JSONObject:
-        return self.cluster.widget(spec={field: value})
 
 
 def places(causes: Iterable[Cause]) -> set[str]:

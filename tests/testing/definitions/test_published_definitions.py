@@ -1,4 +1,4 @@
-"""Definitions that projects publish are taken as they are, and mistakes in them never make the server fail."""
+"""Mistakes in definitions that projects publish never make the server fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dynkube.testing._definitions.decoding import decode_definition
 from dynkube.testing._definitions.expressions import Expressions
 from dynkube.testing._definitions.validation import definition_causes
 from tests.testing.definitions.test_any_definition import WRONG, changed, places
-from tests.testing.engine.cluster import CRDS, Cluster, conditions
+from tests.testing.engine.cluster import CRDS, Cluster
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 FILES = sorted(DATA.glob("*/crds/*.yaml"))
@@ -32,34 +32,6 @@ def _definitions(path: Path) -> list[JSONObject]:
 
 BODIES = [body for path in FILES for body in _definitions(path)]
 SMALL = [body for body in BODIES if len(str(body)) < 60_000]
-PUBLISHED = [pytest.param(body, id=body["metadata"]["name"]) for body in BODIES]
-
-
-@pytest.mark.parametrize("body", PUBLISHED)
-def test_a_published_definition_is_created_and_established(body: JSONObject) -> None:
-    cluster = Cluster()
-
-    call = cluster.request("create", CRDS, body=body, params={"fieldValidation": "Strict"})
-    created = cluster.engine.handle(call)
-
-    assert created.warnings == ()
-    found = cluster.get(CRDS, body["metadata"]["name"])
-    assert conditions(found)["Established"] == ("True", "InitialNamesAccepted")
-    for version in body["spec"]["versions"]:
-        names = f"{body['spec']['names']['plural']}.{version['name']}.{body['spec']['group']}"
-        assert cluster.serves(names) == version["served"]
-
-
-@pytest.mark.parametrize("body", PUBLISHED)
-def test_a_published_definition_is_applied_twice_and_changes_once(body: JSONObject) -> None:
-    cluster = Cluster()
-    name = body["metadata"]["name"]
-
-    cluster.apply(CRDS, body, "installer")
-    before = cluster.get(CRDS, name)
-    cluster.apply(CRDS, body, "installer")
-
-    assert cluster.get(CRDS, name) == before
 
 
 @settings(deadline=None, max_examples=60)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import httpx2
 import pytest
 
 from dynkube.testing._schemas.quantities import canonical, parse
 
-# What was sent, and what a ResourceQuota has of it afterwards.
+# What was sent, and what an object has of it afterwards.
 WRITTEN = [
     ("9.3E", "9300P"),
     ("100E", "100E"),
@@ -37,17 +36,3 @@ def test_what_is_no_quantity_stays_as_it_is(text: str) -> None:
 def test_nothing_smaller_than_a_billionth_is_told_apart() -> None:
     assert parse("1.0000000001") == Decimal("1.000000001")
     assert parse("1e-999999999") == Decimal("1e-9")
-
-
-async def test_a_quantity_beyond_64_bits_is_stored_as_the_largest_number(client: httpx2.AsyncClient) -> None:
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "large"},
-        "spec": {"hard": {"requests.memory": "20Ei"}},
-    }
-
-    answer = await client.post("/api/v1/namespaces/default/resourcequotas", json=quota)
-
-    assert answer.status_code == 201
-    assert answer.json()["spec"]["hard"] == {"requests.memory": "9223372036854775807"}

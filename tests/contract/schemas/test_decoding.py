@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from dynkube.errors import BadRequest, Invalid, ServerError
-from dynkube.testing._calls.api import MERGE_PATCH, JSONObject
-from tests.testing.engine.cluster import Cluster, config, widget
-from tests.testing.schemas.kit import STRING, serving
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, config
+from tests.contract.schemas.kit import STRING, Fields
+
+pytestmark = pytest.mark.since("1.25", "the decoder was another one, with words of its own")
+
+SCHEMAS = [STRING]
 
 
 def deployment(container: JSONObject, **spec: Any) -> JSONObject:
@@ -44,11 +49,11 @@ QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinu
         (deployment({"tty": "yes"}), f"cannot unmarshal string into Go struct field {CONTAINER}.tty of type bool"),
     ],
 )
-def test_a_value_of_another_type_is_told_with_its_place_and_gos_types(
+async def test_a_value_of_another_type_is_told_with_its_place_and_gos_types(
     cluster: Cluster, body: JSONObject, trouble: str
 ) -> None:
     with pytest.raises(BadRequest) as caught:
-        cluster.create("deployments", body)
+        await cluster.create("deployments", body)
 
     prefix = 'Deployment in version "v1" cannot be handled as a Deployment: json: '
     assert caught.value.status.message == prefix + trouble
@@ -91,11 +96,11 @@ def test_a_value_of_another_type_is_told_with_its_place_and_gos_types(
         ),
     ],
 )
-def test_types_that_read_themselves_have_words_of_their_own(
+async def test_types_that_read_themselves_have_words_of_their_own(
     cluster: Cluster, resource: str, body: JSONObject, trouble: str
 ) -> None:
     with pytest.raises(BadRequest) as caught:
-        cluster.create(resource, {"metadata": {"name": "a"}, **body})
+        await cluster.create(resource, {"metadata": {"name": "a"}, **body})
 
     assert caught.value.status.message.partition(": ")[2] == trouble
 
@@ -113,40 +118,39 @@ def test_types_that_read_themselves_have_words_of_their_own(
         ("x", "cannot unmarshal string into Go value of type v1.ObjectMeta"),
     ],
 )
-def test_the_metadata_of_custom_resources_is_read_so_too(metadata: Any, trouble: str) -> None:
-    cluster = serving(STRING)
+async def test_the_metadata_of_custom_resources_is_read_so_too(widgets: Fields, metadata: Any, trouble: str) -> None:
+    cluster = widgets.cluster
     given = {"name": "w", **metadata} if isinstance(metadata, dict) else metadata
 
     with pytest.raises(BadRequest) as caught:
-        cluster.create("widgets", {**widget(), "metadata": given})
+        await cluster.create("widgets", {**cluster.widget(), "metadata": given})
 
     assert caught.value.status.message == f'Widget in version "v1" cannot be handled as a Widget: json: {trouble}'
 
 
-def test_a_patch_that_comes_to_such_an_object_is_not_valid(cluster: Cluster) -> None:
-    cluster.create("configmaps", config())
+async def test_a_patch_that_comes_to_such_an_object_is_not_valid(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config())
 
     with pytest.raises(Invalid) as caught:
-        cluster.patch("configmaps", "a", {"data": {"k": 1}}, MERGE_PATCH)
+        await cluster.patch("configmaps", "a", {"data": {"k": 1}})
 
     trouble = "json: cannot unmarshal number into Go struct field ConfigMap.data of type string"
     assert caught.value.status.message.startswith(' "" is invalid: patch: Invalid value: "{')
     assert caught.value.status.message.endswith(f": {trouble}")
 
 
-def test_a_custom_resource_of_another_kind_is_not_valid() -> None:
-    cluster = serving(STRING)
+async def test_a_custom_resource_of_another_kind_is_not_valid(widgets: Fields) -> None:
+    cluster = widgets.cluster
 
-    with pytest.raises(
-        Invalid, match=r'Gadget.example.com "w" is invalid: kind: Invalid value: "Gadget": must be Widget'
-    ):
-        cluster.create("widgets", {**widget(), "kind": "Gadget"})
+    words = f'Gadget.{cluster.group} "w" is invalid: kind: Invalid value: "Gadget": must be Widget'
+    with pytest.raises(Invalid, match=re.escape(words)):
+        await cluster.create("widgets", {**cluster.widget(), "kind": "Gadget"})
 
 
-def test_an_object_over_the_limit_of_etcd_is_refused(cluster: Cluster) -> None:
+async def test_an_object_over_the_limit_of_etcd_is_refused(cluster: Cluster) -> None:
     revision = {"metadata": {"name": "a"}, "revision": 1, "data": {"k": "x" * 1_600_000}}
 
     with pytest.raises(ServerError, match="etcdserver: request is too large"):
-        cluster.create("controllerrevisions", revision)
+        await cluster.create("controllerrevisions", revision)
 
-    assert cluster.names("controllerrevisions") == []
+    assert await cluster.names("controllerrevisions") == []

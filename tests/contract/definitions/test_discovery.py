@@ -1,0 +1,173 @@
+"""How definitions show in discovery and OpenAPI, and how they go from there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import CRDS, JSONObject, structural, version
+
+VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+AGGREGATED = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
+
+
+async def _found(cluster: Cluster, path: str) -> JSONObject:
+    """The document at a path, once there is one: a real server makes it a moment after the definition is served."""
+
+    async def there() -> bool:
+        return (await cluster.call("GET", path)).code == 200
+
+    await cluster.until(there)
+    return await cluster.ask("GET", path)
+
+
+async def _lists_group(cluster: Cluster) -> bool:
+    found = await cluster.ask("GET", "/apis")
+    return cluster.group in {group["name"] for group in found["groups"]}
+
+
+async def test_a_version_lists_its_resource_with_all_of_its_names(cluster: Cluster) -> None:
+    names = {"plural": "widgets", "kind": "Widget", "shortNames": ["wd", "wdg"], "categories": ["all", "mine"]}
+    scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    served = version(subresources={"status": {}, "scale": scale})
+    await cluster.define(cluster.definition(names=names, versions=[served]))
+
+    found = await _found(cluster, f"/apis/{cluster.group}/v1")
+
+    for resource in found["resources"]:
+        resource.pop("storageVersionHash", None)
+    widgets: dict[str, Any] = {"namespaced": True, "kind": "Widget"}
+    below = {**widgets, "singularName": "", "verbs": ["get", "patch", "update"]}
+    assert found == {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": f"{cluster.group}/v1",
+        "resources": [
+            {
+                **widgets,
+                "name": "widgets",
+                "singularName": "widget",
+                "verbs": VERBS,
+                "shortNames": ["wd", "wdg"],
+                "categories": ["all", "mine"],
+            },
+            {**below, "name": "widgets/status"},
+            {**below, "name": "widgets/scale", "group": "autoscaling", "version": "v1", "kind": "Scale"},
+        ],
+    }
+
+
+async def test_versions_are_ordered_by_how_mature_they_are_and_the_first_is_preferred(cluster: Cluster) -> None:
+    names = ["v1alpha1", "v10beta3", "v2", "v3beta1", "v11alpha2", "foo1", "v10", "v1", "foo10", "v12alpha1"]
+    versions = [version(name, storage=name == "v1alpha1") for name in names]
+    await cluster.define(cluster.definition(versions=[*versions, version("v20", storage=False, served=False)]))
+
+    found = await _found(cluster, f"/apis/{cluster.group}")
+
+    ordered = [entry["version"] for entry in found["versions"]]
+    assert ordered == ["v10", "v2", "v1", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "v1alpha1", "foo1", "foo10"]
+    assert found["preferredVersion"] == {"groupVersion": f"{cluster.group}/v10", "version": "v10"}
+
+
+async def test_new_short_names_show_by_and_by(cluster: Cluster) -> None:
+    defined = await cluster.define()
+    await cluster.patch(CRDS, defined["metadata"]["name"], {"spec": {"names": {"shortNames": ["wd"]}}})
+
+    async def shown() -> bool:
+        found = await _found(cluster, f"/apis/{cluster.group}/v1")
+        return bool(found["resources"][0].get("shortNames") == ["wd"])
+
+    await cluster.until(shown)
+
+
+async def test_a_version_that_is_no_longer_served_is_no_longer_listed(cluster: Cluster) -> None:
+    defined = await cluster.define(cluster.definition(versions=[version("v1"), version("v2", storage=False)]))
+    await _found(cluster, f"/apis/{cluster.group}/v2")
+
+    patch = {"spec": {"versions": [version("v1"), version("v2", storage=False, served=False)]}}
+    await cluster.patch(CRDS, defined["metadata"]["name"], patch)
+
+    async def alone() -> bool:
+        found = await cluster.ask("GET", f"/apis/{cluster.group}")
+        return [entry["version"] for entry in found["versions"]] == ["v1"]
+
+    await cluster.until(alone)
+    assert (await cluster.call("GET", f"/apis/{cluster.group}/v2")).code == 404
+
+
+async def test_the_group_comes_and_goes_with_its_last_definition(cluster: Cluster) -> None:
+    first = await cluster.define()
+    second = await cluster.define(cluster.definition("gadgets", "Gadget"))
+    await cluster.until(lambda: _lists_group(cluster))
+
+    await cluster.gone(CRDS, await cluster.delete(CRDS, first["metadata"]["name"]))
+
+    async def gadgets_alone() -> bool:
+        found = await cluster.ask("GET", f"/apis/{cluster.group}/v1")
+        return [resource["name"] for resource in found["resources"]] == ["gadgets"]
+
+    await cluster.until(gadgets_alone)
+    await cluster.gone(CRDS, await cluster.delete(CRDS, second["metadata"]["name"]))
+
+    async def gone() -> bool:
+        return (await cluster.call("GET", f"/apis/{cluster.group}")).code == 404 and not await _lists_group(cluster)
+
+    await cluster.until(gone)
+    answer = await cluster.call("GET", f"/apis/{cluster.group}/v1")
+    assert (answer.code, answer.body) == (404, "404 page not found\n")
+
+
+@pytest.mark.since("1.27", "discovery was legacy alone")
+async def test_the_aggregated_document_has_the_definition_while_it_is_there(cluster: Cluster) -> None:
+    defined = await cluster.define()
+
+    async def resources() -> list[JSONObject]:
+        found = await cluster.ask("GET", "/apis", headers=AGGREGATED)
+        groups = [group for group in found["items"] if group["metadata"]["name"] == cluster.group]
+        return [resource for group in groups for entry in group["versions"] for resource in entry["resources"]]
+
+    async def there() -> bool:
+        return bool(await resources())
+
+    await cluster.until(there)
+    (widgets,) = await resources()
+    assert widgets == {
+        "resource": "widgets",
+        "responseKind": {"group": cluster.group, "version": "v1", "kind": "Widget"},
+        "scope": "Namespaced",
+        "singularResource": "widget",
+        "verbs": VERBS,
+    }
+    await cluster.gone(CRDS, await cluster.delete(CRDS, defined["metadata"]["name"]))
+
+    async def gone() -> bool:
+        return not await resources()
+
+    await cluster.until(gone)
+
+
+@pytest.mark.since("1.27", "there was no OpenAPI v3")
+async def test_openapi_has_the_schema_while_the_definition_is_there(cluster: Cluster) -> None:
+    served = version(schema=structural(size={"type": "integer", "description": "How large."}))
+    defined = await cluster.define(cluster.definition(versions=[served]))
+    place = f"apis/{cluster.group}/v1"
+
+    async def listed() -> bool:
+        index = await cluster.call("GET", "/openapi/v3")  # of no JSON type, so the kit leaves it as text
+        return place in json.loads(index.body)["paths"]
+
+    await cluster.until(listed)
+    document = await cluster.ask("GET", f"/openapi/v3/{place}")
+    (schema,) = [found for name, found in document["components"]["schemas"].items() if name.endswith(".v1.Widget")]
+    assert schema["properties"]["spec"]["properties"]["size"] == {"type": "integer", "description": "How large."}
+    assert f"/apis/{cluster.group}/v1/namespaces/{{namespace}}/widgets/{{name}}" in document["paths"]
+
+    await cluster.gone(CRDS, await cluster.delete(CRDS, defined["metadata"]["name"]))
+
+    async def gone() -> bool:
+        return not await listed()
+
+    await cluster.until(gone)

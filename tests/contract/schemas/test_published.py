@@ -1,0 +1,158 @@
+"""Definitions and manifests that projects publish: taken as they are, and read back as they were written.
+
+The groups get a prefix, so that nobody else's objects are in the way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dynkube.errors import APIError, Invalid
+from dynkube.testing import APIServer
+from tests.contract.backends import Backend, open_cluster
+from tests.contract.cluster import Cluster
+from tests.contract.objects import CRDS, JSONObject, conditions
+from tests.contract.schemas.kit import warnings
+
+DATA = Path(__file__).parents[4] / "shared" / "data"
+pytestmark = [pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}"), pytest.mark.timeout(120)]
+NEWER = ("x-kubernetes-validations", "selectableFields")
+
+
+def _documents(pattern: str) -> list[JSONObject]:
+    paths = sorted(DATA.glob(pattern))
+    return [found for path in paths for found in yaml.load_all(path.read_text(), yaml.CSafeLoader) if found]
+
+
+DEFINITIONS = [found for found in _documents("*/crds/*.yaml") if found["kind"] == "CustomResourceDefinition"]
+KINDS = {
+    (f"{found['spec']['group']}/{version['name']}", found["spec"]["names"]["kind"]): found["spec"]["names"]["plural"]
+    for found in DEFINITIONS
+    for version in found["spec"]["versions"]
+    if version["served"]
+}
+EXAMPLES = [found for found in _documents("*/examples/**/*.yaml") if (found["apiVersion"], found["kind"]) in KINDS]
+definitions = pytest.mark.parametrize("body", [pytest.param(body, id=body["metadata"]["name"]) for body in DEFINITIONS])
+
+
+def _own(cluster: Cluster, body: JSONObject) -> JSONObject:
+    """The definition, in groups of this cluster's own."""
+    group = _group(cluster, body["spec"]["group"])
+    metadata = {**body["metadata"], "name": f"{body['spec']['names']['plural']}.{group}"}
+    return {**body, "metadata": metadata, "spec": {**body["spec"], "group": group}}
+
+
+def _group(cluster: Cluster, group: str) -> str:
+    return f"{cluster.group.partition('.')[0]}.{group}"
+
+
+def _can_be_created(cluster: Cluster, body: JSONObject) -> bool:
+    """Old servers took an empty text for null, and so for no default of a string."""
+    return cluster.version >= (1, 25) or '"default": ""' not in json.dumps(body)
+
+
+def _can_be_applied(cluster: Cluster, body: JSONObject) -> bool:
+    """Apply takes no field that the server does not know; create drops those."""
+    return cluster.version >= (1, 32) or not any(f'"{word}"' in json.dumps(body) for word in NEWER)
+
+
+@pytest.fixture(scope="module")
+async def installed(backend: Backend, server: APIServer | None) -> AsyncIterator[Cluster]:
+    """All of the definitions, applied where that can be."""
+    async with open_cluster(backend, server) as cluster:
+        taken = [body for body in DEFINITIONS if _can_be_created(cluster, body)]
+        for body in taken:
+            own = _own(cluster, body)
+            if _can_be_applied(cluster, body):
+                await cluster.apply(CRDS, own, "installer")
+                cluster.leftovers.append(cluster.path(CRDS, own["metadata"]["name"]))
+            else:
+                await cluster.create(CRDS, own)
+            cluster.know(own)
+        for body in taken:
+            await cluster.until_served(body["spec"]["names"]["plural"])
+        yield cluster
+
+
+@definitions
+async def test_a_published_definition_is_created_without_a_word(cluster: Cluster, body: JSONObject) -> None:
+    params = {"dryRun": "All", "fieldValidation": "Strict"}
+
+    answer = await cluster.call("POST", cluster.path(CRDS), body=_own(cluster, body), params=params)
+
+    assert (answer.code, warnings(answer)) == (201 if _can_be_created(cluster, body) else 422, [])
+    if answer.code == 422:
+        found = {(cause["field"].rpartition(".")[2], cause["message"]) for cause in answer.body["details"]["causes"]}
+        assert found == {("default", 'Invalid value: "null":  in body must be of type string: "null"')}
+
+
+@definitions
+async def test_a_published_definition_is_established_in_all_of_its_versions(
+    installed: Cluster, body: JSONObject
+) -> None:
+    own = _own(installed, body)
+    if not _can_be_created(installed, body):
+        pytest.skip("refused by this server")
+
+    found = await installed.get(CRDS, own["metadata"]["name"])
+
+    assert conditions(found)["Established"] == ("True", "InitialNamesAccepted")
+    for version in own["spec"]["versions"]:
+        path = f"/apis/{own['spec']['group']}/{version['name']}/{own['spec']['names']['plural']}"
+        answer = await installed.call("GET", path, params={"limit": "1"})
+        assert answer.code == (200 if version["served"] else 404)
+
+
+@definitions
+async def test_a_published_definition_is_applied_twice_and_changes_once(installed: Cluster, body: JSONObject) -> None:
+    own = _own(installed, body)
+    if not _can_be_created(installed, body):
+        pytest.skip("refused by this server")
+    before = await installed.get(CRDS, own["metadata"]["name"])
+
+    if _can_be_applied(installed, body):
+        await installed.apply(CRDS, own, "installer")
+    else:
+        with pytest.raises(APIError, match=r"(x-kubernetes-validations|selectableFields): field not declared"):
+            await installed.apply(CRDS, own, "installer")
+
+    assert await installed.get(CRDS, own["metadata"]["name"]) == before
+
+
+@pytest.mark.parametrize("example", [pytest.param(each, id=each["metadata"]["name"]) for each in EXAMPLES])
+async def test_an_example_is_applied_and_read_back_with_all_that_it_says(installed: Cluster, example: Any) -> None:
+    group, _, name = example["apiVersion"].partition("/")
+    plural = f"{KINDS[example['apiVersion'], example['kind']]}.{name}"
+    if plural not in installed.resources:
+        pytest.skip("its definition is refused by this server")
+    metadata = {key: value for key, value in example["metadata"].items() if key != "namespace"}
+    body = {**example, "apiVersion": f"{_group(installed, group)}/{name}", "metadata": metadata}
+
+    if installed.version < (1, 25) and '": ""' in json.dumps(body):
+        with pytest.raises(Invalid, match="must be of type string: "):
+            await installed.apply(plural, body, "user")
+        return
+    await installed.apply(plural, body, "user", params={"fieldValidation": "Strict"})
+    applied = await installed.apply(plural, body, "user", params={"fieldValidation": "Strict"})
+    again = await installed.apply(plural, body, "user", params={"fieldValidation": "Strict"})
+
+    # The first one again may have stored what defaults had only shown.
+    found = await installed.get(plural, metadata["name"])
+    assert found == applied == again
+    assert _within(body, found)
+    await installed.delete(plural, metadata["name"])
+
+
+def _within(said: Any, found: Any) -> bool:
+    """Whether all that was said is there; defaults may have come to it, and null means nothing."""
+    if isinstance(said, dict) and isinstance(found, dict):
+        return all(_within(value, found.get(key)) for key, value in said.items() if value is not None)
+    if isinstance(said, list) and isinstance(found, list):
+        return len(said) == len(found) and all(map(_within, said, found))
+    return bool(said == found)

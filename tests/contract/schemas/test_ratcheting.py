@@ -1,0 +1,115 @@
+"""Values that were not valid before may stay as they are when something else is updated (KEP-4008)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from dynkube.errors import Invalid
+from dynkube.testing import APIServer
+from tests.contract.backends import Backend, open_cluster
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, structural, version
+from tests.contract.schemas.kit import INTEGER, STRING, fields, redefine, reschema, serve, warnings
+
+pytestmark = pytest.mark.since("1.30", "every value was looked at by every update")
+
+SHORT = {**STRING, "maxLength": 3}
+STRINGS = {"type": "array", "items": STRING}
+NAMED = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}
+# The schema before and after, the value before and after, and the fields that are refused then.
+CASES: dict[str, tuple[JSONObject, JSONObject, Any, Any, list[str]]] = {
+    "the same": (STRING, SHORT, "long ago", "long ago", []),
+    "another": (STRING, SHORT, "long ago", "long since", ["spec.f"]),
+    "one beside it": (
+        fields(a=STRING, b=INTEGER),
+        fields(a=SHORT, b=INTEGER),
+        {"a": "long ago"},
+        {"a": "long ago", "b": 1},
+        [],
+    ),
+    "a field that is needed": (
+        fields(a=STRING),
+        fields(["b"], a=STRING, b=STRING),
+        {"a": "x"},
+        {"a": "y"},
+        ["spec.f.b"],
+    ),
+    "an item": (STRINGS, {**STRINGS, "items": SHORT}, ["long ago"], ["long ago", "new"], ["spec.f[0]"]),
+    "an item with a key": (
+        {**NAMED, "items": fields(["k"], k=STRING, v=STRING)},
+        {**NAMED, "items": fields(["k"], k=STRING, v=SHORT)},
+        [{"k": "a", "v": "long ago"}],
+        [{"k": "b", "v": "x"}, {"k": "a", "v": "long ago"}],
+        [],
+    ),
+    "a rule": (STRING, {**STRING, "x-kubernetes-validations": [{"rule": "self != 'bad'"}]}, "bad", "bad", []),
+    "something twice": (
+        STRINGS,
+        {**STRINGS, "x-kubernetes-list-type": "set"},
+        ["a", "a"],
+        ["a", "a", "b", "b"],
+        [],
+    ),
+}
+PLACES = {name: f"f{number}" for number, name in enumerate(CASES)}
+
+
+@pytest.fixture(scope="module")
+async def tightened(backend: Backend, server: APIServer | None) -> AsyncIterator[dict[str, Any]]:
+    """For each case a Widget that was stored when the schema was loose, which now is tight; and the cluster."""
+    async with open_cluster(backend, server) as cluster:
+        schema = structural(**{PLACES[name]: case[0] for name, case in CASES.items()})
+        await cluster.define(cluster.definition(versions=[version(schema=schema)]))
+        stored: dict[str, Any] = {}
+        for name, case in CASES.items():
+            body = cluster.widget(PLACES[name], spec={PLACES[name]: case[2]})
+            stored[name] = await cluster.create("widgets", body)
+        await redefine(cluster, structural(**{PLACES[name]: case[1] for name, case in CASES.items()}))
+        yield stored | {"cluster": cluster}
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_what_has_not_changed_may_stay(tightened: dict[str, Any], name: str) -> None:
+    *_, after, refused = CASES[name]
+    cluster, before = tightened["cluster"], tightened[name]
+    metadata = {**before["metadata"], "labels": {"a": "b"}}
+
+    told: list[str] = []
+    try:
+        await cluster.update("widgets", {**before, "spec": {PLACES[name]: after}, "metadata": metadata})
+    except Invalid as error:
+        told = [(cause.field or "").replace(PLACES[name], "f") for cause in error.causes]
+
+    # What has no place is the note that the rule of another field was not looked at.
+    assert [place for place in told if place != "<nil>"] == refused
+
+
+async def test_a_rule_that_was_broken_before_is_told_by_a_warning(cluster: Cluster) -> None:
+    await serve(cluster, STRING)
+    body = await cluster.create("widgets", cluster.widget(spec={"f": "bad"}))
+    await reschema(cluster, {**STRING, "x-kubernetes-validations": [{"rule": "self != 'bad'", "message": "no"}]})
+    body["metadata"]["labels"] = {"a": "b"}
+
+    answer = await cluster.call("PUT", cluster.path("widgets", "w"), body=body)
+
+    assert warnings(answer) == ['spec.f: Invalid value: "bad": no']
+
+
+async def test_through_the_status_only_the_status_is_looked_at(cluster: Cluster) -> None:
+    schema = {"openAPIV3Schema": fields(spec=fields(["a"], a=STRING), status=fields(["n"], n=INTEGER))}
+    served = version(schema=schema, subresources={"status": {}})
+    await cluster.define(cluster.definition(versions=[served]))
+    body = await cluster.create("widgets", cluster.widget(spec={"a": "x"}, status={"n": "dropped"}))
+
+    with pytest.raises(Invalid) as caught:
+        await cluster.update("widgets/status", {**body, "spec": {}, "status": {"n": "x"}})
+    done = await cluster.update("widgets/status", {**body, "spec": {}, "status": {"n": 1}})
+
+    assert "status" not in body
+    assert [(cause.field, cause.message) for cause in caught.value.causes] == [
+        ("status.n", 'Invalid value: "string": n in body must be of type integer: "string"')
+    ]
+    assert (done["spec"], done["status"]) == ({"a": "x"}, {"n": 1})

@@ -1,0 +1,111 @@
+"""Fields that are there twice in the text of a body."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.contract.cluster import Answer, Cluster
+from tests.contract.objects import CRDS, config
+from tests.contract.schemas.kit import warnings
+
+pytestmark = pytest.mark.since("1.25", "nobody was told")
+
+JSON = '{"metadata":{"name":"a","name":"a"},"data":{"k":"v","k":"w","l":"\\":"}}'
+YAML = "metadata:\n  name: a\ndata:\n  k: v\n  k: w\n  l: b\n  l: c\n"
+YAML_TROUBLE = """yaml: unmarshal errors:
+  line 5: key "k" already set in map
+  line 7: key "l" already set in map"""
+
+
+async def send(cluster: Cluster, method: str, path: str, body: str, kind: str, mode: str) -> Answer:
+    params = {"fieldValidation": mode, "fieldManager": "me"}
+    return await cluster.call(method, path, params=params, body=body, content_type=kind)
+
+
+async def test_the_last_one_counts_and_each_is_told(cluster: Cluster) -> None:
+    answer = await send(cluster, "POST", cluster.path("configmaps"), JSON, "application/json", "Warn")
+
+    assert answer.body["data"] == {"k": "w", "l": '":'}
+    assert warnings(answer) == ['duplicate field "metadata.name"', 'duplicate field "data.k"']
+
+
+async def test_yaml_is_told_by_lines(cluster: Cluster) -> None:
+    answer = await send(cluster, "POST", cluster.path("configmaps"), YAML, "application/yaml", "Warn")
+
+    assert answer.body["data"] == {"k": "w", "l": "c"}
+    assert warnings(answer) == ['line 5: key "k" already set in map', 'line 7: key "l" already set in map']
+
+
+async def test_nothing_is_told_where_it_is_to_be_ignored(cluster: Cluster) -> None:
+    answer = await send(cluster, "POST", cluster.path("configmaps"), JSON, "application/json", "Ignore")
+
+    assert (answer.code, warnings(answer)) == (201, [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "words"),
+    [
+        (
+            "application/json",
+            JSON,
+            'strict decoding error: duplicate field "metadata.name", duplicate field "data.k"',
+        ),
+        (
+            "application/yaml",
+            YAML,
+            f"strict decoding error: {YAML_TROUBLE}",
+        ),
+    ],
+)
+async def test_strict_validation_refuses_them(cluster: Cluster, kind: str, body: str, words: str) -> None:
+    answer = await send(cluster, "POST", cluster.path("configmaps"), body, kind, "Strict")
+
+    assert answer.code == 400
+    assert answer.body["message"] == f'ConfigMap in version "v1" cannot be handled as a ConfigMap: {words}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "told"),
+    [
+        ("merge-patch+json", '{"data":{"k":"a","k":"b"}}', ['duplicate field "data.k"']),
+        (
+            "json-patch+json",
+            '[{"op":"add","op":"add","path":"/data/k","value":"b"}]',
+            ['json patch duplicate field "[0].op"'],
+        ),
+        (
+            "apply-patch+yaml",
+            '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"a","x":"b"}}',
+            ['line 1: key "x" already set in map'],
+        ),
+    ],
+)
+async def test_patches_are_read_so_too(cluster: Cluster, kind: str, body: str, told: list[str]) -> None:
+    await cluster.create("configmaps", config())
+
+    answer = await send(cluster, "PATCH", cluster.path("configmaps", "a"), body, f"application/{kind}", "Warn")
+
+    assert answer.code == 200
+    assert warnings(answer) == told
+
+
+async def test_a_strict_apply_has_words_of_its_own(cluster: Cluster) -> None:
+    body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: a\n  x: b\n"
+
+    answer = await send(
+        cluster, "PATCH", cluster.path("configmaps", "a"), body, "application/apply-patch+yaml", "Strict"
+    )
+
+    text = 'yaml: unmarshal errors:\n  line 6: key "x" already set in map'
+    assert answer.body["message"] == f"error strict decoding YAML: error converting YAML to JSON: {text}"
+
+
+async def test_a_definition_with_a_field_twice_is_told_of(cluster: Cluster) -> None:
+    body = json.dumps(cluster.definition(), separators=(",", ":"))
+    body = body.replace('"scope":"Namespaced"', '"scope":"Cluster","scope":"Namespaced"')
+
+    answer = await send(cluster, "POST", cluster.path(CRDS), body, "application/json", "Warn")
+
+    assert (answer.code, warnings(answer)) == (201, ['duplicate field "spec.scope"'])

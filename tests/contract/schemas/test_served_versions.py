@@ -1,0 +1,48 @@
+"""Several versions of one resource, each with a schema of its own; one of them stores."""
+
+from __future__ import annotations
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, structural, version
+from tests.contract.schemas.kit import STRING, warnings
+
+
+async def _two_versions(cluster: Cluster) -> None:
+    new = structural(a=STRING, new={**STRING, "default": "n"})
+    old = structural(a=STRING, old={**STRING, "default": "o"})
+    versions = [version("v1", schema=new), version("v1beta1", storage=False, schema=old)]
+    await cluster.define(cluster.definition(versions=versions))
+
+
+async def _spec_of(cluster: Cluster, resource: str) -> JSONObject:
+    spec: JSONObject = (await cluster.get(resource, "w"))["spec"]
+    return spec
+
+
+async def test_an_object_is_shown_without_the_fields_of_other_versions(cluster: Cluster) -> None:
+    await _two_versions(cluster)
+
+    await cluster.create("widgets.v1", cluster.widget(spec={"a": "x"}))
+
+    assert await _spec_of(cluster, "widgets.v1") == {"a": "x", "new": "n"}
+    assert await _spec_of(cluster, "widgets.v1beta1") == {"a": "x"}
+
+
+async def test_what_the_storing_version_does_not_know_is_lost(cluster: Cluster) -> None:
+    await _two_versions(cluster)
+
+    body = cluster.widget(api_version="v1beta1", spec={"a": "x", "old": "kept?"})
+    answer = await cluster.create("widgets.v1beta1", body)
+
+    assert answer["spec"] == {"a": "x"}
+    assert await _spec_of(cluster, "widgets.v1") == {"a": "x", "new": "n"}
+
+
+async def test_each_version_tells_its_own_unknown_fields(cluster: Cluster) -> None:
+    await _two_versions(cluster)
+    body = cluster.widget(api_version="v1beta1", spec={"new": "x"})
+
+    answer = await cluster.call("POST", cluster.path("widgets.v1beta1"), body=body)
+
+    assert answer.code == 201
+    assert warnings(answer) == (['unknown field "spec.new"'] if cluster.version >= (1, 25) else [])

@@ -1,0 +1,176 @@
+"""Fields that no schema knows: dropped and told, as ``fieldValidation`` says, in kube-apiserver's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.errors import APIError, BadRequest, Invalid
+from tests.contract.cluster import JSON, MERGE, STRATEGIC, Cluster
+from tests.contract.objects import JSONObject, config, pod
+from tests.contract.schemas.kit import ANYTHING, INTEGER, STRING, Fields, fields, serve, warnings
+
+TOLD = pytest.mark.since("1.25", "nobody was told")
+LIST = {"type": "array", "items": fields(x=STRING)}
+EMBEDDED = {**fields(spec=fields(a=INTEGER)), "x-kubernetes-embedded-resource": True}
+# A schema, what is written, what is kept of it, and what its writer is told.
+PRUNED: list[tuple[JSONObject, Any, Any, list[str]]] = [
+    (fields(a=STRING), {"a": "x", "b": 1}, {"a": "x"}, ["spec.f.b"]),
+    (LIST, [{"x": "1", "y": 2}, {}], [{"x": "1"}, {}], ["spec.f[0].y"]),
+    (
+        {**fields(a=fields(b=STRING)), **ANYTHING},
+        {"c": {"d": 1}, "a": {"z": 1}},
+        {"c": {"d": 1}, "a": {}},
+        ["spec.f.a.z"],
+    ),
+    ({"type": "object", "additionalProperties": fields(x=STRING)}, {"k": {"y": 1}}, {"k": {}}, ["spec.f.k.y"]),
+    ({"type": "object"}, {"a": {"b": 1}}, {}, ["spec.f.a"]),
+    ({"type": "array", "items": ANYTHING}, [{"a": {"b": 1}}], [{"a": {"b": 1}}], []),
+    (
+        EMBEDDED,
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "x": 1}, "spec": {"b": 1}, "data": 1},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}},
+        ["spec.f.data", "spec.f.spec.b", "spec.f.metadata.x"],
+    ),
+]
+# A schema, what is applied, and why it is refused.
+APPLIED: list[tuple[JSONObject, Any, str]] = [
+    (fields(a=STRING), {"b": 1}, ".spec.f.b: field not declared in schema"),
+    (INTEGER, "x", ".spec.f: expected numeric (int or float), got string"),
+    (STRING, True, ".spec.f: expected string, got &value.valueUnstructured{Value:true}"),
+    (
+        STRING,
+        {"a": 1},
+        '.spec.f: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"a":1}}',
+    ),
+    (fields(a=STRING), "x", ".spec.f: expected map, got &{x}"),
+    (LIST, {"a": [1]}, ".spec.f: expected list, got &{map[a:[1]]}"),
+    (
+        LIST,
+        [{"y": 1}, "x"],
+        "errors:\n  .spec.f[0].y: field not declared in schema\n  .spec.f[1]: expected map, got &{x}",
+    ),
+    ({"type": "boolean"}, "x", ".spec.f: expected boolean, got &{x}"),
+]
+SCHEMAS = [case[0] for case in [*PRUNED, *APPLIED]]
+
+
+@pytest.mark.parametrize(("schema", "written", "kept", "unknown"), PRUNED)
+async def test_what_the_schema_does_not_know_is_dropped_with_a_warning_for_each(
+    widgets: Fields, schema: JSONObject, written: object, kept: object, unknown: list[str]
+) -> None:
+    answer = await widgets.answer(schema, written)
+
+    assert next(iter(answer.body["spec"].values())) == kept
+    told = [text.replace(next(iter(answer.body["spec"])), "f") for text in warnings(answer)]
+    assert told == ([f'unknown field "{path}"' for path in unknown] if widgets.cluster.version >= (1, 25) else [])
+
+
+async def test_unknown_fields_of_the_metadata_and_of_the_top_are_told_too(cluster: Cluster) -> None:
+    await serve(cluster, STRING)
+    body = cluster.widget(more=1, spec={"f": "x", "g": 1})
+    body["metadata"]["zork"] = 1
+
+    answer = await cluster.call("POST", cluster.path("widgets"), body=body)
+
+    assert "more" not in answer.body
+    assert "zork" not in answer.body["metadata"]
+    told = ['unknown field "metadata.zork"', 'unknown field "more"', 'unknown field "spec.g"']
+    assert warnings(answer) == (told if cluster.version >= (1, 25) else [])
+
+
+@TOLD
+async def test_nobody_is_told_where_field_validation_is_to_ignore_them(cluster: Cluster) -> None:
+    await serve(cluster, STRING)
+    body, params = cluster.widget(spec={"g": 1}), {"fieldValidation": "Ignore"}
+
+    answer = await cluster.call("POST", cluster.path("widgets"), body=body, params=params)
+
+    assert (answer.code, answer.body["spec"], warnings(answer)) == (201, {}, [])
+
+
+@TOLD
+async def test_strict_validation_refuses_all_of_them_at_once(cluster: Cluster) -> None:
+    await serve(cluster, STRING)
+    body = cluster.widget(spec={"g": 1}, more=1)
+
+    with pytest.raises(BadRequest) as caught:
+        await cluster.create("widgets", body, params={"fieldValidation": "Strict"})
+
+    assert caught.value.status.message == (
+        'Widget in version "v1" cannot be handled as a Widget: strict decoding error: unknown field "more", '
+        'unknown field "spec.g"'
+    )
+
+
+@TOLD
+async def test_built_in_kinds_are_read_by_their_own_schemas(cluster: Cluster) -> None:
+    body = pod(containers=[{"name": "c", "image": "i", "fooo": 1}])
+    body["metadata"]["zork"] = 1
+
+    answer = await cluster.call("POST", cluster.path("pods"), body=body, params={"dryRun": "All"})
+
+    assert warnings(answer) == ['unknown field "metadata.zork"', 'unknown field "spec.containers[0].fooo"']
+    assert "fooo" not in answer.body["spec"]["containers"][0]
+
+
+@TOLD
+@pytest.mark.parametrize(
+    ("content_type", "patch", "shown"),
+    [
+        (MERGE, {"spec": 1}, '"spec\\":1'),
+        (JSON, [{"op": "add", "path": "/spec", "value": 1}], '"spec\\":1'),
+        (STRATEGIC, {"spec": 1, "data": {"a": None}}, "map[data:map[a:<nil>] spec:1]"),
+    ],
+)
+async def test_a_strict_patch_shows_what_it_would_have_come_to(
+    cluster: Cluster, content_type: str, patch: object, shown: str
+) -> None:
+    await cluster.create("configmaps", config())
+
+    with pytest.raises(Invalid) as caught:
+        await cluster.patch("configmaps", "a", patch, content_type, params={"fieldValidation": "Strict"})
+
+    assert caught.value.status.message.endswith('strict decoding error: unknown field "spec"')
+    assert shown in caught.value.status.message
+    assert [cause.field for cause in caught.value.causes] == ["patch"]
+
+
+async def test_a_patch_with_unknown_fields_is_carried_out_without_them(cluster: Cluster) -> None:
+    await serve(cluster, STRING)
+    await cluster.create("widgets", cluster.widget(spec={"f": "x"}))
+
+    answer = await cluster.call("PATCH", cluster.path("widgets", "w"), body={"spec": {"g": 1}}, content_type=MERGE)
+
+    assert answer.body["spec"] == {"f": "x"}
+    assert warnings(answer) == (['unknown field "spec.g"'] if cluster.version >= (1, 25) else [])
+
+
+@pytest.mark.parametrize(("schema", "applied", "trouble"), APPLIED)
+async def test_an_apply_must_fit_the_schema_whatever_the_field_validation(
+    widgets: Fields, schema: JSONObject, applied: object, trouble: str
+) -> None:
+    cluster, body = widgets.cluster, widgets.widget(schema, applied)
+
+    with pytest.raises(APIError) as caught:
+        await cluster.apply("widgets", body, "me")
+
+    message = (caught.value.status.message or "").replace(next(iter(body["spec"])), "f")
+    subject = f"(/w; {cluster.group}/v1, Kind=Widget)"
+    if cluster.version >= (1, 25):
+        assert caught.value.status.code == 500
+        assert message == f"failed to create typed patch object {subject}: {trouble}"
+    else:
+        assert message.startswith(f"failed to create typed patch object: {trouble.partition(' ')[0]}")
+
+
+@TOLD
+async def test_who_is_refused_is_told_too(cluster: Cluster) -> None:
+    await serve(cluster, INTEGER)
+
+    body = cluster.widget(spec={"f": "text", "g": 1})
+    answer = await cluster.call("POST", cluster.path("widgets"), body=body)
+
+    assert answer.code == 422
+    assert warnings(answer) == ['unknown field "spec.g"']
