@@ -101,7 +101,7 @@ def _schema(version: JSONObject) -> JSONObject | None:
 
 def _contents(versions: list[JSONObject]) -> dict[str, VersionContent]:
     """How objects look in each version, given which of them stores."""
-    schemas = {version["name"]: Structural(_schema(version) or {}) for version in versions}
+    schemas = {version["name"]: Structural(_schema(version) or {}, version["name"]) for version in versions}
     kept = next(schemas[version["name"]] for version in versions if version.get("storage"))
     return {name: VersionContent(schema, kept) for name, schema in schemas.items()}
 

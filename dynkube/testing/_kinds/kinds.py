@@ -46,6 +46,10 @@ class Content(Protocol):
         """Whether objects that were kept when :attr:`shape` was ``shape`` look in this version as they are kept."""
         ...
 
+    def kept_as(self, shape: object, kept: dict[str, Any], obj: dict[str, Any]) -> bool:
+        """Whether ``obj``, written in this version, would be kept as ``kept``, which was under ``shape``."""
+        ...
+
     def shown(self, obj: dict[str, Any]) -> dict[str, Any]:
         """``obj``, as it is kept, as it looks in this version."""
         ...

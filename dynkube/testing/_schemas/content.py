@@ -11,6 +11,7 @@ from collections.abc import MutableMapping
 from weakref import WeakKeyDictionary
 
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._schemas.correlation import same_json
 from dynkube.testing._schemas.defaulting import defaulted
 from dynkube.testing._schemas.pruning import pruned
 from dynkube.testing._schemas.structural import Node, Structural
@@ -56,6 +57,15 @@ class VersionContent:
             own_too = self.own is self._kept or admits_all(self.own.root, self._kept.root, defaults=False)
             self._same[shape] = own_too and admits_all(self._kept.root, shape.root)
         return self._same[shape]
+
+    def kept_as(self, shape: object, kept: JSONObject, obj: JSONObject) -> bool:
+        """Whether ``obj`` would be kept as ``kept``, which was when :attr:`shape` was ``shape``.
+
+        Not so once another version stores, or where a default or an unknown field has only been shown or hidden.
+        """
+        if isinstance(shape, Structural) and shape.version != self._kept.version:
+            return False
+        return same_json(self.to_keep(obj), kept)
 
     def shown(self, obj: JSONObject) -> JSONObject:
         """``obj``, as it is kept, as it looks here."""

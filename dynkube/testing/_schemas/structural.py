@@ -19,12 +19,14 @@ class Structural:
 
     Args:
         source: The schema as decoded JSON. It is kept, and must not be changed.
+        version: The API version that it is of, where there are several.
     """
 
-    __slots__ = ("__weakref__", "_nodes", "root", "source")
+    __slots__ = ("__weakref__", "_nodes", "root", "source", "version")
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, version: str = "") -> None:
         self.source = source
+        self.version = version
         self._nodes: dict[int, Node] = {}
         self.root = self.node(source)
 

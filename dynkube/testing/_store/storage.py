@@ -37,6 +37,7 @@ class Version:
     what has to be known about many objects without decoding them.
     ``shape`` is what the content conformed to when it was written (``Content.shape`` of its kind): read in another
     version, or under a schema that has changed since, it may look different.
+    ``provisional`` says that part of it is only shown: a real server has stored less, and the next write stores it.
     """
 
     namespace: str
@@ -50,6 +51,7 @@ class Version:
     finalizers: tuple[str, ...] = ()
     deleting: bool = False
     shape: object = None
+    provisional: bool = False
 
     @property
     def key(self) -> str:
@@ -72,15 +74,27 @@ class Version:
         decoded: JSONObject = msgspec.json.decode(self.encode(kind))
         return decoded
 
+    def stays(self, kind: Kind, obj: JSONObject) -> bool:
+        """Whether writing ``obj``, which is how it looks in the version of ``kind``, leaves what is stored as it is."""
+        content = kind.content
+        if content is None or self.provisional or content.shape is self.shape:
+            return not self.provisional
+        bare = {key: value for key, value in obj.items() if key not in {"apiVersion", "kind"}}
+        bare["metadata"] = {**obj["metadata"], "resourceVersion": ""}
+        return content.kept_as(self.shape, self._kept(), bare)
+
     def _rest_for(self, kind: Kind) -> bytes:
         content = kind.content
         if content is None or content.shows_as_kept(self.shape):
             return self.rest
         rest = content.encoded.get(self)
         if rest is None:
-            kept: JSONObject = msgspec.json.decode(b'{"metadata":{"resourceVersion":""%b' % self.rest)
-            content.encoded[self] = rest = _encode_rest(content.shown(kept))
+            content.encoded[self] = rest = _encode_rest(content.shown(self._kept()))
         return rest
+
+    def _kept(self) -> JSONObject:
+        kept: JSONObject = msgspec.json.decode(b'{"metadata":{"resourceVersion":""%b' % self.rest)
+        return kept
 
     def moved_to(self, revision: int) -> Version:
         """The same content under another revision: the last word of a watch on an object that goes."""

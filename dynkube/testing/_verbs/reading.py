@@ -154,14 +154,19 @@ class Reader:
             why = f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {error}'
             raise refuse.bad_request(why)
 
-    def fill_status(self, kind: Kind, obj: JSONObject) -> None:
-        """Give a new custom object the status that its schema has as a default: what a client sent was dropped."""
+    def fill_status(self, kind: Kind, obj: JSONObject) -> bool:
+        """Give a new custom object the status that its schema has as a default: what a client sent was dropped.
+
+        Returns:
+            Whether it has one.
+        """
         if kind.crd_uid is None or "status" not in kind.subresources:
-            return
+            return False
         # From nothing: all else has its defaults.
         schema = self.schemas.of(kind)
         if schema is not None and (status := defaulted({}, schema.root).get("status")):
             obj["status"] = status
+        return "status" in obj
 
     def completed(self, kind: Kind, obj: JSONObject) -> JSONObject:
         """``obj``, merged from what was there and what was applied, with defaults where the merge left gaps."""

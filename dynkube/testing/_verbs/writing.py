@@ -90,8 +90,9 @@ class Writes:
             # The name is the last thing looked at: what is not valid is refused as such, taken or not.
             self._prepare_new(call, obj, None if owned else self._writer(call, options))
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
-                self.reader.fill_status(kind, obj)
-                return Result(document=self._store(kind, obj, options), status=201)
+                # A default status is shown at once, and stored by the next write.
+                shown = self.reader.fill_status(kind, obj)
+                return Result(document=self._store(kind, obj, options, provisional=shown), status=201)
         raise self._taken(call, metadata["name"], generated)
 
     def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None) -> None:
@@ -182,7 +183,7 @@ class Writes:
         obj["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
         call.warnings.extend(outcome.warnings + objectmeta.finalizer_warnings(obj, before, kind))
         call.warnings.extend(rules.warnings(kind, obj, before))
-        if same_json(obj, before):
+        if same_json(obj, before) and old.stays(kind, obj):
             # Nothing to write: the revision stays, and nobody is told.
             return Result(document=StoredDocument(kind, old))
         return Result(document=self._finish_update(kind, obj, old, options))
@@ -232,12 +233,16 @@ class Writes:
             return PlainDocument(obj)
         return self._store(kind, obj, options)
 
-    def _store(self, kind: Kind, obj: JSONObject, options: WriteOptions) -> StoredDocument | PlainDocument:
+    def _store(
+        self, kind: Kind, obj: JSONObject, options: WriteOptions, *, provisional: bool = False
+    ) -> StoredDocument | PlainDocument:
         if options.dry_run:
             return PlainDocument({"apiVersion": kind.api_version, "kind": kind.kind, **obj})
         version = self.storage.encoded(kind, obj)
         if len(version.rest) > MAX_OBJECT:
             raise refuse.failed("etcdserver: request is too large")
+        if provisional:
+            version = replace(version, provisional=True)
         return StoredDocument(kind, self.storage.put_version(kind, version))
 
     def _check_same(self, kind: Kind, obj: JSONObject, old: Version) -> None:

@@ -1,0 +1,77 @@
+"""Writing an object again as it looks: nothing happens, unless the server would store something else than it has."""
+
+from __future__ import annotations
+
+from tests.contract.cluster import Cluster, seen
+from tests.contract.objects import CRDS, JSONObject, version
+from tests.contract.schemas.kit import STRING, fields, reschema, serve
+
+
+async def _revisions(cluster: Cluster, resource: str = "widgets", times: int = 3) -> list[str]:
+    """The resourceVersion after each of several updates that change nothing."""
+    found = []
+    for _ in range(times):
+        body = await cluster.get(resource, "w")
+        found.append((await cluster.update(resource, body))["metadata"]["resourceVersion"])
+    return found
+
+
+async def test_an_update_that_changes_nothing_writes_nothing(cluster: Cluster) -> None:
+    await serve(cluster, STRING)
+    created = await cluster.create("widgets", cluster.widget(spec={"f": "x"}))
+
+    assert set(await _revisions(cluster)) == {created["metadata"]["resourceVersion"]}
+
+
+async def test_nor_does_it_after_an_edit_of_the_schema_that_changes_no_object(cluster: Cluster) -> None:
+    await serve(cluster, STRING)
+    created = await cluster.create("widgets", cluster.widget(spec={"f": "x"}))
+    await reschema(cluster, {**STRING, "description": "another"})
+
+    assert set(await _revisions(cluster)) == {created["metadata"]["resourceVersion"]}
+
+
+async def test_a_default_that_came_later_is_stored_by_the_next_write(cluster: Cluster) -> None:
+    await serve(cluster, fields(a=STRING))
+    created = await cluster.create("widgets", cluster.widget(spec={"f": {"a": "x"}}))
+    await reschema(cluster, fields(a=STRING, g={**STRING, "default": "d"}))
+
+    first, *others = await _revisions(cluster)
+
+    assert first != created["metadata"]["resourceVersion"]
+    assert set(others) == {first}
+    assert (await cluster.get("widgets", "w"))["metadata"]["generation"] == 1
+
+
+async def test_a_default_status_is_stored_by_the_second_write(cluster: Cluster) -> None:
+    schema = fields(status={**fields(phase=STRING), "default": {"phase": "New"}})
+    served = version(schema={"openAPIV3Schema": schema}, subresources={"status": {}})
+    await cluster.define(cluster.definition(versions=[served]))
+
+    async with cluster.watch("widgets") as events:
+        created = await cluster.create("widgets", cluster.widget())
+        first, *others = await _revisions(cluster)
+        await cluster.create("widgets", cluster.widget("mark"))
+        assert seen(await events.until("mark")) == [("ADDED", "w"), ("MODIFIED", "w"), ("ADDED", "mark")]
+
+    assert created["status"] == {"phase": "New"}
+    assert first != created["metadata"]["resourceVersion"]
+    assert set(others) == {first}
+
+
+async def test_objects_move_to_a_new_storage_version_by_being_written_again(cluster: Cluster) -> None:
+    def versions(stored: str) -> list[JSONObject]:
+        return [version(name, storage=name == stored) for name in ("v1", "v2")]
+
+    defined = await cluster.define(cluster.definition(versions=versions("v1")))
+    created = await cluster.create("widgets.v1", cluster.widget(spec={"a": 1}))
+    async with cluster.watch("widgets.v1") as events:
+        await cluster.patch(CRDS, defined["metadata"]["name"], {"spec": {"versions": versions("v2")}})
+        await events.rest()
+    await cluster.until_served("widgets.v1")
+
+    first, *others = await _revisions(cluster, "widgets.v1")
+
+    assert first != created["metadata"]["resourceVersion"]
+    assert set(others) == {first}
+    assert (await cluster.get("widgets.v1", "w"))["spec"] == {"a": 1}
