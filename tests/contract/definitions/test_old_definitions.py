@@ -1,0 +1,53 @@
+"""Definitions of ``apiextensions.k8s.io/v1beta1``, which kube-apiserver 1.22 and later do not serve."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import CRDS, JSONObject, conditions
+from tests.contract.schemas.kit import warnings
+
+PATH = "/apis/apiextensions.k8s.io/v1beta1/customresourcedefinitions"
+
+
+def _old(cluster: Cluster, **spec: object) -> JSONObject:
+    names = {"plural": "widgets", "kind": "Widget"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1beta1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"widgets.{cluster.group}"},
+        "spec": {"group": cluster.group, "scope": "Namespaced", "names": names, "version": "v1", **spec},
+    }
+
+
+async def _skip_unless_served(cluster: Cluster) -> None:
+    if cluster.version >= (1, 22):
+        pytest.skip("removed in 1.22")
+
+
+async def test_current_servers_know_no_such_path(cluster: Cluster) -> None:
+    answer = await cluster.call("POST", PATH, body=_old(cluster), params={"dryRun": "All"})
+
+    assert answer.code == (201 if cluster.version < (1, 22) else 404)
+    if answer.code == 201:
+        (words,) = warnings(answer)
+        assert "is deprecated in v1.16+, unavailable in v1.22+" in words
+
+
+async def test_a_schema_that_is_not_structural_is_told_and_served(cluster: Cluster) -> None:
+    await _skip_unless_served(cluster)
+    schema = {"openAPIV3Schema": {"properties": {"spec": {"properties": {"a": {"type": "string"}}}}}}
+    body = _old(cluster, validation=schema)
+
+    await cluster.ask("POST", PATH, body=body)
+    cluster.leftovers.append(f"{PATH}/widgets.{cluster.group}")
+
+    created = await cluster.get(CRDS, f"widgets.{cluster.group}")
+    told = await cluster.becomes(CRDS, created, lambda found: "NonStructuralSchema" in conditions(found))
+    assert conditions(told)["NonStructuralSchema"] == ("True", "Violations")
+    assert told["spec"]["preserveUnknownFields"] is True
+    cluster.know(told)
+    await cluster.until_served("widgets")
+    kept = await cluster.create("widgets", cluster.widget(spec={"a": "x", "b": 1}))
+    assert kept["spec"] == {"a": "x", "b": 1}

@@ -1,0 +1,129 @@
+"""What a definition makes selectable, and what its author is warned of."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.errors import BadRequest
+from tests.contract.cluster import MERGE, Cluster, seen
+from tests.contract.objects import CRDS, structural, version
+from tests.contract.schemas.kit import warnings
+
+SINCE = pytest.mark.since("1.31", "no fields could be made selectable")
+TOLD = pytest.mark.since("1.25", "nobody was told")
+
+
+async def _selectable(cluster: Cluster) -> None:
+    schema = structural(s={"type": "string"}, i={"type": "integer"}, b={"type": "boolean"})
+    selectable = [{"jsonPath": f".spec.{name}"} for name in "sib"]
+    await cluster.define(cluster.definition(versions=[version(schema=schema, selectableFields=selectable)]))
+
+
+@SINCE
+async def test_texts_numbers_and_flags_can_be_selected(cluster: Cluster) -> None:
+    await _selectable(cluster)
+    for name, spec in (("full", {"s": "x", "i": 3, "b": True}), ("empty", {"s": "", "i": -1}), ("none", {})):
+        await cluster.create("widgets", cluster.widget(name, spec=spec))
+    expected = {
+        "spec.s=x": ["full"],
+        "spec.s=": ["empty", "none"],
+        "spec.i=3": ["full"],
+        "spec.i=-1": ["empty"],
+        "spec.i!=3": ["empty", "none"],
+        "spec.b=true": ["full"],
+        "spec.b=false": [],
+        "spec.i=3,metadata.name=full": ["full"],
+    }
+
+    found = {selector: await cluster.names("widgets", fieldSelector=selector) for selector in expected}
+
+    assert found == expected
+
+
+@SINCE
+async def test_a_watch_shows_an_object_when_it_comes_to_match_and_when_it_no_longer_does(cluster: Cluster) -> None:
+    await _selectable(cluster)
+
+    async with cluster.watch("widgets", fieldSelector="spec.b=true") as events:
+        await cluster.create("widgets", cluster.widget(spec={"b": False}))
+        await cluster.patch("widgets", "w", {"spec": {"b": True}})
+        await cluster.patch("widgets", "w", {"spec": {"b": None}})
+        assert seen(await events.take(2)) == [("ADDED", "w"), ("DELETED", "w")]
+
+
+@SINCE
+async def test_other_fields_are_no_labels(cluster: Cluster) -> None:
+    await _selectable(cluster)
+
+    for selector in ("spec.zz=1", ".spec.s=x", "spec=x"):
+        with pytest.raises(BadRequest, match="field label not supported"):
+            await cluster.list_of("widgets", fieldSelector=selector)
+
+
+@SINCE
+async def test_what_is_no_longer_selectable_cannot_be_asked_for(cluster: Cluster) -> None:
+    await _selectable(cluster)
+    await cluster.create("widgets", cluster.widget(spec={"s": "x"}))
+
+    async with cluster.watch("widgets") as events:
+        await cluster.patch(CRDS, f"widgets.{cluster.group}", {"spec": {"versions": [version(schema=structural())]}})
+        await events.rest()
+
+    with pytest.raises(BadRequest, match=r"field label not supported: spec\.s"):
+        await cluster.list_of("widgets", fieldSelector="spec.s=x")
+
+
+@TOLD
+async def test_unknown_formats_are_told_once_and_on_update_only_if_they_are_new(cluster: Cluster) -> None:
+    schema = structural(
+        a={"type": "string", "format": "color"},
+        b={"type": "array", "items": {"type": "string", "format": "color"}},
+        c={"type": "integer", "format": "uuid"},
+        d={"type": "string", "format": "date-time"},
+    )
+    await cluster.define(cluster.definition(versions=[version(schema=schema)]))
+    name, path = f"widgets.{cluster.group}", cluster.path(CRDS)
+    other = {**cluster.definition("gadgets", "Gadget", versions=[version(schema=schema)])}
+
+    created = await cluster.call("POST", path, body=other, params={"dryRun": "All"})
+    more = structural(a={"type": "string", "format": "color"}, e={"type": "number", "format": "money"})
+    patch = {"spec": {"versions": [version(schema=more)]}}
+    edited = await cluster.call("PATCH", f"{path}/{name}", body=patch, content_type=MERGE)
+
+    assert warnings(created) == ['unrecognized format "color"', 'unrecognized format "uuid"']
+    assert warnings(edited) == ['unrecognized format "money"']
+
+
+@TOLD
+async def test_unknown_fields_are_dropped_with_a_warning_each(cluster: Cluster) -> None:
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "colour": "red"}}}}
+    body = {**cluster.definition(versions=[version(schema=schema, foo=1)], flavour="x"), "bar": 2}
+
+    answer = await cluster.call("POST", cluster.path(CRDS), body=body, params={"dryRun": "All"})
+
+    assert sorted(warnings(answer)) == [
+        'unknown field "bar"',
+        'unknown field "spec.flavour"',
+        'unknown field "spec.versions[0].foo"',
+        'unknown field "spec.versions[0].schema.openAPIV3Schema.properties.a.colour"',
+    ]
+    assert "bar" not in answer.body
+    stored = answer.body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    assert stored["properties"] == {"a": {"type": "string"}}
+
+
+@TOLD
+async def test_unknown_fields_are_refused_where_that_is_asked_for(cluster: Cluster) -> None:
+    body = cluster.definition(flavour="x")
+
+    with pytest.raises(BadRequest, match=r'strict decoding error: unknown field "spec.flavour"'):
+        await cluster.create(CRDS, body, params={"fieldValidation": "Strict"})
+
+
+async def test_nulls_among_labels_and_annotations_are_empty_texts(cluster: Cluster) -> None:
+    body = cluster.definition()
+    body["metadata"] |= {"labels": {"a": None}, "annotations": {"b": None}}
+
+    metadata = (await cluster.create(CRDS, body, params={"dryRun": "All"}))["metadata"]
+
+    assert (metadata["labels"], metadata["annotations"]) == ({"a": ""}, {"b": ""})
