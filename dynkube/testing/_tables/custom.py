@@ -28,6 +28,8 @@ class _Value:
         value = self.find(obj.data)
         return None if value is ABSENT else self.convert(value, ages)
 
+_COLUMN = "Custom resource definition column (in JSONPath format)"
+
 
 def custom_printer(columns: Sequence[Mapping[str, object]]) -> Printer:
     """The printer for ``additionalPrinterColumns``: the name, and each column's first result.
@@ -54,7 +56,7 @@ def custom_printer(columns: Sequence[Mapping[str, object]]) -> Printer:
 
 def _header(column: Fields) -> Column:
     path = column.text("jsonPath")
-    default = CREATED_AT.description if path == _AGE["jsonPath"] else f"The value at {path}"
+    default = CREATED_AT.description if path == _AGE["jsonPath"] else f"{_COLUMN}: {path}"
     return Column(
         name=column.text("name"),
         type=column.text("type"),

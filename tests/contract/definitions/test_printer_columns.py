@@ -1,0 +1,116 @@
+"""``additionalPrinterColumns``: the tables of custom resources, as kubectl asks for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, version
+
+AS_TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+
+
+def _column(name: str, kind: str, path: str, **more: Any) -> JSONObject:
+    return {"name": name, "type": kind, "jsonPath": path, **more}
+
+
+async def _table(cluster: Cluster, *columns: JSONObject, **spec: Any) -> JSONObject:
+    """The table of one Widget with this ``spec``, under a definition with these columns."""
+    served = version() | ({"additionalPrinterColumns": list(columns)} if columns else {})
+    await cluster.define(cluster.definition(versions=[served]))
+    await cluster.create("widgets", cluster.widget(spec=spec))
+    return await cluster.ask("GET", cluster.path("widgets"), headers=AS_TABLE)
+
+
+def _headings(table: JSONObject) -> list[tuple[str, str, str, int]]:
+    return [(each["name"], each["type"], each["format"], each["priority"]) for each in table["columnDefinitions"]]
+
+
+def _cells(table: JSONObject) -> list[Any]:
+    (row,) = table["rows"]
+    cells: list[Any] = row["cells"]
+    return cells
+
+
+async def test_without_columns_there_are_name_and_age(cluster: Cluster) -> None:
+    table = await _table(cluster)
+
+    assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
+    assert _headings(table) == [("Name", "string", "name", 0), ("Age", "date", "", 0)]
+    (row,) = table["rows"]
+    assert row["cells"][0] == "w"
+    assert row["object"]["kind"] == "PartialObjectMetadata"
+
+
+async def test_given_columns_take_the_place_of_the_age(cluster: Cluster) -> None:
+    table = await _table(
+        cluster,
+        _column("Color", "string", ".spec.color", description="How it looks.", priority=1),
+        _column("Size", "integer", ".spec.size", format="int32"),
+    )
+
+    assert _headings(table) == [
+        ("Name", "string", "name", 0),
+        ("Color", "string", "", 1),
+        ("Size", "integer", "int32", 0),
+    ]
+    assert [each["description"] for each in table["columnDefinitions"][1:]] == [
+        "How it looks.",
+        "Custom resource definition column (in JSONPath format): .spec.size",
+    ]
+
+
+async def test_cells_are_what_is_at_their_paths(cluster: Cluster) -> None:
+    columns = [
+        _column("Text", "string", ".spec.text"),
+        _column("Number", "integer", ".spec.number"),
+        _column("Part", "number", ".spec.part"),
+        _column("Flag", "boolean", ".spec.flag"),
+        _column("Second", "string", ".spec.list[1]"),
+        _column("Named", "string", '.spec.entries[?(@.name=="b")].value'),
+        _column("All", "string", ".spec.list"),
+        _column("Object", "string", ".spec.object"),
+        _column("Label", "string", r".metadata.labels.example\.com/a"),
+    ]
+
+    table = await _table(
+        cluster,
+        *columns,
+        text="x",
+        number=3,
+        part=1.5,
+        flag=True,
+        list=["a", "b"],
+        entries=[{"name": "a", "value": "1"}, {"name": "b", "value": "2"}],
+        object={"k": "v"},
+    )
+
+    assert _cells(table) == ["w", "x", 3, 1.5, True, "b", "2", '["a","b"]', '{"k":"v"}', None]
+
+
+async def test_what_is_missing_or_of_another_type_is_null(cluster: Cluster) -> None:
+    columns = [
+        _column("Missing", "string", ".spec.missing"),
+        _column("Number", "integer", ".spec.text"),
+        _column("Flag", "boolean", ".spec.text"),
+        _column("When", "date", ".spec.text"),
+        _column("Text", "string", ".spec.number"),
+    ]
+
+    table = await _table(cluster, *columns, text="x", number=3)
+
+    assert _cells(table) == ["w", None, None, None, "<invalid>", "3"]
+
+
+async def test_each_version_has_its_own_columns(cluster: Cluster) -> None:
+    versions = [
+        version("v1", additionalPrinterColumns=[_column("A", "string", ".spec.a")]),
+        version("v2", storage=False, additionalPrinterColumns=[_column("B", "string", ".spec.b")]),
+    ]
+    await cluster.define(cluster.definition(versions=versions))
+    await cluster.create("widgets", cluster.widget(spec={"a": "x", "b": "y"}))
+
+    tables = [await cluster.ask("GET", cluster.path(f"widgets.{name}"), headers=AS_TABLE) for name in ("v1", "v2")]
+
+    assert [_cells(table) for table in tables] == [["w", "x"], ["w", "y"]]
+    assert [_headings(table)[1][0] for table in tables] == ["A", "B"]
