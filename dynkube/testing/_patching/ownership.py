@@ -145,6 +145,14 @@ def write_entries(obj: JSONObject, entries: Iterable[Entry]) -> None:
         obj["metadata"].pop("managedFields", None)
 
 
+def with_former_times(obj: JSONObject, old: JSONObject) -> JSONObject:
+    """``obj`` with the times at which its owners wrote before, if they own just the same now."""
+    entries, former = (each["metadata"].get("managedFields") or () for each in (obj, old))
+    if entries == former or [{**each, "time": ""} for each in entries] != [{**each, "time": ""} for each in former]:
+        return obj
+    return {**obj, "metadata": {**obj["metadata"], "managedFields": former}}
+
+
 @dataclass(frozen=True, slots=True)
 class Ownership:
     """Keeps ``managedFields``; with ``enabled=False`` creates and updates are not recorded, only kept."""

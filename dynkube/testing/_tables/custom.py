@@ -28,6 +28,7 @@ class _Value:
         value = self.find(obj.data)
         return None if value is ABSENT else self.convert(value, ages)
 
+
 _COLUMN = "Custom resource definition column (in JSONPath format)"
 
 

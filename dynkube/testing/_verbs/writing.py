@@ -10,7 +10,7 @@ from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject, Result
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._patching.ownership import Ownership, Writer, new_entry, write_entries
+from dynkube.testing._patching.ownership import Ownership, Writer, new_entry, with_former_times, write_entries
 from dynkube.testing._schemas.cel import Outcome, RuleBook
 from dynkube.testing._schemas.correlation import same_json
 from dynkube.testing._schemas.custom import Written, judged
@@ -183,9 +183,11 @@ class Writes:
         obj["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
         call.warnings.extend(outcome.warnings + objectmeta.finalizer_warnings(obj, before, kind))
         call.warnings.extend(rules.warnings(kind, obj, before))
-        if same_json(obj, before) and old.stays(kind, obj):
-            # Nothing to write: the revision stays, and nobody is told.
-            return Result(document=StoredDocument(kind, old))
+        if same_json(unchanged := with_former_times(obj, before), before):
+            obj = unchanged
+            if old.stays(kind, obj):
+                # Nothing to write: the revision stays, and nobody is told.
+                return Result(document=StoredDocument(kind, old))
         return Result(document=self._finish_update(kind, obj, old, options))
 
     def _change_causes(self, call: Call, obj: JSONObject, before: JSONObject) -> tuple[list[StatusCause], Outcome]:

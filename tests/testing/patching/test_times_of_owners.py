@@ -1,0 +1,50 @@
+"""When owners wrote last, on a clock that goes on with every look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import pytest
+
+from dynkube.testing._calls.api import JSONObject
+from tests.testing.engine.cluster import CRDS, Cluster, definition, version, widget
+
+BEGIN = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """Widgets whose ``spec.rules`` belong to one owner as a whole, each of them with a default."""
+    ticks: Iterator[int] = count()
+    cluster = Cluster(managed_fields=True, now=lambda: BEGIN + timedelta(seconds=next(ticks)))
+    rule = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string", "default": "d"}}}
+    rules = {"type": "array", "x-kubernetes-list-type": "atomic", "items": rule}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"rules": rules}}}}
+    cluster.create(CRDS, definition(versions=[version(schema={"openAPIV3Schema": schema})]))
+    return cluster
+
+
+def _rules(*names: str) -> JSONObject:
+    return widget(spec={"rules": [{"a": name} for name in names]})
+
+
+def _times(obj: JSONObject) -> list[str]:
+    return [entry["time"] for entry in obj["metadata"]["managedFields"]]
+
+
+def test_what_defaults_complete_to_the_same_is_no_write(cluster: Cluster) -> None:
+    first = cluster.apply("widgets", _rules("x"), "me")
+
+    again = cluster.apply("widgets", _rules("x"), "me")
+
+    assert again == first
+
+
+def test_a_change_takes_the_present_time(cluster: Cluster) -> None:
+    first = cluster.apply("widgets", _rules("x"), "me")
+
+    changed = cluster.apply("widgets", _rules("x", "y"), "me")
+
+    assert _times(changed) > _times(first)
