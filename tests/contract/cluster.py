@@ -184,17 +184,23 @@ class Cluster:
         found = await self.list_of(resource, namespace=namespace, **params)
         return [item["metadata"]["name"] for item in found["items"]]
 
+    def watch(
+        self, resource: str, *, namespace: str | None = None, **params: str
+    ) -> AbstractAsyncContextManager[Events]:
+        """The events of a watch, from when the server has answered; see :meth:`stream`."""
+        return self.stream(self.path(resource, namespace=namespace), {"watch": "1", **params})
+
     @asynccontextmanager
-    async def watch(self, resource: str, *, namespace: str | None = None, **params: str) -> AsyncIterator[Events]:
-        """The events of a watch, from when the server has answered.
+    async def stream(
+        self, path: str, params: Mapping[str, str], *, accept: str = "application/json"
+    ) -> AsyncIterator[Events]:
+        """The events of a watch by its path.
 
         Raises:
             APIError: The watch is refused.
         """
-        path = self.path(resource, namespace=namespace)
-        query = {"watch": "1", **params}
-        headers = {**self.headers, "Accept-Encoding": "identity"}
-        async with self.http.stream("GET", path, params=query, headers=headers, timeout=None) as response:
+        headers = {**self.headers, "Accept": accept, "Accept-Encoding": "identity"}
+        async with self.http.stream("GET", path, params=dict(params), headers=headers, timeout=None) as response:
             if response.status_code >= 400:
                 body = json.loads(await response.aread())
                 raise APIError.from_status(Status.from_mapping(body, code=response.status_code))

@@ -48,6 +48,7 @@ class Call:
         namespace: From the path; ``""`` for cluster-scoped kinds and for all namespaces.
         name: From the path; ``""`` for collections. (``fieldSelector=metadata.name=x`` stays in ``params``.)
         subresource: Like ``"status"`` or ``"scale"``; ``""`` for the object itself.
+        old_watch: Whether the watch was asked for by its path, ``/api/v1/watch/...``; then it may have a ``name``.
         params: The query, first value of each name. Values are text as sent.
         body: The decoded body: an object, a list for a JSON patch, ``None`` where there was none. Not changed,
             and not kept.
@@ -63,6 +64,7 @@ class Call:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    old_watch: bool = False
     params: Mapping[str, str] = field(default_factory=dict)
     body: object = None
     repeated: tuple[str, ...] = ()

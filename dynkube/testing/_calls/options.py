@@ -58,6 +58,11 @@ class ListOptions:
             Invalid: They contradict each other, or ``sendInitialEvents`` is not known.
         """
         options, version = cls._read(call.params), call.params.get("resourceVersion", "")
+        if call.old_watch and not boolean(call.params, "watch"):
+            # Nobody tells those who read the parameters that it is a watch, so they are checked as those of a list.
+            if causes := _list_causes(options, version):
+                raise refuse.invalid_options("ListOptions", causes)
+            return replace(options, resource_version=read_version(version))
         if watch_list and version in {"", "0"} and options.send_initial_events is None and not options.match:
             options = replace(options, send_initial_events=True, match="NotOlderThan")
         if causes := _watch_causes(options, watch_list):

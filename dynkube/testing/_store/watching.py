@@ -184,6 +184,7 @@ class Stream:
         now = trio.current_time()
         if now >= self._next_bookmark and self._end is None:
             self._next_bookmark = self._bookmark_time(now)
+            # A real server has none where its store has not moved at all, which in a cluster does not happen.
             events.append(bookmark(self.kind, self._position))
 
     def _bookmark_time(self, now: float) -> float:

@@ -11,7 +11,7 @@ from dynkube.testing._calls.api import Call
 from dynkube.testing._calls.options import ListOptions
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.documents import ListDocument
-from dynkube.testing._store.selectors import Selection, parse_fields, parse_labels, split_fields
+from dynkube.testing._store.selectors import FieldRequirement, Selection, parse_fields, parse_labels, split_fields
 from dynkube.testing._store.storage import Past, Storage, Version
 from dynkube.testing._verbs.continue_tokens import ContinueToken
 
@@ -20,13 +20,17 @@ def selection(call: Call) -> Selection:
     """What the namespace and the selectors of ``call`` select.
 
     Raises:
-        BadRequest: A selector does not parse, or selects by a field that cannot be selected by.
+        BadRequest: A selector does not parse, selects by a field that cannot be selected by, or by another name than
+            that in the path.
     """
-    return Selection(
-        call.namespace if call.kind.namespaced else "",
-        parse_labels(call.params.get("labelSelector", "")),
-        parse_fields(call.params.get("fieldSelector", ""), call.kind),
-    )
+    labels = parse_labels(call.params.get("labelSelector", ""))
+    fields = parse_fields(call.params.get("fieldSelector", ""), call.kind)
+    if call.name:
+        named = FieldRequirement("metadata.name", call.name, negated=False)
+        if fields and named not in fields:
+            raise refuse.bad_request("fieldSelector metadata.name doesn't match requested name")
+        fields = fields or (named,)
+    return Selection(call.namespace if call.kind.namespaced else "", labels, fields)
 
 
 def check_selectors(call: Call) -> None:

@@ -205,6 +205,7 @@ async def _call(request: HTTPRequest, target: Target, user: User, receive: Recei
         namespace=target.namespace,
         name=target.name,
         subresource=target.subresource,
+        old_watch=target.old_watch,
         params=request.params,
         content_type=request.content_type or JSON_TYPE,
         user=user,

@@ -29,16 +29,22 @@ class Target:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    old_watch: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourcePath:
-    """A path of the resource API, taken apart and not yet looked up."""
+    """A path of the resource API, taken apart and not yet looked up.
+
+    ``old_watch`` says that it is one of ``/api/v1/watch/...``: how watches were asked for before there was a parameter,
+    which servers still understand.
+    """
 
     gvr: GVR
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    old_watch: bool = False
 
     @classmethod
     def parse(cls, segments: tuple[str, ...]) -> ResourcePath | None:
@@ -50,6 +56,9 @@ class ResourcePath:
                 pass
             case _:
                 return None
+        old_watch = first == "watch" and bool(rest)
+        if old_watch:
+            first, *rest = rest
         parts = [first, *rest]
         if not (version and first):
             return None
@@ -60,7 +69,8 @@ class ResourcePath:
         # The rest of a proxy's path is for whom it leads to; any other subresource ends the path. An empty part
         # before it stays, so that it leads nowhere: authorization reads "pods/x//exec" as about the pod alone.
         subresource = "proxy" if rest[0] == "proxy" else "/".join(rest).rstrip("/")
-        return cls(gvr=GVR(group, version, resource), namespace=namespace, name=name, subresource=subresource)
+        gvr = GVR(group, version, resource)
+        return cls(gvr=gvr, namespace=namespace, name=name, subresource=subresource, old_watch=old_watch)
 
 
 def _is_namespace_itself(group: str, rest: list[str]) -> bool:
@@ -70,6 +80,8 @@ def _is_namespace_itself(group: str, rest: list[str]) -> bool:
 def asked_verb(request: HTTPRequest, path: ResourcePath) -> Verb | None:
     """What the method asks for on such a path, served or not; ``None`` for a method that no such path takes."""
     method = "GET" if request.method == "HEAD" else request.method
+    if path.old_watch:
+        return "watch" if method == "GET" else None
     if path.subresource:
         return _SUBRESOURCE_VERBS.get(method)
     verb = (_ITEM_VERBS if path.name else _COLLECTION_VERBS).get(method)
@@ -89,7 +101,11 @@ def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
     custom = kind.crd_uid is not None
     if (path.namespace and not kind.namespaced) or (path.name and kind.namespaced and not path.namespace):
         raise refusals.unknown_path(builtin=not custom)
-    subresource = kind.subresource(path.subresource)
+    subresource = None if path.old_watch else kind.subresource(path.subresource)
+    if path.old_watch and "watch" not in kind.verbs:
+        raise refusals.unknown_path()
+    if path.old_watch and custom:
+        verb = "watch"  # whatever the method: nobody looks at it there
     if path.subresource and subresource is None:
         raise refuse.not_found(kind, path.name) if custom else refusals.unknown_path()
     # These need to know the namespace; there is no such route on the collection of all namespaces.
@@ -102,4 +118,11 @@ def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
         raise refusals.method_not_allowed()
     if path.name and (problem := naming.path_segment_problem(path.name)):
         raise refuse.bad_request(f'Name parameter invalid: "{path.name}": {problem}')
-    return Target(kind=kind, verb=verb, namespace=path.namespace, name=path.name, subresource=path.subresource)
+    return Target(
+        kind=kind,
+        verb=verb,
+        namespace=path.namespace,
+        name=path.name,
+        subresource=path.subresource,
+        old_watch=path.old_watch,
+    )

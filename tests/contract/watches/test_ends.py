@@ -1,0 +1,79 @@
+"""How watches end, and the bookmarks shortly before."""
+
+from __future__ import annotations
+
+import trio
+
+from tests.contract.cluster import Cluster, seen
+from tests.contract.objects import config, version
+
+
+async def test_a_watch_ends_in_good_order_when_its_time_is_over(cluster: Cluster) -> None:
+    begin = trio.current_time()
+
+    async with cluster.watch("configmaps", timeoutSeconds="1") as events:
+        await cluster.create("configmaps", config())
+        shown = await events.rest()
+
+    assert seen(shown) == [("ADDED", "a")]
+    assert trio.current_time() - begin >= 1
+
+
+async def test_bookmarks_come_shortly_before_the_end_and_tell_how_far_it_got(cluster: Cluster) -> None:
+    start = (await cluster.list_of("configmaps"))["metadata"]["resourceVersion"]
+    plain = {"resourceVersion": start, "timeoutSeconds": "5"}
+    asked = {**plain, "allowWatchBookmarks": "true"}
+
+    async with cluster.watch("configmaps", **asked) as events, cluster.watch("configmaps", **plain) as unasked:
+        created = await cluster.create("configmaps", config())
+        shown = await events.rest()
+        assert seen(await unasked.rest()) == [("ADDED", "a")], "only who asks for them gets them"
+
+    assert [event["type"] for event in shown][:2] == ["ADDED", "BOOKMARK"]
+    assert {event["type"] for event in shown[1:]} == {"BOOKMARK"}
+    told = shown[1]["object"]
+    assert (told["kind"], told["apiVersion"]) == ("ConfigMap", "v1")
+    assert "name" not in told["metadata"]
+    assert "data" not in told
+    assert int(told["metadata"]["resourceVersion"]) >= int(created["metadata"]["resourceVersion"])
+
+
+async def test_a_watch_ends_with_the_definition_of_its_kind(cluster: Cluster) -> None:
+    definition = await cluster.define()
+    for name in "ab":
+        await cluster.create("widgets", cluster.widget(name))
+    start = (await cluster.list_of("widgets"))["metadata"]["resourceVersion"]
+
+    async with cluster.watch("widgets", resourceVersion=start) as events:
+        await cluster.delete("customresourcedefinitions", definition["metadata"]["name"])
+        shown = await events.rest()
+
+    assert sorted(seen(shown)) == [("DELETED", "a"), ("DELETED", "b")]
+
+
+async def test_a_change_of_the_definition_ends_watches_and_they_cannot_be_taken_up_again(cluster: Cluster) -> None:
+    definition = await cluster.define()
+    await cluster.create("widgets", cluster.widget())
+    start = (await cluster.list_of("widgets"))["metadata"]["resourceVersion"]
+    async with cluster.watch("widgets", resourceVersion=start) as events:
+        definition["spec"]["versions"].append(version("v2", storage=False))
+        cluster.know(await cluster.update("customresourcedefinitions", definition))
+
+        assert await events.rest() == []
+
+    await cluster.until_served("widgets.v2")
+    async with cluster.watch("widgets", resourceVersion=start) as events:
+        (error,) = await events.rest()
+    assert (error["type"], error["object"]["code"]) == ("ERROR", 410)
+
+
+async def test_a_label_on_the_definition_changes_nothing_for_its_watches(cluster: Cluster) -> None:
+    definition = await cluster.define()
+    start = (await cluster.list_of("widgets"))["metadata"]["resourceVersion"]
+
+    async with cluster.watch("widgets", resourceVersion=start) as events:
+        patch = {"metadata": {"labels": {"a": "b"}}}
+        await cluster.patch("customresourcedefinitions", definition["metadata"]["name"], patch)
+        await cluster.create("widgets", cluster.widget())
+
+        assert seen(await events.take(1)) == [("ADDED", "w")]
