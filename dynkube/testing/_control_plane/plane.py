@@ -92,9 +92,7 @@ class ControlPlane:
         self._folder: Folder | None = None
         self._running: _Running | None = None
         self._servers: dict[str, ServerProcess] = {}
-        # Also where nobody leaves the block: a generator that is abandoned, the end of the interpreter.
-        self._owner = os.getpid()
-        self._end_servers = weakref.finalize(self, _kill, self._servers, self._owner)
+        self._owner = 0
         self.keep: bool = folder is not None if keep is None else keep
 
     # ── lifetime ──────────────────────────────────────────────────────────────────────────
@@ -107,7 +105,10 @@ class ControlPlane:
         if self._entered:
             raise ClosedError("this ControlPlane was entered before; make a new one")
         self._entered = True
+        self._owner = os.getpid()
         self._folder = Folder(self._given_folder)
+        # Also where nobody leaves the block: a generator that is abandoned, the end of the interpreter.
+        weakref.finalize(self, _end_all, self._servers, self._owner)
         try:
             self._running = self._start(self._folder)
         except BaseException as error:
@@ -150,14 +151,13 @@ class ControlPlane:
         if os.getpid() != self._owner:  # a fork of the process that started it
             return
         crashed = [server for server in self._servers.values() if server.crashed]
-        self._end_servers()
+        _end_all(self._servers, self._owner)
         assert self._folder is not None
         self._folder.release()
         endings = [f"{server.name} ended by itself, {server.ending}" for server in crashed]
         story = "; ".join([*endings, f"the logs of the control plane are in {self._folder.path}"])
-        if (
-            isinstance(error, Exception) and self._folder.has_logs
-        ):  # and not where somebody cancelled, or skipped a test
+        # What is no Exception is no failure: somebody cancelled, skipped a test, or pressed Ctrl-C.
+        if isinstance(error, Exception) and self._folder.has_logs:
             error.add_note(story)
         elif crashed:
             warnings.warn(story, RuntimeWarning, stacklevel=3)
@@ -256,7 +256,7 @@ class ControlPlane:
 
         Who resumes at an older resourceVersion gets 410 from then on, unless kube-apiserver still has it in its watch
         cache: that forgets with ``plane.api_server.restart()``, and is not there with
-        ``ControlPlane(api_server_flags={"watch-cache": "false"})``.
+        ``ControlPlane(api_server_flags={"watch-cache": False})``.
 
         Raises:
             ControlPlaneError: etcd does not answer.
@@ -281,8 +281,8 @@ class _Running:
     version: str
 
 
-def _kill(servers: dict[str, ServerProcess], owner: int) -> None:
-    """End the API server before etcd, or it would complain of it in its log."""
+def _end_all(servers: dict[str, ServerProcess], owner: int) -> None:
+    """End them for good, the API server before etcd, or it would complain of that in its log."""
     if os.getpid() == owner:  # and not a fork of it, at its end
         for name in sorted(servers, reverse=True):
-            servers[name].kill()
+            servers[name]._retire()

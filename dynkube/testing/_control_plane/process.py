@@ -10,7 +10,7 @@ from pathlib import Path
 
 import trio
 
-from dynkube.errors import ControlPlaneError
+from dynkube.errors import ClosedError, ControlPlaneError
 from dynkube.testing._control_plane.run import Run
 
 _POLL_SECONDS = 0.05
@@ -49,6 +49,7 @@ class ServerProcess:
         self._start_timeout = start_timeout
         self._stop_timeout = stop_timeout
         self._starting = threading.Lock()
+        self._retired = False
         self._run: Run | None = None
         self._log_offset = 0
 
@@ -87,8 +88,11 @@ class ServerProcess:
 
         Raises:
             ControlPlaneError: It ended, or was not ready in time and was killed. The message has its last lines.
+            ClosedError: Its control plane has ended.
         """
         with self._starting:
+            if self._retired:
+                raise ClosedError(f"the control plane of this {self.name} has ended")
             if self.running:
                 return
             self._log_offset = self.log.stat().st_size if self.log.exists() else 0
@@ -158,7 +162,13 @@ class ServerProcess:
         """The last lines of what it has written since it was started last. Blocks on the file system."""
         return "\n".join(self._output().splitlines()[-lines:])
 
-    def found_port_taken(self) -> bool:
+    def _retire(self) -> None:
+        """Kill it, and let nobody start it again: its control plane has ended."""
+        with self._starting:
+            self._retired = True
+        self.kill()
+
+    def _found_port_taken(self) -> bool:
         """Whether it ended because somebody else listened where it was to listen."""
         return not self.running and "address already in use" in self._output()
 

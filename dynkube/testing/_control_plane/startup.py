@@ -110,7 +110,7 @@ class Startup:
             try:
                 server.start()
             except ControlPlaneError:
-                if fixed_port or attempt == _PORT_ATTEMPTS or not server.found_port_taken():
+                if fixed_port or attempt == _PORT_ATTEMPTS or not server._found_port_taken():
                     raise
             else:
                 return port

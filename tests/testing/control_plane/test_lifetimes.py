@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dynkube.errors import ControlPlaneError
+from dynkube.errors import ClosedError, ControlPlaneError
 from dynkube.testing import ControlPlane, ServerProcess
 from tests.testing.control_plane.fakes import Fake, write_fakes
 
@@ -124,6 +124,9 @@ def test_leaving_ends_both_servers_and_removes_the_folder(fakes: Path) -> None:
 
     assert [server.running for server in servers] == [False, False]
     assert not plane.folder.exists()
+    for server in servers:
+        with pytest.raises(ClosedError, match=r"the control plane of this .* has ended"):
+            server.start()
 
 
 def test_a_server_that_ends_by_itself_is_told_at_the_end_and_its_log_stays(fakes: Path, tmp_path: Path) -> None:
