@@ -1,7 +1,8 @@
 """Whether the rules in a schema are expressions that compile, as far as the installed CEL library can tell.
 
 The real server knows the types of what an expression speaks of, and what it may cost at most; here it is checked for
-syntax, for names that nobody declares, and for results that are no booleans. Without a library nothing is checked.
+syntax, for names and fields that nobody declares, and for results that are no booleans. Without a library nothing is
+checked.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.refuse import bad_value
 from dynkube.testing._definitions.internal_form import bad_struct
 from dynkube.testing._definitions.list_types import LIST_TYPE
+from dynkube.testing._definitions.rule_fields import undefined_fields
 from dynkube.testing._definitions.shapes import Ref
+from dynkube.testing._definitions.structural import EMBEDDED
 from dynkube.testing._definitions.validation_rules import RULES
 from dynkube.testing._schemas.cel import OLD_SELF
 from dynkube.testing._schemas.cellibrary import CEL, CannotEvaluate
@@ -33,31 +36,37 @@ class Expressions:
         self._language: CEL | None = None
         self._tried = False
 
-    def causes(self, schema: JSONObject, field: str, uncorrelated: str = "") -> Iterator[StatusCause]:
+    def causes(self, schema: JSONObject, field: str) -> Iterator[StatusCause]:
         """What is wrong with the expressions in ``schema``, the innermost first.
 
         Args:
-            schema: Structural, and correct otherwise.
+            schema: That of a whole object; structural, and correct otherwise.
             field: Where it is.
-            uncorrelated: The outermost part around it whose values have no counterpart in an older object.
         """
+        # Like an embedded object it lets rules see its kind and its name.
+        yield from self._causes({**schema, EMBEDDED: True}, field)
+
+    def _causes(self, schema: JSONObject, field: str, uncorrelated: str = "") -> Iterator[StatusCause]:
+        """``uncorrelated`` is the outermost part around it whose values have no counterpart in an older object."""
         if isinstance(additional := schema.get("additionalProperties"), dict):
-            yield from self.causes(additional, f"{field}.additionalProperties", uncorrelated)
+            yield from self._causes(additional, f"{field}.additionalProperties", uncorrelated)
         for name, below in schema.get("properties", {}).items():
-            yield from self.causes(below, f"{field}.properties[{name}]", uncorrelated)
+            yield from self._causes(below, f"{field}.properties[{name}]", uncorrelated)
         if isinstance(items := schema.get("items"), dict):
             inside = uncorrelated or (field if schema.get(LIST_TYPE) != "map" else "")
-            yield from self.causes(items, f"{field}.items", inside)
+            yield from self._causes(items, f"{field}.items", inside)
         for index, rule in enumerate(schema.get(RULES, ())):
-            yield from self._rule_causes(rule, f"{field}.{RULES}[{index}]", uncorrelated)
+            yield from self._rule_causes(rule, schema, f"{field}.{RULES}[{index}]", uncorrelated)
 
-    def _rule_causes(self, rule: JSONObject, field: str, uncorrelated: str) -> Iterator[StatusCause]:
-        if problem := self._problem(rule["rule"], "bool"):
+    def _rule_causes(
+        self, rule: JSONObject, schema: JSONObject, field: str, uncorrelated: str
+    ) -> Iterator[StatusCause]:
+        if problem := self._problem(rule["rule"], schema, "bool"):
             told = "cel expression must evaluate to a bool" if problem == "type" else f"compilation failed: {problem}"
             yield bad_struct(f"{field}.rule", _RULE, rule, told)
             return
         message = rule.get("messageExpression", "")
-        if message and (problem := self._problem(message, "string")):
+        if message and (problem := self._problem(message, schema, "string")):
             told = "must evaluate to a string" if problem == "type" else f"compilation failed: {problem}"
             yield bad_struct(f"{field}.messageExpression", _RULE, rule, f"messageExpression {told}")
         if not OLD_SELF.search(rule["rule"]):
@@ -68,11 +77,14 @@ class Expressions:
             detail = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelated}"
             yield bad_value(f"{field}.rule", rule["rule"], detail)
 
-    def _problem(self, expression: str, wanted: str) -> str:
+    def _problem(self, expression: str, schema: JSONObject, wanted: str) -> str:
         if not self._tried:
             self._tried = True
             try:
                 self._language = self._make()
             except CannotEvaluate:
                 self._language = None
-        return self._language.problem(expression, wanted) if self._language is not None else ""
+        if self._language is None:
+            return ""
+        problem = self._language.problem(expression, wanted)
+        return problem if problem not in {"", "type"} else undefined_fields(expression, schema) or problem
