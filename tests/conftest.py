@@ -6,6 +6,7 @@ import hypothesis
 import pytest
 import trio.testing
 
+pytest.register_assert_rewrite("tests.contract.recorded")  # so that its assertions show what differs
 # Timings are never judged in tests, and machines may be busy: hypothesis must not judge them either.
 hypothesis.settings.register_profile(
     "dynkube", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
@@ -29,6 +30,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="play N new sequences of requests in each area, and report every kind of difference",
     )
     parser.addoption("--differential-seed", type=int, metavar="N", help="play those of an earlier run again")
+    parser.addoption(
+        "--record", action="store_true", help="write what these clusters answer into the tables of tests/contract"
+    )
 
 
 @pytest.fixture

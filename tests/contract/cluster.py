@@ -109,7 +109,8 @@ class Cluster:
         """One request, and whatever is answered; ``body`` is encoded unless it is text or bytes."""
         content = body if body is None or isinstance(body, str | bytes) else json.dumps(body)
         sent = {**self.headers, **({} if content is None else {"Content-Type": content_type}), **(headers or {})}
-        response = await self.http.request(method, path, params=dict(params or {}), content=content, headers=sent)
+        query = dict(params) if params else None  # an empty one would replace that of the path
+        response = await self.http.request(method, path, params=query, content=content, headers=sent)
         is_json = response.headers.get("Content-Type", "").startswith("application/json")
         return Answer(
             code=response.status_code, headers=response.headers, body=response.json() if is_json else response.text

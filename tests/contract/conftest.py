@@ -12,6 +12,7 @@ import dynkube
 from dynkube.testing import APIServer
 from tests.contract.backends import Backend, open_backend, open_cluster, parse_clusters
 from tests.contract.cluster import Cluster
+from tests.contract.recorded import Judge
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -101,3 +102,9 @@ async def compacted(backend: Backend, cluster: Cluster) -> str:
         if (await cluster.call("GET", cluster.path("configmaps"), params=exact)).code != 410:
             pytest.skip("nothing was compacted on that cluster yet")
     return "1"
+
+
+@pytest.fixture
+def judge(cluster: Cluster, backend: Backend, request: pytest.FixtureRequest) -> Judge:
+    """What holds answers to tables of recorded ones."""
+    return Judge(cluster=cluster, records=backend.real and request.config.getoption("--record"))

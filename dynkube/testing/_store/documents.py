@@ -136,7 +136,12 @@ def status_object(error: APIError) -> JSONObject:
         "details": _details(status),
         "code": status.code,
     }
-    return {key: value for key, value in body.items() if value or key == "metadata"}
+    kept = {"metadata", "details"} if status.reason in _DETAILED else {"metadata"}
+    return {key: value for key, value in body.items() if value or key in kept}
+
+
+# The real server has something to tell about what was asked for with these, be it nothing.
+_DETAILED = {"Forbidden", "MethodNotAllowed", "NotFound"}
 
 
 def deleted_status(kind: Kind, version: Version) -> PlainDocument:

@@ -1,0 +1,74 @@
+"""Bad requests are refused with the code, the reason, the words and the causes of kube-apiserver.
+
+What a version takes that others refuse stands in the tables with its code alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, config, structural, version, workload
+from tests.contract.recorded import Judge, Table
+
+_TABLES = {path.stem: Table.load(path) for path in sorted((Path(__file__).parent / "recorded").glob("*.jsonl"))}
+# Only the embedded server tells where a document is malformed.
+_POSITION = re.compile(r" at line \d+, column \d+(?= \()|(?<=yaml: )line \d+(, column \d+)?: ")
+# Where exactly the decoder of old versions stopped; the text around that place has names of the test.
+_PLACE = re.compile(r", error found in #.*", re.DOTALL)
+# Where a scheme was made in the server's own source.
+_SCHEME = re.compile(r'in scheme "[^"]*"')
+
+
+async def _seed(cluster: Cluster) -> None:
+    """What rows refer to: a ConfigMap and a Widget called ``have``, and a Deployment called ``d``."""
+    await cluster.create("configmaps", config("have"))
+    await cluster.create("widgets", cluster.widget("have", spec={"size": 1}))
+    await cluster.create("deployments", workload())
+
+
+async def _seed_again(cluster: Cluster) -> None:
+    for resource in ("configmaps", "widgets", "deployments"):
+        await cluster.delete_all(resource)
+    await _seed(cluster)
+
+
+async def _ask(cluster: Cluster, row: JSONObject) -> JSONObject:
+    """What is answered to ``row``; a stream of events, which some versions begin and others refuse, is not read."""
+    method, _, target = row["request"].partition(" ")
+    headers = {"Accept": "application/json", **row.get("headers", {}), **cluster.headers}
+    if "type" in row:
+        headers["Content-Type"] = row["type"]
+    async with cluster.http.stream(method, target, content=row.get("body"), headers=headers) as response:
+        code = response.status_code
+        if code < 400:
+            return {"code": code}
+        body = await response.aread()
+        return _told(code, json.loads(body)) if body.startswith(b"{") else {"code": code, "text": body.decode()}
+
+
+def _told(code: int, status: JSONObject) -> JSONObject:
+    """What a refusal says, without what differs from one build of a server to the next."""
+    assert (status["kind"], status["status"], status["code"]) == ("Status", "Failure", code)
+    message = _PLACE.sub("", _SCHEME.sub("in scheme", _POSITION.sub("", status["message"])))
+    details = {"details": status["details"]} if "details" in status else {}
+    return {"code": code, "reason": status.get("reason", ""), "message": message, **details}
+
+
+@pytest.mark.parametrize("table", _TABLES.values(), ids=_TABLES)
+async def test_a_bad_request_is_refused_in_the_words_of_kube_apiserver(
+    cluster: Cluster, judge: Judge, table: Table, subtests: pytest.Subtests
+) -> None:
+    await cluster.define(cluster.definition(versions=[version(schema=structural(size={"type": "integer"}))]))
+    await _seed(cluster)
+
+    for row in table.rows:
+        with subtests.test(f"{row['request']} {row.get('body', '')}"[:150]):
+            answer = await _ask(cluster, judge.filled(row))
+            if answer["code"] < 300 and not row["request"].startswith("GET"):
+                await _seed_again(cluster)
+            judge.judge(table, row, answer)
