@@ -1,0 +1,44 @@
+"""Requests that look wrong and are answered all the same, and one that is too much."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dynkube.errors import APIError
+from tests.contract.cluster import JSON, Cluster
+from tests.contract.objects import config
+
+
+async def test_bytes_that_are_no_utf8_become_replacement_characters(cluster: Cluster) -> None:
+    body = b'{"metadata": {"name": "a"}, "data": {"x": "\xff"}}'
+
+    created = await cluster.create("configmaps", body)
+
+    assert created["data"] == {"x": "\ufffd"}
+
+
+@pytest.mark.parametrize("query", ["limit=1&limit=x", "labelSelector=%zz", "limit=1;2"])
+async def test_of_a_parameter_given_twice_the_first_counts_and_a_malformed_one_is_passed_over(
+    cluster: Cluster, query: str
+) -> None:
+    await cluster.create("configmaps", config())
+
+    answer = await cluster.call("GET", f"{cluster.path('configmaps')}?{query}")
+
+    assert answer.code == 200
+
+
+async def test_a_json_patch_may_have_ten_thousand_operations(cluster: Cluster) -> None:
+    operation = {"op": "test", "path": "/metadata/name", "value": "a"}
+    await cluster.create("configmaps", config())
+
+    with pytest.raises(APIError) as refused:
+        await cluster.patch("configmaps", "a", json.dumps([operation] * 10_001), JSON)
+
+    status = refused.value.status
+    assert (status.code, status.reason) == (413, "RequestEntityTooLarge")
+    assert status.message == (
+        "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
+    )

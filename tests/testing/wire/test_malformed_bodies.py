@@ -1,0 +1,50 @@
+"""Malformed bodies are refused in kube-apiserver's words, and with the place of the trouble, which it does not tell."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+_CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (
+            '{"kind":\n oops}',
+            "invalid character 'o' looking for beginning of value at line 2, column 2 ({\"kind\":\n oops})",
+        ),
+        ("{} trailing", "invalid character 't' after top-level value at line 1, column 4 ({} trailing)"),
+        ('{"a": NaN}', "invalid character 'N' looking for beginning of value at line 1, column 7"),
+        ('{"a": tru}', "invalid character '}' in literal true (expecting 'e') at line 1, column 10"),
+        ('{"a" 1}', "invalid character '1' after object key at line 1, column 6"),
+        ('{"a": 1 "b"}', "invalid character '\"' after object key:value pair at line 1, column 9"),
+        ('{"a": [1 2]}', "invalid character '2' after array element at line 1, column 10"),
+        ("{a: 1}", "invalid character 'a' looking for beginning of object key string at line 1, column 2"),
+        ('{"a": "x\ny"}', "invalid character '\\n' in string literal at line 1, column 9"),
+        ('{"a": "\\q"}', "invalid character 'q' in string escape code at line 1, column 9"),
+        ('{"a": 1', 'unexpected end of JSON input ({"a": 1)'),
+        ("", "unexpected end of JSON input (<empty>)"),
+        ("[" * 20_000, "invalid character '[' exceeded max depth"),
+    ],
+)
+async def test_malformed_json_is_told_in_the_words_of_go_with_its_position(
+    client: httpx2.AsyncClient, body: str, told: str
+) -> None:
+    answer = await client.post(_CONFIGMAPS, content=body, headers={"Content-Type": "application/json"})
+
+    expected = (
+        "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: "
+    )
+    assert answer.status_code == 400
+    assert answer.json()["message"].startswith(expected + told)
+
+
+async def test_malformed_yaml_is_told_with_its_position(client: httpx2.AsyncClient) -> None:
+    answer = await client.post(_CONFIGMAPS, content="a: b: c", headers={"Content-Type": "application/yaml"})
+
+    assert answer.json()["message"] == (
+        "the object provided is unrecognized (must be of type ConfigMap): "
+        "yaml: line 1, column 5: mapping values are not allowed in this context (613a20623a2063)"
+    )
