@@ -47,8 +47,8 @@ def allow(server: APIServer, user: str, rule: dict[str, list[str]], namespace: s
             ),
             {"name": "y", "group": "foo.bar", "kind": "z"},
         ),
-        ("GET", "/foo/bar", 'forbidden: User "alice" cannot get path "/foo/bar"', None),
-        ("DELETE", "/foo", 'forbidden: User "alice" cannot delete path "/foo"', None),
+        ("GET", "/foo/bar", 'forbidden: User "alice" cannot get path "/foo/bar"', {}),
+        ("DELETE", "/foo", 'forbidden: User "alice" cannot delete path "/foo"', {}),
         (
             "GET",
             "/api/v1/watch/pods",
