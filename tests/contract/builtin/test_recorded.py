@@ -1,0 +1,89 @@
+"""What objects of built-in kinds look like once they are written, and what about them is refused: in tables.
+
+``creates`` are completed by the server, ``refusals`` are refused, ``updates`` are created and then changed by a merge
+patch. What is not changed afterwards is written in a dry run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from dynkube.testing._kinds.builtin import builtin_kinds
+from tests.contract.cluster import MERGE, Answer, Cluster
+from tests.contract.objects import JSONObject
+from tests.contract.recorded import Judge, Table
+
+_FOLDER = Path(__file__).parent / "recorded"
+_CREATES, _REFUSALS, _UPDATES = (Table.load(_FOLDER / f"{name}.jsonl") for name in ("creates", "refusals", "updates"))
+_NAMESPACED = {kind.gvr.resource for kind in builtin_kinds() if kind.namespaced}
+_SHOWN = ("generation", "labels", "finalizers", "annotations")
+# What is another one each time.
+_IDENTITIES = (
+    (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
+    (r"\b10\.(96|97|98|99|1\d\d)\.\d+\.\d+\b|\b10\.0\.0\.\d+\b", "ADDRESS"),
+    (r'("lastPhaseTransitionTime": ")[^"]*', r"\1TIME"),
+)
+
+
+def _collection(cluster: Cluster, row: JSONObject) -> str:
+    base = "/api/v1" if row["apiVersion"] == "v1" else f"/apis/{row['apiVersion']}"
+    place = f"/namespaces/{cluster.namespace}" if row["resource"] in _NAMESPACED else ""
+    return f"{base}{place}/{row['resource']}"
+
+
+def _told(answer: Answer) -> JSONObject:
+    """The object, without its identity; or what was wrong with it."""
+    text = json.dumps(_refusal(answer) if answer.code >= 400 else _content(answer))
+    for pattern, replacement in _IDENTITIES:
+        text = re.sub(pattern, replacement, text)
+    told: JSONObject = json.loads(text)
+    return {"code": answer.code, **told}
+
+
+def _content(answer: Answer) -> JSONObject:
+    metadata = {key: answer.body["metadata"][key] for key in _SHOWN if key in answer.body["metadata"]}
+    content = {key: value for key, value in answer.body.items() if key not in {"apiVersion", "kind", "metadata"}}
+    return {"metadata": metadata, "content": content}
+
+
+def _refusal(answer: Answer) -> JSONObject:
+    if not isinstance(answer.body, dict):
+        return {"text": answer.body}
+    causes = [
+        [cause.get("field", ""), cause["reason"].removeprefix("FieldValue"), _worded(cause["message"])]
+        for cause in answer.body.get("details", {}).get("causes", [])
+    ]
+    return {"causes": causes} if causes else {"message": answer.body["message"]}
+
+
+def _worded(message: str) -> str:
+    """A message without the server's own structures, which real ones quote of what may not change."""
+    return re.sub(r"(Invalid value: )[\w.&]*[\[{].*(?=: field is immutable)", r"\1...", message.partition("\n")[0])
+
+
+@pytest.mark.parametrize("table", [_CREATES, _REFUSALS], ids=["creates", "refusals"])
+async def test_an_object_is_completed_or_refused_as_by_kube_apiserver(
+    cluster: Cluster, judge: Judge, table: Table, subtests: pytest.Subtests
+) -> None:
+    for row in table.rows:
+        with subtests.test(row["case"]):
+            filled = judge.filled(row)
+            path = _collection(cluster, filled)
+            answer = await cluster.call("POST", path, body=filled["body"], params={"dryRun": "All"})
+            judge.judge(table, row, _told(answer))
+
+
+async def test_what_may_change_and_what_may_not(cluster: Cluster, judge: Judge, subtests: pytest.Subtests) -> None:
+    for row in _UPDATES.rows:
+        with subtests.test(row["case"]):
+            filled = judge.filled(row)
+            created = await cluster.call("POST", _collection(cluster, filled), body=filled["body"])
+            path = f"{_collection(cluster, filled)}/{filled['body']['metadata']['name']}"
+            answer = await cluster.call("PATCH", path, body=row["patch"], content_type=MERGE)
+            if row["resource"] not in _NAMESPACED and created.code < 400:
+                await cluster.call("DELETE", path)
+            judge.judge(_UPDATES, row, _told(answer))
