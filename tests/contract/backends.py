@@ -20,11 +20,12 @@ import yaml
 
 import dynkube
 from dynkube.rest._transport import PoolTransport
-from dynkube.testing import APIServer, ControlPlane
+from dynkube.testing import APIServer, ControlPlane, User
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION
 from tests.contract.cluster import Cluster
 
 EMBEDDED = "embedded"
+_TOKEN, _ADMIN = "admin-token", User("system:admin", ("system:masters",))
 _NOT_FOR_LONG = 30.0  # seconds until a test on a real server is stuck
 
 
@@ -62,7 +63,7 @@ class Backend:
         if self.real:
             yield None
         else:
-            async with APIServer(rbac=True) as server:
+            async with APIServer(rbac=True, token=_TOKEN) as server:
                 server.compact()  # as on a cluster that has been there for a while: its first revisions are gone
                 yield server
 
@@ -78,8 +79,10 @@ class Backend:
                 yield client
             return
         assert server is not None
-        transport = server.transport()
-        async with httpx2.AsyncClient(transport=transport, base_url=server.url, timeout=None) as client:
+        transport, headers = server.transport(), {"Authorization": f"Bearer {_TOKEN}"}
+        async with httpx2.AsyncClient(
+            transport=transport, base_url=server.url, headers=headers, timeout=None
+        ) as client:
             yield client
 
     def client(
@@ -94,7 +97,7 @@ class Backend:
         """
         settings = settings or dynkube.InformerSettings(random=Random(7))
         if server is not None:
-            return dynkube.connect(transport=server.transport(user or None), settings=settings)
+            return dynkube.connect(transport=server.transport(user or _ADMIN), settings=settings)
         assert self.kubeconfig is not None
         if not user:
             return dynkube.connect(kubeconfig=self.kubeconfig, settings=settings)

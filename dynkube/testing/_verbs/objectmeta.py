@@ -199,9 +199,7 @@ def metadata_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     causes += _annotation_causes(metadata.get("annotations", {}))
     causes += _owner_causes(metadata.get("ownerReferences", ()))
     finalizers = metadata.get("finalizers", ())
-    for finalizer in finalizers:
-        if problem := naming.qualified_name_problem(finalizer):
-            causes.append(refuse.bad_value("metadata.finalizers", finalizer, problem))
+    causes += _finalizer_name_causes(finalizers)
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
         detail = "finalizer orphan and foregroundDeletion cannot be both set"
         causes.append(refuse.bad_value("metadata.finalizers", list(finalizers), detail))
@@ -214,7 +212,13 @@ def change_causes(obj: JSONObject, old: JSONObject, kind: Kind) -> list[StatusCa
     causes = finalizer_causes(obj, old) + _label_causes(metadata.get("labels", {}))
     causes += _annotation_causes(metadata.get("annotations", {}))
     causes += _owner_causes(metadata.get("ownerReferences", ()))
-    return causes + _builtin_finalizer_causes(metadata.get("finalizers", ()), kind)
+    finalizers = metadata.get("finalizers", ())
+    return causes + _finalizer_name_causes(finalizers) + _builtin_finalizer_causes(finalizers, kind)
+
+
+def _finalizer_name_causes(finalizers: Sequence[str]) -> list[StatusCause]:
+    problems = ((name, naming.qualified_name_problem(name)) for name in finalizers)
+    return [refuse.bad_value("metadata.finalizers", name, problem) for name, problem in problems if problem]
 
 
 def _builtin_finalizer_causes(finalizers: Sequence[str], kind: Kind) -> list[StatusCause]:

@@ -1,0 +1,84 @@
+"""Rights for users that no other test has, and identities that are no administrator's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import trio
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject
+
+GROUP = "rbac.authorization.k8s.io"
+
+
+def user_of(cluster: Cluster, name: str = "alice") -> str:
+    """The name of a user of this test's own, who may do nothing yet."""
+    return f"{name}.{cluster.group}"
+
+
+def rule(verbs: str, resources: str, group: str = "", *names: str) -> JSONObject:
+    """A rule; verbs and resources are parted by blanks."""
+    made = {"verbs": verbs.split(), "apiGroups": [group], "resources": resources.split()}
+    return {**made, "resourceNames": list(names)} if names else made
+
+
+def role(name: str, *rules: JSONObject, everywhere: bool = False) -> JSONObject:
+    """A Role, or a ClusterRole."""
+    kind = "ClusterRole" if everywhere else "Role"
+    return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": name}, "rules": list(rules)}
+
+
+def binding(name: str, kind: str, role: str, *users: str, everywhere: bool = False) -> JSONObject:
+    """A binding of a role to users."""
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ClusterRoleBinding" if everywhere else "RoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": GROUP, "kind": kind, "name": role},
+        "subjects": [{"apiGroup": GROUP, "kind": "User", "name": user} for user in users],
+    }
+
+
+async def allow(cluster: Cluster, user: str, *rules: JSONObject, everywhere: bool = False) -> str:
+    """Let ``user`` do what ``rules`` say, in the test's namespace or everywhere; the name of role and binding."""
+    kinds = ("clusterroles", "clusterrolebindings") if everywhere else ("roles", "rolebindings")
+    kind = "ClusterRole" if everywhere else "Role"
+    name = f"{kind.lower()}-of-{user}-{len(cluster.leftovers)}" if everywhere else f"role-of-{user}"
+    await cluster.create(kinds[0], role(name, *rules, everywhere=everywhere))
+    await cluster.create(kinds[1], binding(name, kind, name, user, everywhere=everywhere))
+    for each in rules:
+        await decided(cluster, user, each, namespace="" if everywhere else cluster.namespace)
+    return name
+
+
+async def decided(cluster: Cluster, user: str, asked: JSONObject, *, namespace: str, allowed: bool = True) -> None:
+    """Wait until the server has heard that ``user`` may do what a rule says, or may no longer do it.
+
+    A real server follows roles and bindings by watches of its own, and nothing tells when it has seen a change.
+    """
+    spec = {"user": user, **_attributes(asked, namespace)}
+    for _ in range(1000):
+        review = await cluster.create("subjectaccessreviews", {"spec": spec})
+        if review["status"]["allowed"] is allowed:
+            return
+        await trio.sleep(0.01)
+    raise AssertionError(f"the server has not heard of a change of rights: {spec}")
+
+
+def _attributes(asked: JSONObject, namespace: str) -> JSONObject:
+    verb = asked["verbs"][0]
+    if "nonResourceURLs" in asked:
+        return {"nonResourceAttributes": {"verb": verb, "path": asked["nonResourceURLs"][0]}}
+    resource, _, subresource = asked["resources"][0].partition("/")
+    about = {"verb": verb, "group": asked["apiGroups"][0], "resource": resource, "subresource": subresource}
+    names = asked.get("resourceNames") or [""]
+    return {"resourceAttributes": {**about, "namespace": namespace, "name": names[0]}}
+
+
+async def account(cluster: Cluster, name: str = "bot") -> tuple[Cluster, str]:
+    """The same cluster, asked by a service account with a token of its own; and the name of that user."""
+    await cluster.create("serviceaccounts", {"metadata": {"name": name}})
+    request = await cluster.create("serviceaccounts/token", {"spec": {}}, name)
+    headers = {"Authorization": f"Bearer {request['status']['token']}"}
+    return replace(cluster, headers=headers), f"system:serviceaccount:{cluster.namespace}:{name}"

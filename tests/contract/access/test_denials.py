@@ -1,0 +1,147 @@
+"""Who may not do something is told so, in kube-apiserver's words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.access.kit import user_of
+from tests.contract.cluster import Cluster
+
+_IN = 'in the namespace "{namespace}"'
+_NS = "/api/v1/namespaces/{namespace}"
+
+
+@pytest.mark.parametrize(
+    ("request_line", "message", "details"),
+    [
+        (
+            f"GET {_NS}/pods",
+            f'pods is forbidden: User "{{user}}" cannot list resource "pods" in API group "" {_IN}',
+            {"kind": "pods"},
+        ),
+        (
+            f"GET {_NS}/pods?watch=1",
+            f'pods is forbidden: User "{{user}}" cannot watch resource "pods" in API group "" {_IN}',
+            {"kind": "pods"},
+        ),
+        (
+            f"POST {_NS}/pods",
+            f'pods is forbidden: User "{{user}}" cannot create resource "pods" in API group "" {_IN}',
+            {"kind": "pods"},
+        ),
+        (
+            f"PATCH {_NS}/pods/p/status",
+            f'pods "p" is forbidden: User "{{user}}" cannot patch resource "pods/status" in API group "" {_IN}',
+            {"name": "p", "kind": "pods"},
+        ),
+        (
+            "GET /api/v1/nodes/y",
+            'nodes "y" is forbidden: User "{user}" cannot get resource "nodes" in API group "" at the cluster scope',
+            {"name": "y", "kind": "nodes"},
+        ),
+        (
+            "POST /apis/foo.bar/v1/z/y/log",
+            (
+                'z.foo.bar "y" is forbidden: User "{user}" cannot create resource "z/log" in API group "foo.bar" '
+                "at the cluster scope"
+            ),
+            {"name": "y", "group": "foo.bar", "kind": "z"},
+        ),
+        ("GET /foo/bar", 'forbidden: User "{user}" cannot get path "/foo/bar"', {}),
+        ("DELETE /foo", 'forbidden: User "{user}" cannot delete path "/foo"', {}),
+        ("GET /metrics", 'forbidden: User "{user}" cannot get path "/metrics"', {}),
+        (
+            "GET /api/v1/watch/pods",
+            'pods is forbidden: User "{user}" cannot watch resource "pods" in API group "" at the cluster scope',
+            {"kind": "pods"},
+        ),
+        (
+            "GET /api/v1/pods?fieldSelector=metadata.name=a",
+            'pods "a" is forbidden: User "{user}" cannot list resource "pods" in API group "" at the cluster scope',
+            {"name": "a", "kind": "pods"},
+        ),
+        (
+            "DELETE /apis/apps/v1/namespaces/{namespace}/deployments",
+            (
+                'deployments.apps is forbidden: User "{user}" cannot deletecollection resource "deployments" '
+                f'in API group "apps" {_IN}'
+            ),
+            {"group": "apps", "kind": "deployments"},
+        ),
+        (
+            f"GET {_NS}",
+            (
+                'namespaces "{namespace}" is forbidden: User "{user}" cannot get resource "namespaces" '
+                f'in API group "" {_IN}'
+            ),
+            {"name": "{namespace}", "kind": "namespaces"},
+        ),
+        (
+            f"PUT {_NS}/finalize",
+            (
+                'namespaces "{namespace}" is forbidden: User "{user}" cannot update resource "namespaces/finalize" '
+                f'in API group "" {_IN}'
+            ),
+            {"name": "{namespace}", "kind": "namespaces"},
+        ),
+        (
+            f"GET {_NS}/pods/a/b/c/d",
+            f'pods "a" is forbidden: User "{{user}}" cannot get resource "pods/b" in API group "" {_IN}',
+            {"name": "a", "kind": "pods"},
+        ),
+        (
+            f"GET {_NS}/unicorns",
+            f'unicorns is forbidden: User "{{user}}" cannot list resource "unicorns" in API group "" {_IN}',
+            {"kind": "unicorns"},
+        ),
+    ],
+)
+async def test_a_refusal_says_who_may_not_do_what(
+    cluster: Cluster, request_line: str, message: str, details: dict[str, str]
+) -> None:
+    user = user_of(cluster)
+    names = {"user": user, "namespace": cluster.namespace}
+    method, _, target = request_line.format(**names).partition(" ")
+
+    answer = await cluster.acting_as(user).call(method, target)
+
+    assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
+    assert answer.body["message"] == message.format(**names)
+    assert answer.body["details"] == {key: value.format(**names) for key, value in details.items()}
+
+
+async def test_an_unknown_token_is_a_401(cluster: Cluster) -> None:
+    answer = await cluster.call("GET", "/version", headers={"Authorization": "Bearer guessed"})
+
+    assert answer.code == 401
+    assert answer.body == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": "Unauthorized",
+        "reason": "Unauthorized",
+        "code": 401,
+    }
+
+
+@pytest.mark.parametrize("header", ["", "Basic YTpi", "Bearer", "Nonsense"])
+async def test_who_brings_no_token_is_anonymous(cluster: Cluster, header: str) -> None:
+    refused = await cluster.call("GET", "/api/v1/pods", headers={"Authorization": header})
+    public = await cluster.call("GET", "/version", headers={"Authorization": header})
+
+    assert refused.code == 403
+    assert refused.body["message"] == (
+        'pods is forbidden: User "system:anonymous" cannot list resource "pods" in API group "" at the cluster scope'
+    )
+    assert public.code == 200
+
+
+async def test_everybody_with_a_name_sees_discovery_and_nobody_else_does(cluster: Cluster) -> None:
+    paths = ("/api", "/apis", "/apis/apps/v1", "/openapi/v2", "/version", "/healthz")
+
+    named = {path: (await cluster.acting_as(user_of(cluster)).call("GET", path)).code for path in paths}
+    nobody = {path: (await cluster.call("GET", path, headers={"Authorization": ""})).code for path in paths}
+
+    assert named == dict.fromkeys(paths, 200)
+    assert nobody == {**dict.fromkeys(paths, 403), "/version": 200, "/healthz": 200}

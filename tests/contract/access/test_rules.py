@@ -1,0 +1,145 @@
+"""A rule allows what it names, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.access.kit import GROUP, allow, binding, decided, role, rule, user_of
+from tests.contract.cluster import APPLY, Cluster, seen
+from tests.contract.objects import JSONObject, config
+
+_NAMED = rule("get list watch", "pods", "", "a")
+
+
+@pytest.mark.parametrize(
+    ("granted", "path", "code"),
+    [
+        (rule("list", "pods"), "pods", 200),
+        (rule("list", "pods"), "pods?watch=1", 403),
+        (rule("watch", "pods"), "pods", 403),
+        (rule("*", "*"), "pods/a/status", 404),
+        (rule("get", "pods"), "pods/a/status", 403),
+        (rule("get", "pods/status"), "pods/a/status", 404),
+        (rule("get", "pods/status"), "pods/a", 403),
+        (rule("get", "*/status"), "pods/a/status", 404),
+        (rule("get", "pods/*"), "pods/a/status", 403),
+        (rule("get", "pods"), "pods/a/log", 403),
+        (rule("list", "*", "apps"), "pods", 403),
+        (rule("list", "*", "*"), "pods", 200),
+        (_NAMED, "pods/a", 404),
+        (_NAMED, "pods/b", 403),
+        (_NAMED, "pods", 403),
+        (_NAMED, "pods?fieldSelector=metadata.name%3Da", 200),
+        (_NAMED, "pods?fieldSelector=metadata.name%3Db", 403),
+        (_NAMED, "pods?fieldSelector=metadata.name!%3Da", 403),
+        (_NAMED, "pods?watch=1&timeoutSeconds=0&fieldSelector=metadata.name%3Db", 403),
+    ],
+)
+async def test_a_rule_allows_what_it_names(cluster: Cluster, granted: JSONObject, path: str, code: int) -> None:
+    user = user_of(cluster)
+    await allow(cluster, user, granted)
+
+    answer = await cluster.acting_as(user).call("GET", f"/api/v1/namespaces/{cluster.namespace}/{path}")
+
+    assert answer.code == code
+
+
+@pytest.mark.parametrize(("url", "code"), [("/foo/*", 404), ("/foo", 403), ("*", 404), ("/foo/bar", 404), ("/f*", 404)])
+async def test_paths_are_allowed_by_their_beginning(cluster: Cluster, url: str, code: int) -> None:
+    user = user_of(cluster)
+    await allow(cluster, user, {"verbs": ["get"], "nonResourceURLs": [url]}, everywhere=True)
+
+    assert (await cluster.acting_as(user).call("GET", "/foo/bar")).code == code
+
+
+async def test_a_role_binding_gives_what_a_cluster_role_says_in_its_namespace_only(cluster: Cluster) -> None:
+    user = user_of(cluster)
+    await cluster.create("clusterroles", role(user, rule("list", "pods"), everywhere=True))
+    await cluster.create("rolebindings", binding("readers", "ClusterRole", user, user))
+    await decided(cluster, user, rule("list", "pods"), namespace=cluster.namespace)
+
+    alice = cluster.acting_as(user)
+    codes = [
+        (await alice.call("GET", cluster.path(resource, namespace=namespace))).code
+        for resource, namespace in (("pods", None), ("pods", "kube-system"), ("pods", ""), ("secrets", None))
+    ]
+
+    assert codes == [200, 403, 403, 403]
+
+
+async def test_a_binding_to_a_role_that_is_not_there_is_hinted_at(cluster: Cluster) -> None:
+    user = user_of(cluster)
+    await allow(cluster, user, rule("get", "configmaps"))  # once this is heard of, what was written before it is too
+    await cluster.create("rolebindings", binding("odd", "Role", "nope", user))
+    await allow(cluster, user, rule("get", "secrets"), everywhere=True)
+
+    answer = await cluster.acting_as(user).call("GET", cluster.path("pods"))
+
+    assert answer.body["message"] == (
+        f'pods is forbidden: User "{user}" cannot list resource "pods" in API group "" in the namespace '
+        f'"{cluster.namespace}": RBAC: role.{GROUP} "nope" not found'
+    )
+
+
+async def test_what_is_changed_counts(cluster: Cluster) -> None:
+    user, listing = user_of(cluster), rule("list", "pods")
+    name = await allow(cluster, user, listing)
+    alice = cluster.acting_as(user)
+    codes = [(await alice.call("GET", cluster.path("pods"))).code]
+
+    await cluster.update("roles", role(name, rule("get", "pods")))
+    await decided(cluster, user, listing, namespace=cluster.namespace, allowed=False)
+    codes.append((await alice.call("GET", cluster.path("pods"))).code)
+    await cluster.update("roles", role(name, listing))
+    await decided(cluster, user, listing, namespace=cluster.namespace)
+    codes.append((await alice.call("GET", cluster.path("pods"))).code)
+    await cluster.delete("rolebindings", name)
+    await decided(cluster, user, listing, namespace=cluster.namespace, allowed=False)
+    codes.append((await alice.call("GET", cluster.path("pods"))).code)
+
+    assert codes == [200, 403, 200, 403]
+
+
+async def test_a_watch_goes_on_when_its_right_is_taken_back(cluster: Cluster) -> None:
+    user, watching = user_of(cluster), rule("watch", "configmaps")
+    name = await allow(cluster, user, watching)
+
+    async with cluster.acting_as(user).watch("configmaps") as events:
+        await cluster.delete("rolebindings", name)
+        await decided(cluster, user, watching, namespace=cluster.namespace, allowed=False)
+        await cluster.create("configmaps", config("late"))
+        come = await events.until("late")
+
+    assert seen(come)[-1] == ("ADDED", "late")
+    answer = await cluster.acting_as(user).call("GET", f"{cluster.path('configmaps')}?watch=1")
+    assert answer.code == 403
+
+
+@pytest.mark.parametrize(("verbs", "code"), [("patch", 403), ("patch create", 201)])
+async def test_an_apply_that_creates_takes_the_right_to_create_too(cluster: Cluster, verbs: str, code: int) -> None:
+    user = user_of(cluster)
+    await allow(cluster, user, rule(verbs, "configmaps"))
+
+    answer = await cluster.acting_as(user).call(
+        "PATCH", cluster.path("configmaps", "a"), params={"fieldManager": "m"}, body=config(), content_type=APPLY
+    )
+
+    assert answer.code == code
+    if code == 403:
+        why = (
+            f'User "{user}" cannot create resource "configmaps" in API group "" in the namespace "{cluster.namespace}"'
+            if cluster.version > (1, 20)
+            else ""
+        )
+        assert answer.body["message"] == f'configmaps "a" is forbidden: {why}'
+
+
+@pytest.mark.parametrize(("verbs", "code"), [("update", 403), ("update create", 201)])
+async def test_an_update_that_creates_takes_it_too(cluster: Cluster, verbs: str, code: int) -> None:
+    user = user_of(cluster)
+    await allow(cluster, user, rule(verbs, "leases", "coordination.k8s.io"))
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}}
+
+    answer = await cluster.acting_as(user).call("PUT", cluster.path("leases", "l"), body=lease)
+
+    assert answer.code == code
