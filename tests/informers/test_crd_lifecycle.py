@@ -1,4 +1,4 @@
-"""Failure modes 3, 6, 9 and 33: what CRDs do to their resources, seen and unseen."""
+"""K27, G1, G3, failure modes 3, 6 and 33: what CRDs do to their resources, seen and unseen."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import trio
 
-from dynkube import ABSENT, LIVE, Client
+import dynkube
+from dynkube import ABSENT, LIVE, Added, Client, Deleted
 from dynkube.testing import APIServer
-from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
+from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, widget
 
 
 async def test_3_an_established_crd_that_is_not_served_yet_is_tried_again_soon(
@@ -48,28 +49,6 @@ async def test_6_a_crd_that_goes_while_nobody_is_connected_takes_its_objects(
         assert (sorted(await recorder.drain()), widgets.list()) == (["delete/a", "delete/b"], [])
 
 
-async def test_9_a_crd_whose_spec_changes_ends_all_watches_and_nothing_is_lost(
-    server: APIServer, client: Client
-) -> None:
-    server.create(crd())
-    server.create(widget("a"))
-    recorder = Recorder()
-    async with client.informer(WIDGETS) as widgets:
-        recorder.attach(widgets)
-        await widgets.wait_state(LIVE)
-        await trio.sleep(10)
-
-        for served in (["v1", "v2"], ["v1"], ["v1", "v2"]):
-            server.update(crd(served=served))
-            server.end_watches("widgets")
-            server.create(widget(f"during-{len(served)}-{server.revision}"))
-            await trio.sleep(5)
-
-        assert widgets.state.phase is LIVE
-        events = await recorder.drain()
-        assert (len(events), {event.partition("/")[0] for event in events}) == (4, {"add"})
-
-
 async def test_33_objects_made_again_unseen_are_deleted_and_added(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
@@ -103,25 +82,47 @@ async def test_p8_trouble_that_lasts_an_hour_fills_no_log(
         assert [record.levelname for record in caplog.records if record.name == "dynkube.informers"] == ["INFO"]
 
 
-async def test_p7_reads_are_empty_from_the_moment_it_is_absent(server: APIServer, client: Client) -> None:
+async def test_k27_a_delete_that_was_missed_looks_like_any_other(server: APIServer, client: Client) -> None:
     server.create(crd())
-    for number in range(200):
-        server.create(widget(f"w{number}", host="x"))
-    wrong: list[object] = []
-    async with client.informer(WIDGETS, indexes={"host": "{.spec.host}"}) as widgets, trio.open_nursery() as nursery:
+    server.create(widget("seen"))
+    server.create(widget("missed"))
+    async with client.informer(WIDGETS) as widgets, widgets.events() as events:
+        added = [await anext(events), await anext(events)]
+        assert {type(event) for event in added} == {Added}
 
-        async def watch_reads() -> None:
-            async for state in widgets.states():
-                empty = state.phase is ABSENT
-                if empty != (len(widgets) == 0) or empty != (widgets.by_index("host", "x") == []):
-                    wrong.append(state)
+        server.delete("widgets", "seen")
+        first = await anext(events)
+        server.end_watches(resource="widgets")
+        server.delete("widgets", "missed")
+        server.compact()
+        second = await anext(events)
 
+        assert isinstance(first, Deleted)
+        assert isinstance(second, Deleted)
+        assert (first.object.name, second.object.name) == ("seen", "missed")
+
+
+async def test_g1_a_crd_that_is_not_established_is_absent_and_not_listed() -> None:
+    async with APIServer(establish_delay=30) as server, dynkube.connect(transport=server.transport()) as client:
+        server.create(crd())
+        async with client.informer(WIDGETS) as widgets:
+            assert (await widgets.wait_state(ABSENT)).reason == "NotEstablished"
+            await trio.sleep(20)
+            assert not [request for request in server.requests if "widgets" in request.path.split("/")]
+
+            await widgets.wait_state(LIVE)
+
+            assert 30 <= trio.current_time() < 31
+
+
+async def test_g3_nothing_is_asked_of_a_resource_that_is_gone(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
-        nursery.start_soon(watch_reads)
-        await quiet()
         server.delete(CRDS, "widgets.example.com")
         await widgets.wait_state(ABSENT)
-        await quiet()
-        nursery.cancel_scope.cancel()
 
-    assert wrong == []
+        server.forget_requests()
+        await trio.sleep(3600)
+
+        assert not [request for request in server.requests if "widgets" in request.path.split("/")]

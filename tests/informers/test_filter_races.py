@@ -10,7 +10,7 @@ import trio
 import dynkube
 from dynkube import Client, LabelFilter, NamespaceFilter, Unstructured
 from dynkube.testing import APIServer
-from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
+from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 
 HIDDEN = LabelFilter("hidden")
 
@@ -23,74 +23,6 @@ def widgets_are_served(server: APIServer) -> None:
 async def steps(count: int) -> None:
     for _ in range(count):
         await trio.lowlevel.checkpoint()
-
-
-@pytest.mark.parametrize("apart", range(-12, 13, 3))
-async def test_g10_a_delete_that_meets_a_deselect_is_told_once(server: APIServer, client: Client, apart: int) -> None:
-    server.create(widget("a"))
-    recorder = Recorder()
-    async with client.informer(WIDGETS) as widgets:
-        recorder.attach(widgets)
-        await widgets.wait_synced()
-        await recorder.drain()
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(delayed_delete, server, max(apart, 0))
-            await steps(max(-apart, 0))
-            widgets.set_filter(HIDDEN)
-
-        assert await recorder.drain() == ["delete/a"]
-
-
-async def delayed_delete(server: APIServer, count: int) -> None:
-    await steps(count)
-    server.delete("widgets", "a")
-
-
-@pytest.mark.parametrize("apart", range(-12, 13, 3))
-async def test_g11_a_delete_that_meets_a_select_leaves_no_ghost(server: APIServer, client: Client, apart: int) -> None:
-    server.create(widget("a"))
-    recorder = Recorder()
-    async with client.informer(WIDGETS, filter=HIDDEN) as widgets:
-        recorder.attach(widgets)
-        await widgets.wait_synced()
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(delayed_delete, server, max(apart, 0))
-            await steps(max(-apart, 0))
-            widgets.set_filter(None)
-
-        assert await recorder.drain() in ([], ["add/a", "delete/a"])
-        assert widgets.list() == []
-
-
-@pytest.mark.parametrize("after", range(0, 30, 3))
-async def test_g12_a_select_during_updates_is_one_add_and_versions_go_up(
-    server: APIServer, client: Client, after: int
-) -> None:
-    server.create(widget("a"))
-    told: list[tuple[str, int]] = []
-    async with client.informer(WIDGETS, filter=HIDDEN) as widgets, trio.open_nursery() as nursery:
-        widgets.add_handler(
-            on_add=lambda obj: told.append(("add", int(obj.resource_version))),
-            on_update=lambda old, new: told.append(("update", int(new.resource_version))),
-        )
-        await widgets.wait_synced()
-
-        async def update_often() -> None:
-            for number in range(10):
-                replace(server, widget("a", n=number))
-                await steps(3)
-
-        nursery.start_soon(update_often)
-        await steps(after)
-        widgets.set_filter(None)
-        await quiet()
-
-        assert [what for what, _ in told] == ["add"] + ["update"] * (len(told) - 1)
-        versions = [version for _, version in told]
-        assert versions == sorted(set(versions))
-        assert versions[-1] == server.revision
 
 
 @pytest.mark.parametrize("chosen", [None, LabelFilter("team=x")])

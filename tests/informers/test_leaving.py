@@ -20,6 +20,22 @@ def watched(server: APIServer) -> list[str]:
     return sorted(watch.resource.resource for watch in server.open_watches)
 
 
+async def test_k22_nothing_is_left_when_a_client_was_left(server: APIServer) -> None:
+    before = trio.lowlevel.current_statistics().tasks_living
+    async with dynkube.connect(transport=server.transport()) as client:
+        async with client.informer(WIDGETS) as widgets, client.informer("pods.v1") as pods:
+            Recorder().attach(pods)
+            pods.set_filter(NamespaceFilter("a=b"))
+            await widgets.wait_synced()
+            await pods.wait_synced()
+        await quiet()
+
+        assert server.open_watches == ()
+    await quiet()
+
+    assert trio.lowlevel.current_statistics().tasks_living == before
+
+
 async def test_g8_a_handler_added_just_before_leaving_hears_nothing_and_ends(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))

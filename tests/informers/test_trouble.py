@@ -156,6 +156,17 @@ async def test_35_a_list_of_what_is_known_tells_nobody_anything(server: APIServe
         assert all(one is other for one, other in zip(before, widgets.list(), strict=True))
 
 
+async def test_k10_an_api_on_which_every_call_fails_is_counted_and_shown(server: APIServer, client: Client) -> None:
+    server.fail(resource="widgets", status=500)
+
+    async with client.informer(WIDGETS) as widgets:
+        state = await widgets.wait_state(DEGRADED)
+
+        assert (state.reason, widgets.has_synced) == ("InternalError", False)
+        assert widgets.statistics().failures >= 1
+        assert "500" in widgets.statistics().last_error
+
+
 async def test_13_one_resource_that_fails_is_degraded_and_the_others_are_not(server: APIServer, client: Client) -> None:
     server.create(crd("gadgets"))
     async with client.informer(WIDGETS) as widgets, client.informer("gadgets.v1.example.com") as gadgets:

@@ -1,16 +1,19 @@
-"""What the scenarios of informers share: names of resources, a recorder of events, and small changes."""
+"""What the scenarios of informers share: names of resources, small changes, and a recorder of events."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import aclosing, suppress
 
 import trio
 
-from dynkube import LIVE, Informer, Registration, Unstructured
+from dynkube import LIVE, Informer, Registration, State, Unstructured
+from dynkube.errors import Conflict, NotFound
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject
 
-# Real servers answer in milliseconds, and virtual time is free; what does not come by then does not come.
+CONFIGS = "configmaps.v1"  # for scenarios that need no definition: real servers take a second to serve a new one
+# Real servers answer in milliseconds, and virtual time is free: what has not come by then does not come.
 GIVE_UP = 20.0
 
 
@@ -25,17 +28,59 @@ def names(objects: Iterable[Unstructured]) -> list[str]:
 
 
 async def put(
-    cluster: Cluster, name: str, *, namespace: str | None = None, labels: dict[str, str] | None = None, **spec: object
-) -> JSONObject:
-    """Create a widget, and give it as it was answered."""
-    body = cluster.widget(spec=spec)
-    body["metadata"] = {"name": name, "labels": labels or {}}
-    return await cluster.create("widgets", body, namespace=namespace)
+    cluster: Cluster, name: str, *, namespace: str | None = None, labels: dict[str, str] | None = None, **data: str
+) -> Unstructured:
+    """Create a ConfigMap."""
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels or {}}, "data": data}
+    return Unstructured(await cluster.create("configmaps", body, namespace=namespace))
 
 
-async def change(cluster: Cluster, name: str, *, namespace: str | None = None, **spec: object) -> JSONObject:
-    """Change the spec of a widget."""
-    return await cluster.patch("widgets", name, {"spec": spec}, namespace=namespace)
+async def change(cluster: Cluster, name: str, *, namespace: str | None = None, **data: str) -> Unstructured:
+    """Change the data of a ConfigMap."""
+    return Unstructured(await cluster.patch("configmaps", name, {"data": data}, namespace=namespace))
+
+
+async def put_widget(cluster: Cluster, name: str, **spec: object) -> Unstructured:
+    """Create a widget."""
+    return Unstructured(await cluster.create("widgets", cluster.widget(name, spec=spec)))
+
+
+async def add_namespace(cluster: Cluster, suffix: str, **labels: str) -> str:
+    """Another namespace of the test's own; returns its name."""
+    name = f"{cluster.namespace}-{suffix}"
+    await cluster.create("namespaces", {"metadata": {"name": name, "labels": labels}})
+    return name
+
+
+async def label_namespace(cluster: Cluster, name: str, **labels: str | None) -> JSONObject:
+    """Set labels of a namespace, or take them away."""
+    return await cluster.patch("namespaces", name, {"metadata": {"labels": labels}})
+
+
+async def drop_namespace(cluster: Cluster, name: str) -> None:
+    """Delete a namespace and the ConfigMaps in it, also where no controller does that."""
+    gone = await cluster.delete("namespaces", name)
+    await cluster.delete_all("configmaps", namespace=name)
+    body = {**gone, "apiVersion": "v1", "kind": "Namespace", "spec": {"finalizers": []}}
+    with suppress(NotFound, Conflict):
+        await cluster.ask("PUT", f"/api/v1/namespaces/{name}/finalize", body=body)
+
+
+async def live(*informers: Informer) -> None:
+    """Wait until informers follow the server."""
+    with trio.fail_after(GIVE_UP):
+        for informer in informers:
+            await informer.wait_state(LIVE)
+
+
+async def until_reason(informer: Informer, reason: str) -> State:
+    """Wait for a state with this reason."""
+    with trio.fail_after(GIVE_UP):
+        async with aclosing(informer.states()) as states:
+            async for state in states:
+                if state.reason == reason:
+                    return state
+    raise AssertionError(f"{informer} was closed")
 
 
 class Recorder:
@@ -58,7 +103,7 @@ class Recorder:
         self._news.set()
 
     async def take(self, count: int) -> list[str]:
-        """The next so many events; everything that came in between must be asked for before.
+        """The next so many events.
 
         Raises:
             trio.TooSlowError: They did not come.
@@ -79,12 +124,5 @@ class Recorder:
 
     @property
     def untaken(self) -> list[str]:
-        """What came, and was not taken yet."""
+        """What has come, and was not taken yet."""
         return list(self._events)
-
-
-async def live(*informers: Informer) -> None:
-    """Wait until informers follow the server."""
-    with trio.fail_after(GIVE_UP):
-        for informer in informers:
-            await informer.wait_state(LIVE)

@@ -8,7 +8,7 @@ import trio
 
 from dynkube import ABSENT, LIVE, STOPPED, Client, Informer, Unstructured
 from tests.contract.cluster import Cluster
-from tests.contract.informers.kit import Recorder, names, put, resource
+from tests.contract.informers.kit import Recorder, names, put_widget, resource
 from tests.contract.objects import config
 
 
@@ -23,10 +23,10 @@ async def test_k1_an_index_made_before_the_crd_works_after_it(cluster: Cluster, 
         assert widgets.by_index("secret", "one") == []
 
         await cluster.define()
-        await put(cluster, "a", secret="one")
-        last = await put(cluster, "b", secret="two")
+        await put_widget(cluster, "a", secret="one")
+        last = await put_widget(cluster, "b", secret="two")
         await widgets.wait_state(LIVE)
-        await widgets.wait_for(Unstructured(last))
+        await widgets.wait_for(last)
 
         assert names(widgets.by_index("secret", "one")) == ["a"]
 
@@ -43,7 +43,7 @@ async def test_k2_a_crd_and_an_informer_that_are_there_before_anything_runs(
     async with client, widgets, trio.open_nursery() as nursery:
         nursery.start_soon(read_all_the_time, widgets)
         await widgets.wait_state(LIVE)
-        await put(cluster, "name")
+        await put_widget(cluster, "name")
 
         assert await recorder.take(1) == ["add/name"]
         assert names(widgets.list()) == ["name"]
@@ -65,7 +65,7 @@ async def test_k3_a_crd_that_is_known_before_the_informer_is_made(cluster: Clust
         async with client.informer(resource(cluster)) as widgets:
             recorder.attach(widgets)
             await widgets.wait_synced()
-            await put(cluster, "name")
+            await put_widget(cluster, "name")
 
             assert await recorder.take(1) == ["add/name"]
             assert names(widgets.list()) == ["name"]
@@ -79,7 +79,7 @@ async def test_k4_a_crd_that_arrives_after_the_start(cluster: Cluster, client: C
         assert (widgets.has_synced, widgets.list(), widgets.state.phase) == (True, [], ABSENT)
 
         await cluster.define()
-        await put(cluster, "name")
+        await put_widget(cluster, "name")
 
         await widgets.wait_state(LIVE)
         assert await recorder.take(1) == ["add/name"]
@@ -95,7 +95,7 @@ async def test_k5_what_is_not_entered_is_stopped_and_empty(cluster: Cluster, cli
     await cluster.define()
     async with widgets:
         await widgets.wait_synced()
-        await put(cluster, "name")
+        await put_widget(cluster, "name")
 
         assert await recorder.take(1) == ["add/name"]
         assert len(widgets) == 1
@@ -114,7 +114,7 @@ async def test_k7_handlers_are_done_with_the_initial_objects_when_it_has_synced(
     cluster: Cluster, client: Client
 ) -> None:
     await cluster.define()
-    await put(cluster, "a")
+    await put_widget(cluster, "a")
     called, go_on = trio.Event(), trio.Event()
     handled = []
 

@@ -1,0 +1,143 @@
+"""K31, K32, K36, K37: what consumers of a collection may rely on."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import trio
+
+from dynkube import Client, LabelFilter, Unstructured
+from tests.contract.cluster import Cluster
+from tests.contract.informers.kit import CONFIGS, Recorder, change, names, put
+
+
+async def test_k31_the_initial_objects_come_once_each_and_only_those_chosen(cluster: Cluster, client: Client) -> None:
+    for number in range(9):
+        await put(cluster, f"w{number}", labels={"revision": f"r{number % 3}"})
+    seen: Counter[str] = Counter()
+
+    async with client.informer(CONFIGS, namespace=cluster.namespace, filter=LabelFilter("revision=r1")) as configs:
+        handle = configs.add_handler(on_add=lambda obj: seen.update([obj.name]))
+        await handle.wait_synced()
+
+        assert seen == {"w1": 1, "w4": 1, "w7": 1}
+
+
+async def test_k32_its_handlers_have_counted_when_it_has_synced(cluster: Cluster, client: Client) -> None:
+    await put(cluster, "a")
+    counts = [0, 0]
+
+    def count(which: int) -> None:
+        counts[which] += 1
+
+    configs = client.informer(CONFIGS, namespace=cluster.namespace)
+    configs.add_handler(on_add=lambda obj: count(0))
+    async with configs:
+        configs.add_handler(on_add=lambda obj: count(1))
+        await configs.wait_synced()
+
+        assert counts == [1, 1]
+
+
+async def test_k36_reads_show_the_state_of_the_event(cluster: Cluster, client: Client) -> None:
+    told: list[tuple[str, list[str], object]] = []
+    recorder = Recorder()
+
+    def note(event: str, obj: Unstructured) -> None:
+        cached = configs.get(obj.name)
+        told.append((f"{event}/{obj.name}", names(configs.list()), cached is obj))
+
+    async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
+        configs.add_handler(on_add=lambda obj: note("add", obj), on_update=lambda old, new: note("update", new))
+        recorder.attach(configs)
+        await configs.wait_synced()
+        await put(cluster, "a")
+        await recorder.until("add/a")
+        await change(cluster, "a", n="1")
+        await recorder.until("update/a")
+        await put(cluster, "b")
+        await recorder.until("add/b")
+
+        assert told == [("add/a", ["a"], True), ("update/a", ["a"], True), ("add/b", ["a", "b"], True)]
+        late = Recorder()
+        late.attach(configs)
+        assert sorted(await late.take(2)) == ["add/a", "add/b"]
+
+
+async def test_k37_an_early_handler_is_synced_and_a_late_one_when_it_has_received(
+    cluster: Cluster, client: Client
+) -> None:
+    early, late = Recorder(), Recorder()
+    async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
+        assert configs.list() == []
+        first = early.attach(configs)
+        await first.wait_synced()
+
+        await put(cluster, "a")
+        assert await early.take(1) == ["add/a"]
+        assert (configs.get("a") is not None, names(configs.list())) == (True, ["a"])
+
+        second = late.attach(configs)
+        assert second.has_synced is False
+        await second.wait_synced()
+        assert late.untaken == ["add/a"]
+
+
+async def test_k37_a_handler_that_blocks_for_ever_hinders_nobody(cluster: Cluster, client: Client) -> None:
+    await put(cluster, "a")
+    other = Recorder()
+
+    async def block(obj: Unstructured) -> None:
+        await trio.sleep_forever()
+
+    async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
+        blocked = configs.add_handler(on_add=block)
+        other.attach(configs)
+        assert await other.take(1) == ["add/a"]
+
+        for name in ("b", "c"):
+            await put(cluster, name)
+            assert await other.take(1) == [f"add/{name}"]
+
+        another = Recorder()
+        another.attach(configs)
+        assert sorted(await another.take(3)) == ["add/a", "add/b", "add/c"]
+        assert (blocked.has_synced, blocked.backlog) == (False, 2)
+
+
+@pytest.mark.parametrize("after", [0, 7, 19])
+async def test_k37_g5_a_handler_that_registers_during_creates_gets_each_object_once(
+    cluster: Cluster, client: Client, after: int
+) -> None:
+    recorder, created = Recorder(), [trio.Event() for _ in range(20)]
+    async with client.informer(CONFIGS, namespace=cluster.namespace) as configs, trio.open_nursery() as nursery:
+        await configs.wait_synced()
+
+        async def create(number: int) -> None:
+            await put(cluster, f"w{number}")
+            created[number].set()
+
+        for number in range(20):
+            nursery.start_soon(create, number)
+        await created[after].wait()
+        recorder.attach(configs)
+        for event in created:
+            await event.wait()
+        await put(cluster, "mark")
+
+        assert sorted(await recorder.until("add/mark")) == sorted([*(f"add/w{n}" for n in range(20)), "add/mark"])
+
+
+async def test_k37_another_object_of_the_same_name_is_deleted_and_added(cluster: Cluster, client: Client) -> None:
+    await put(cluster, "a")
+    recorder = Recorder()
+    async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
+        recorder.attach(configs)
+        assert await recorder.take(1) == ["add/a"]
+
+        await cluster.delete("configmaps", "a")
+        await put(cluster, "a", n="2")
+
+        assert await recorder.take(2) == ["delete/a", "add/a"]
+        assert [obj["data"] for obj in configs] == [{"n": "2"}]

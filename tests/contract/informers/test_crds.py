@@ -1,0 +1,211 @@
+"""K18-K21, K29, K30 and G1-G4: what the CRD watch makes of CRDs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import ABSENT, LIVE, Client, Unstructured
+from tests.contract.cluster import Cluster
+from tests.contract.informers.kit import CONFIGS, Recorder, live, names, put, put_widget, resource, until_reason
+from tests.contract.objects import CRDS, JSONObject, version
+
+
+@pytest.mark.parametrize("steps", [0, 8, 20])
+async def test_k18_a_crd_created_while_its_informer_starts_is_followed_once(
+    cluster: Cluster, client: Client, steps: int
+) -> None:
+    async def define_soon() -> None:
+        for _ in range(steps):
+            await trio.lowlevel.checkpoint()
+        await cluster.define()
+
+    recorder = Recorder()
+    async with client.informer(resource(cluster)) as widgets:
+        recorder.attach(widgets)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(define_soon)
+            await live(widgets)
+        await put_widget(cluster, "a")
+
+        assert await recorder.take(1) == ["add/a"]
+        followed = widgets.statistics()
+        assert followed.watches - followed.failures == 1
+
+
+async def test_k19_known_absent_and_late_crds(cluster: Cluster, client: Client) -> None:
+    await cluster.define()
+    widget, gadget = client.informer(resource(cluster)), client.informer(resource(cluster, "gadgets"))
+    async with widget, gadget:
+        await live(widget)
+        await gadget.wait_state(ABSENT)
+
+        async with client.informer(resource(cluster), namespace=cluster.namespace) as known:
+            assert (await known.wait_state(LIVE)).reason == "Watching"
+
+        await cluster.define(cluster.definition("gadgets", "Gadget"))
+        await live(gadget)
+        followed = gadget.statistics()
+        assert followed.watches - followed.failures == 1
+
+
+def recent(obj: Unstructured) -> bool:
+    return obj.annotations.get("bundle-version", "v0") >= "v1.1"
+
+
+def bundled(definition: JSONObject, bundle: str) -> JSONObject:
+    return {**definition, "metadata": {**definition["metadata"], "annotations": {"bundle-version": bundle}}}
+
+
+async def test_k20_a_crd_below_the_minimum_version_counts_when_it_is_raised(
+    cluster: Cluster, connect: Callable[..., Client]
+) -> None:
+    await cluster.define(bundled(cluster.definition(), "v1.0"))
+    settings = dynkube.InformerSettings(crd_filter=recent)
+    async with connect(settings=settings) as client, client.informer(resource(cluster)) as widgets:
+        assert (await widgets.wait_state(ABSENT)).reason == "CRDFiltered"
+
+        raised = {"metadata": {"annotations": {"bundle-version": "v1.1"}}}
+        await cluster.patch(CRDS, f"widgets.{cluster.group}", raised)
+
+        assert (await widgets.wait_state(LIVE)).reason == "Watching"
+
+
+async def test_k21_crds_are_chosen_by_any_rule(cluster: Cluster, connect: Callable[..., Client]) -> None:
+    def wanted(obj: Unstructured) -> bool:
+        return obj.name.startswith("meters.") or (not obj.name.startswith("virtuals.") and recent(obj))
+
+    for plural, bundle in (("meters", "v1.0"), ("gateways", "v1.1"), ("virtuals", "v1.1"), ("policies", "v1.0")):
+        await cluster.define(bundled(cluster.definition(plural, plural.capitalize()), bundle))
+    settings = dynkube.InformerSettings(crd_filter=wanted)
+    async with connect(settings=settings) as client:
+        for plural in ("meters", "gateways"):
+            async with client.informer(resource(cluster, plural)) as informer:
+                await live(informer)
+        for plural in ("virtuals", "policies"):
+            async with client.informer(resource(cluster, plural)) as informer:
+                assert (await informer.wait_state(ABSENT)).reason == "CRDFiltered"
+
+
+async def test_k29_without_a_crd_it_syncs_empty_and_stays_so(cluster: Cluster, client: Client) -> None:
+    mark = Recorder()
+    async with client.informer(resource(cluster)) as widgets, client.informer(CONFIGS) as configs:
+        mark.attach(configs)
+        await widgets.wait_synced()
+        for number in range(5):
+            await put(cluster, f"mark{number}")
+            await mark.until(f"add/mark{number}")
+            assert (widgets.list(), widgets.get("a", namespace=cluster.namespace)) == ([], None)
+
+
+async def test_k30_a_static_filter_holds_when_the_crd_comes(cluster: Cluster, client: Client) -> None:
+    recorder = Recorder()
+    async with client.informer(resource(cluster), filter=lambda obj: obj.namespace == cluster.namespace) as widgets:
+        recorder.attach(widgets)
+        await cluster.define()
+        await put_widget(cluster, "a")
+        await cluster.create("widgets", cluster.widget("b"), namespace="default")
+        await live(widgets)
+        await put_widget(cluster, "mark")
+
+        assert sorted(await recorder.take(2)) == ["add/a", "add/mark"]
+        assert names(widgets.list()) == ["a", "mark"]
+    await cluster.delete("widgets", "b", namespace="default")
+
+
+async def test_g1_a_crd_whose_names_are_taken_is_absent_until_they_are_free(cluster: Cluster, client: Client) -> None:
+    await cluster.define()
+    rival = cluster.definition("rivals", "Widget")
+    async with client.informer(resource(cluster, "rivals")) as rivals:
+        await rivals.wait_synced()
+        await cluster.create(CRDS, rival)
+        assert (await until_reason(rivals, "NamesNotAccepted")).phase is ABSENT
+        assert (rivals.statistics().lists, rivals.statistics().watches) == (0, 0)
+
+        await cluster.undefine()
+
+        assert (await rivals.wait_state(LIVE)).reason == "Watching"
+
+
+async def test_g2_a_version_that_is_not_served_is_absent_until_it_is(cluster: Cluster, client: Client) -> None:
+    def served(*served: str) -> list[JSONObject]:
+        return [version(name, storage=name == "v1beta1", served=name in served) for name in ("v1beta1", "v1")]
+
+    definition = cluster.definition(versions=served("v1beta1"))
+    await cluster.define(definition)
+    await cluster.create("widgets", cluster.widget("a", api_version="v1beta1"))
+    recorder = Recorder()
+    async with client.informer(resource(cluster)) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_synced()
+        message = f"CRD widgets.{cluster.group} does not serve v1, only v1beta1"
+        assert (widgets.state.reason, widgets.state.message) == ("VersionNotServed", message)
+
+        await cluster.patch(CRDS, f"widgets.{cluster.group}", {"spec": {"versions": served("v1beta1", "v1")}})
+        await live(widgets)
+        assert await recorder.take(1) == ["add/a"]
+
+        await cluster.patch(CRDS, f"widgets.{cluster.group}", {"spec": {"versions": served("v1beta1")}})
+        await widgets.wait_state(ABSENT)
+        assert (await recorder.take(1), widgets.list()) == (["delete/a"], [])
+
+
+async def test_g3_a_crd_that_goes_takes_its_objects_and_comes_back_by_itself(cluster: Cluster, client: Client) -> None:
+    await cluster.define()
+    recorder = Recorder()
+    async with client.informer(resource(cluster), indexes={"n": "{.spec.n}"}) as widgets:
+        recorder.attach(widgets)
+        for name in ("a", "b"):
+            await put_widget(cluster, name, n=1)
+        await recorder.take(2)
+
+        await cluster.undefine()
+        await widgets.wait_state(ABSENT)
+        assert sorted(await recorder.take(2)) == ["delete/a", "delete/b"]
+        assert (widgets.list(), widgets.by_index("n", "1")) == ([], [])
+
+        await cluster.define()
+        await put_widget(cluster, "c", n=1)
+        await live(widgets)
+        assert await recorder.take(1) == ["add/c"]
+        assert names(widgets.by_index("n", "1")) == ["c"]
+
+
+async def test_g4_a_crd_replaced_by_another_of_its_name_gives_deletes_and_adds(
+    cluster: Cluster, client: Client
+) -> None:
+    await cluster.define()
+    await put_widget(cluster, "a")
+    recorder = Recorder()
+    async with client.informer(resource(cluster)) as widgets:
+        recorder.attach(widgets)
+        assert await recorder.take(1) == ["add/a"]
+
+        await cluster.undefine()
+        await cluster.define()
+        await put_widget(cluster, "a")
+        await put_widget(cluster, "b")
+
+        assert (await recorder.take(1), sorted(await recorder.take(2))) == (["delete/a"], ["add/a", "add/b"])
+        assert names(widgets.list()) == ["a", "b"]
+
+
+async def test_p7_it_comes_back_with_another_scope(cluster: Cluster, client: Client) -> None:
+    await cluster.define()
+    await put_widget(cluster, "a")
+    recorder = Recorder()
+    async with client.informer(resource(cluster)) as widgets:
+        recorder.attach(widgets)
+        assert await recorder.take(1) == ["add/a"]
+
+        await cluster.undefine()
+        await widgets.wait_state(ABSENT)
+        await cluster.define(cluster.definition(scope="Cluster"))
+        await live(widgets)
+        await put_widget(cluster, "wide")
+
+        assert await recorder.take(2) == ["delete/a", "add/wide"]
+        assert widgets.get("wide") is not None

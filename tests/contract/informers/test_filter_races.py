@@ -1,0 +1,87 @@
+"""G10-G12: filters that change while objects change."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from dynkube import Client, LabelFilter
+from tests.contract.cluster import Cluster
+from tests.contract.informers.kit import CONFIGS, Recorder, change, names, put
+
+HIDDEN = LabelFilter("hidden")
+# Steps of the scheduler between both; on a real server there is a request of some milliseconds beside.
+APART = [-40, -12, -5, 0, 5, 12, 40]
+
+
+async def steps(count: int) -> None:
+    for _ in range(count):
+        await trio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize("apart", APART)
+async def test_g10_a_delete_that_meets_a_deselect_is_told_once(cluster: Cluster, client: Client, apart: int) -> None:
+    await put(cluster, "a")
+    recorder = Recorder()
+    async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
+        recorder.attach(configs)
+        assert await recorder.take(1) == ["add/a"]
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(delayed_delete, cluster, max(apart, 0))
+            await steps(max(-apart, 0))
+            configs.set_filter(HIDDEN)
+        await put(cluster, "mark", labels={"hidden": "no"})
+
+        assert await recorder.take(2) == ["delete/a", "add/mark"]
+
+
+async def delayed_delete(cluster: Cluster, count: int) -> None:
+    await steps(count)
+    await cluster.delete("configmaps", "a")
+
+
+@pytest.mark.parametrize("apart", APART)
+async def test_g11_a_delete_that_meets_a_select_leaves_no_ghost(cluster: Cluster, client: Client, apart: int) -> None:
+    await put(cluster, "a")
+    recorder = Recorder()
+    async with client.informer(CONFIGS, namespace=cluster.namespace, filter=HIDDEN) as configs:
+        recorder.attach(configs)
+        await configs.wait_synced()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(delayed_delete, cluster, max(apart, 0))
+            await steps(max(-apart, 0))
+            configs.set_filter(None)
+        await put(cluster, "mark")
+
+        assert await recorder.until("add/mark") in (["add/mark"], ["add/a", "delete/a", "add/mark"])
+        assert names(configs.list()) == ["mark"]
+
+
+@pytest.mark.parametrize("after", [0, 3, 9])
+async def test_g12_a_select_during_updates_is_one_add_and_versions_go_up(
+    cluster: Cluster, client: Client, after: int
+) -> None:
+    last = await put(cluster, "a")
+    told: list[tuple[str, int]] = []
+    mark = Recorder()
+    async with client.informer(CONFIGS, namespace=cluster.namespace, filter=HIDDEN) as configs:
+        configs.add_handler(
+            on_add=lambda obj: told.append(("add", int(obj.resource_version))),
+            on_update=lambda old, new: told.append(("update", int(new.resource_version))),
+        )
+        mark.attach(configs)
+        await configs.wait_synced()
+        for number in range(10):
+            last = await change(cluster, "a", n=str(number))
+            if number == after:
+                configs.set_filter(None)
+        await put(cluster, "mark")
+        await mark.until("add/mark")
+
+        del told[-1]  # the mark
+        assert [what for what, _ in told] == ["add"] + ["update"] * (len(told) - 1)
+        versions = [version for _, version in told]
+        assert versions == sorted(set(versions))
+        assert versions[-1] == int(last.resource_version)

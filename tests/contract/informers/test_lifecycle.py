@@ -1,0 +1,90 @@
+"""Failure mode 9, P7, P8 and what is said meanwhile: definitions that change, go and come under an informer."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+import trio
+
+from dynkube import ABSENT, LIVE, Client, Unstructured
+from tests.contract.cluster import Cluster
+from tests.contract.informers.kit import Recorder, live, put_widget, resource
+from tests.contract.objects import CRDS, version
+
+
+async def test_9_a_crd_whose_spec_changes_loses_nothing(cluster: Cluster, client: Client) -> None:
+    await cluster.define()
+    await put_widget(cluster, "before")
+    recorder = Recorder()
+    async with client.informer(resource(cluster)) as widgets:
+        recorder.attach(widgets)
+        assert await recorder.take(1) == ["add/before"]
+
+        for number, others in enumerate((["v2"], [], ["v2", "v3"])):
+            versions = [version(), *(version(name, storage=False) for name in others)]
+            await cluster.patch(CRDS, f"widgets.{cluster.group}", {"spec": {"versions": versions}})
+            await put_widget(cluster, f"after-{number}")
+
+        assert await recorder.take(3) == ["add/after-0", "add/after-1", "add/after-2"]
+        await live(widgets)
+
+
+async def test_p7_reads_are_empty_from_the_moment_it_is_absent(cluster: Cluster, client: Client) -> None:
+    await cluster.define()
+    for number in range(30):
+        await put_widget(cluster, f"w{number}", host="x")
+    recorder, wrong = Recorder(), []
+    async with client.informer(resource(cluster), indexes={"host": "{.spec.host}"}) as widgets:
+        recorder.attach(widgets)
+        await recorder.take(30)
+
+        def reads() -> list[Unstructured]:
+            return [*widgets.list(), *widgets.by_index("host", "x")]
+
+        async def check_reads() -> None:
+            async with aclosing(widgets.states()) as states:
+                wrong.extend([state async for state in states if state.phase is ABSENT and reads()])
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(check_reads)
+            await cluster.undefine()
+            await widgets.wait_state(ABSENT)
+            assert reads() == []
+            assert sorted(await recorder.take(30)) == sorted(f"delete/w{number}" for number in range(30))
+            nursery.cancel_scope.cancel()
+
+    assert wrong == []
+
+
+async def test_p8_a_resource_that_comes_is_syncing_then_live_and_nothing_else(cluster: Cluster, client: Client) -> None:
+    seen: list[str] = []
+
+    async def note() -> None:
+        async with aclosing(widgets.states()) as states:
+            seen.extend([f"{state.phase} {state.reason}" async for state in states])
+
+    async with trio.open_nursery() as nursery, client.informer(resource(cluster)) as widgets:
+        nursery.start_soon(note)
+        await widgets.wait_state(ABSENT)
+        await cluster.create(CRDS, cluster.definition())
+        await widgets.wait_state(LIVE)
+
+    told = [state for state in seen if not state.startswith("UNKNOWN")]
+    assert [state for state in told if state != "ABSENT NotEstablished"] == [
+        "ABSENT CRDNotFound",
+        "SYNCING Listing",
+        "LIVE Watching",
+        "STOPPED Closed",
+    ]
+
+
+async def test_g9_having_synced_is_for_ever_and_live_is_a_state(cluster: Cluster, client: Client) -> None:
+    async with client.informer(resource(cluster)) as widgets:
+        await widgets.wait_synced()
+        for _ in range(2):
+            await cluster.define()
+            await live(widgets)
+            assert widgets.has_synced
+            await cluster.undefine()
+            await widgets.wait_state(ABSENT)
+            assert widgets.has_synced

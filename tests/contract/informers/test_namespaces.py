@@ -1,0 +1,113 @@
+"""K33-K35 and G13, G15: objects chosen by the labels of their namespaces, while those change."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube import Client, NamespaceFilter
+from tests.contract.cluster import Cluster
+from tests.contract.informers.kit import CONFIGS, Recorder, add_namespace, drop_namespace, label_namespace, names, put
+
+
+@pytest.fixture
+async def labels(cluster: Cluster) -> dict[str, str]:
+    """What s1 and s2 in a namespace called a, s3 in b and s4 in c have in common."""
+    labels = {"of": cluster.namespace}
+    for suffix, contents in (("a", ["s1", "s2"]), ("b", ["s3"]), ("c", ["s4"])):
+        namespace = await add_namespace(cluster, suffix, name=f"{cluster.namespace}-{suffix}")
+        for name in contents:
+            await put(cluster, name, namespace=namespace, labels=labels)
+    return labels
+
+
+async def test_k33_objects_come_and_go_with_the_labels_of_their_namespace(
+    cluster: Cluster, client: Client, labels: dict[str, str]
+) -> None:
+    recorder, where = Recorder(), f"{cluster.namespace}-a"
+    either = NamespaceFilter(f"discover={cluster.namespace}", f"name={cluster.namespace}-c")
+    async with client.informer(CONFIGS, label_selector=labels, filter=either) as configs:
+        recorder.attach(configs)
+        await configs.wait_synced()
+        assert await recorder.take(1) == ["add/s4"]
+
+        await label_namespace(cluster, where, discover=cluster.namespace)
+        assert sorted(await recorder.take(2)) == ["add/s1", "add/s2"]
+        assert names(configs.list()) == ["s1", "s2", "s4"]
+
+        await label_namespace(cluster, where, discover=None)
+        assert sorted(await recorder.take(2)) == ["delete/s1", "delete/s2"]
+        assert names(configs.list()) == ["s4"]
+
+
+async def test_k34_selectors_change_and_each_change_gives_its_difference(
+    cluster: Cluster, client: Client, labels: dict[str, str]
+) -> None:
+    a, b = f"name={cluster.namespace}-a", f"name={cluster.namespace}-b"
+    changes = [
+        (NamespaceFilter(a), ["delete/s3", "delete/s4"], ["s1", "s2"]),
+        (NamespaceFilter(b), ["add/s3", "delete/s1", "delete/s2"], ["s3"]),
+        (NamespaceFilter(a, b), ["add/s1", "add/s2"], ["s1", "s2", "s3"]),
+        (None, ["add/s4"], ["s1", "s2", "s3", "s4"]),
+    ]
+    recorder = Recorder()
+    async with client.informer(CONFIGS, label_selector=labels) as configs:
+        recorder.attach(configs)
+        await configs.wait_synced()
+        await recorder.take(4)
+
+        for chosen, events, listed in changes:
+            configs.set_filter(chosen)
+            assert sorted(await recorder.take(len(events))) == events
+            assert names(configs.list()) == listed
+        assert recorder.untaken == []
+
+
+async def test_k35_namespaces_that_match_any_selector_are_told_of(cluster: Cluster, client: Client) -> None:
+    recorder, of = Recorder(), f"of={cluster.namespace}"
+    either = NamespaceFilter(f"env=prod,{of}", f"team,team notin (legacy),{of}")
+    async with client.informer("namespaces.v1", filter=either) as namespaces:
+        recorder.attach(namespaces)
+        await namespaces.wait_synced()
+        choices: list[tuple[str, dict[str, str]]] = [("a", {"env": "prod"}), ("b", {"team": "x"})]
+        choices += [("c", {"team": "legacy"}), ("d", {}), ("e", {"env": "prod"})]
+        a, b, c, _, e = [await add_namespace(cluster, key, of=cluster.namespace, **more) for key, more in choices]
+        assert await recorder.take(3) == [f"add/{a}", f"add/{b}", f"add/{e}"]
+
+        namespaces.set_filter(NamespaceFilter(f"team=legacy,{of}"))
+
+        assert sorted(await recorder.take(4)) == [f"add/{c}", f"delete/{a}", f"delete/{b}", f"delete/{e}"]
+
+
+async def test_g13_a_filter_changed_to_and_fro_ends_where_it_ended(
+    cluster: Cluster, client: Client, labels: dict[str, str]
+) -> None:
+    recorder = Recorder()
+    one, other = NamespaceFilter(f"name={cluster.namespace}-a"), NamespaceFilter(f"name={cluster.namespace}-b")
+    async with client.informer(CONFIGS, label_selector=labels, filter=one) as configs:
+        recorder.attach(configs)
+        await configs.wait_synced()
+        await recorder.take(2)
+
+        for chosen in (other, one, other, one):
+            configs.set_filter(chosen)
+        await put(cluster, "mark", namespace=f"{cluster.namespace}-a", labels=labels)
+
+        assert await recorder.take(1) == ["add/mark"]
+        assert names(configs.list()) == ["mark", "s1", "s2"]
+
+
+async def test_g15_deletes_are_told_once_when_the_namespace_goes_first(
+    cluster: Cluster, client: Client, labels: dict[str, str]
+) -> None:
+    recorder, where = Recorder(), f"{cluster.namespace}-a"
+    either = NamespaceFilter(f"name={where}", f"name={cluster.namespace}-c")
+    async with client.informer(CONFIGS, label_selector=labels, filter=either) as configs:
+        recorder.attach(configs)
+        await configs.wait_synced()
+        await recorder.take(3)
+
+        await drop_namespace(cluster, where)
+        await put(cluster, "mark", namespace=f"{cluster.namespace}-c", labels=labels)
+
+        assert sorted(await recorder.take(3)) == ["add/mark", "delete/s1", "delete/s2"]
+        assert names(configs.list()) == ["mark", "s4"]

@@ -1,0 +1,98 @@
+"""K8, K9, K23, K24: informers on resources that are there."""
+
+from __future__ import annotations
+
+from dynkube import ABSENT, Client, Unstructured
+from tests.contract.cluster import Cluster
+from tests.contract.informers.kit import CONFIGS, Recorder, change, live, names, put, resource
+
+
+def small(obj: Unstructured) -> bool:
+    return int(obj["data"]["value"]) < 100
+
+
+async def test_k8_objects_and_updates_that_cross_a_static_filter(cluster: Cluster, client: Client) -> None:
+    recorder = Recorder()
+    async with client.informer(CONFIGS, namespace=cluster.namespace, filter=small) as configs:
+        recorder.attach(configs)
+        await live(configs)
+
+        await put(cluster, "1", value="1")
+        assert await recorder.take(1) == ["add/1"]
+        assert names(configs.list(namespace=cluster.namespace)) == names(configs.list()) == ["1"]
+
+        await change(cluster, "1", value="2")
+        assert await recorder.take(1) == ["update/1"]
+        assert [obj["data"] for obj in configs] == [{"value": "2"}]
+
+        await put(cluster, "3", value="100")
+        await put(cluster, "2", value="10")
+        assert await recorder.take(1) == ["add/2"]
+        assert (names(configs.list()), configs.get("3")) == (["1", "2"], None)
+
+        await change(cluster, "3", value="5")
+        assert await recorder.take(1) == ["add/3"]
+
+        await change(cluster, "3", value="150")
+        assert await recorder.take(1) == ["delete/3"]
+        assert configs.get("3") is None
+
+
+async def test_k8_deletes_of_what_the_filter_hides_are_not_told(cluster: Cluster, client: Client) -> None:
+    for name, value in (("1", "1"), ("2", "10"), ("3", "100")):
+        await put(cluster, name, value=value)
+    recorder = Recorder()
+    async with client.informer(CONFIGS, namespace=cluster.namespace, filter=small) as configs:
+        recorder.attach(configs)
+        await configs.wait_synced()
+        assert sorted(await recorder.take(2)) == ["add/1", "add/2"]
+
+        for name in ("3", "2", "1"):
+            await cluster.delete("configmaps", name)
+
+        assert await recorder.take(2) == ["delete/2", "delete/1"]
+        assert configs.list() == []
+
+
+async def test_k9_a_removed_handler_hears_nothing_and_the_others_go_on(cluster: Cluster, client: Client) -> None:
+    await put(cluster, "1")
+    one, two, stays = Recorder(), Recorder(), Recorder()
+    async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
+        first, second = one.attach(configs), two.attach(configs)
+        stays.attach(configs)
+        assert [await recorder.take(1) for recorder in (one, two, stays)] == [["add/1"]] * 3
+
+        second.remove()
+        await change(cluster, "1", n="1")
+        await stays.take(1)
+        assert (await one.take(1), two.untaken) == (["update/1"], [])
+
+        first.remove()
+        await change(cluster, "1", n="2")
+        await stays.take(1)
+        assert (one.untaken, two.untaken) == ([], [])
+
+
+async def test_k23_a_client_without_informers_reads_what_is_there(cluster: Cluster, client: Client) -> None:
+    await cluster.define()
+    await cluster.create("widgets", cluster.widget("x"))
+
+    assert names(await client.resource(resource(cluster)).list()) == ["x"]
+    assert {"default", "kube-system", cluster.namespace} <= set(names(await client.resource("namespaces").list()))
+
+
+async def test_k24_a_crd_gives_an_informer_that_can_be_started(cluster: Cluster, client: Client) -> None:
+    await cluster.define(cluster.definition("gadgets", "Gadget"))
+
+    async with client.informer(resource(cluster, "gadgets")) as gadgets:
+        await gadgets.wait_synced()
+
+        assert gadgets.list() == []
+
+
+async def test_a_singular_where_a_plural_belongs_is_absent_with_a_hint(client: Client) -> None:
+    async with client.informer("pod.v1") as pods:
+        state = await pods.wait_state(ABSENT)
+
+        assert state.reason == "NotServed"
+        assert "serves pods.v1 (resources are named by their plural)" in state.message
