@@ -6,7 +6,6 @@ after a few steps of the scheduler or some seconds, so that they meet lists, wat
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 from typing import Any, Literal, TypeAlias
@@ -21,6 +20,7 @@ from dynkube import ABSENT, LIVE, Filter, Informer, LabelFilter, NamespaceFilter
 from dynkube.errors import APIError, NoMatch
 from dynkube.meta import Key
 from dynkube.testing import APIServer
+from tests.informers.folding import Subscription
 from tests.informers.kit import CRDS, WIDGETS, crd, namespace, quiet, widget
 
 Step: TypeAlias = tuple[str, Any]
@@ -54,58 +54,6 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
 )
 
 BEFORE: list[Step] = [("serve", ["v1"]), ("put", ("a", "default", "x")), ("put", ("b", "other", "y"))]
-
-
-class Subscription:
-    """Folds what one handler is told, and notes what it should never have been told."""
-
-    def __init__(self, informer: Informer, pause: float | None) -> None:
-        self.folded: dict[Key, Unstructured] = {}
-        self.newest: dict[tuple[Key, str], int] = {}
-        self.wrong: list[str] = []
-        self._pause = pause
-        self._busy = False
-        if pause is None:
-            self.handle = informer.add_handler(on_add=self.add, on_update=self.update, on_delete=self.delete)
-        else:
-            slow: list[Any] = [self.slowly(step) for step in (self.add, self.update, self.delete)]
-            self.handle = informer.add_handler(on_add=slow[0], on_update=slow[1], on_delete=slow[2])
-
-    def slowly(self, step: Callable[..., None]) -> object:
-        async def handle(*objects: Unstructured) -> None:
-            self.expect(not self._busy, "a handler ran concurrently with itself")
-            self._busy = True
-            step(*objects)
-            await trio.sleep(self._pause or 0)
-            self._busy = False
-
-        return handle
-
-    def expect(self, truth: bool, otherwise: str) -> None:
-        if not truth or self.handle_closed:
-            self.wrong.append(otherwise)
-
-    @property
-    def handle_closed(self) -> bool:
-        return hasattr(self, "handle") and self.handle.closed
-
-    def advance(self, obj: Unstructured) -> None:
-        version, one = int(obj.resource_version), (obj.key, obj.uid)
-        self.expect(self.newest.get(one, 0) <= version, f"{obj!r} went back to version {version}")
-        self.newest[one] = version
-        self.folded[obj.key] = obj
-
-    def add(self, obj: Unstructured) -> None:
-        self.expect(obj.key not in self.folded, f"{obj!r} was added twice")
-        self.advance(obj)
-
-    def update(self, old: Unstructured, new: Unstructured) -> None:
-        self.expect(self.folded.get(new.key) is old, f"update of {new!r} from what was not shown")
-        self.expect(old.uid == new.uid and old is not new, f"update of {new!r} is none")
-        self.advance(new)
-
-    def delete(self, obj: Unstructured) -> None:
-        self.expect(self.folded.pop(obj.key, None) is obj, f"{obj!r} was deleted and is not what was shown")
 
 
 class World:

@@ -1,0 +1,186 @@
+"""Fifty informers of several resources, and writers that give them something to do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from random import Random
+
+import httpx2
+import trio
+
+from dynkube import LIVE, Client, Filter, Informer, LabelFilter, NamespaceFilter, Unstructured
+from dynkube.informers import InformerStatistics
+from dynkube.meta import Key
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject
+from tests.informers.folding import Subscription
+
+SHARDS = 8
+_BUILTIN = {"configmaps": "configmaps.v1", "secrets": "secrets.v1", "services": "services.v1"}
+# Longer than any pause between two attempts of an informer.
+_RECOVERY = 100.0
+
+
+@dataclass(kw_only=True)
+class Fleet:
+    """A cluster with objects in shards, and the informers that follow them."""
+
+    cluster: Cluster
+    client: Client
+    random: Random = field(default_factory=lambda: Random(3))
+    members: list[Member] = field(default_factory=list)
+    written: int = 0
+    _progress: trio.Event = field(default_factory=trio.Event)
+
+    @property
+    def resources(self) -> dict[str, str]:
+        custom = {plural: f"{plural}.v1.{self.cluster.group}" for plural in ("widgets", "gadgets")}
+        return _BUILTIN | custom
+
+    def body(self, plural: str, name: str, shard: int, **labels: str) -> JSONObject:
+        """An object of any of the resources."""
+        metadata = {"name": name, "labels": {"of": self.cluster.namespace, "shard": str(shard), **labels}}
+        spec = {"services": {"spec": {"ports": [{"port": 80}]}}}.get(plural, {})
+        kinds = {"configmaps": "ConfigMap", "secrets": "Secret", "services": "Service"}
+        kind = kinds.get(plural) or plural.removesuffix("s").capitalize()
+        version = "v1" if plural in kinds else f"{self.cluster.group}/v1"
+        return {"apiVersion": version, "kind": kind, "metadata": metadata, **spec}
+
+    # ── writers ──────────────────────────────────────────────────────────────────────────────
+
+    async def write_for_ever(self, random: Random) -> None:
+        """Create, change and delete at random; what fails is not tried again, as the next write is as good."""
+        while True:
+            plural = random.choice(list(self.resources))
+            shard = random.randrange(SHARDS)
+            name = f"n{shard}-{random.randrange(4)}"
+            try:
+                await self._write(random, plural, name, shard)
+            except httpx2.HTTPError:
+                await trio.sleep(0.05)  # nobody is there now
+            await trio.sleep(0.01)
+
+    async def _write(self, random: Random, plural: str, name: str, shard: int) -> None:
+        path, team = self.cluster.path(plural, name), random.choice("xy")
+        what = random.choice(["put", "put", "put", "delete"])
+        if what == "delete":
+            answer = await self.cluster.call("DELETE", path)
+        else:
+            body = self.body(plural, name, shard, team=team, at=str(self.written))
+            answer = await self.cluster.call("POST", self.cluster.path(plural), body=body)
+            if answer.code == 409:
+                labels = {"metadata": {"labels": body["metadata"]["labels"]}}
+                content_type = "application/merge-patch+json"
+                answer = await self.cluster.call("PATCH", path, body=labels, content_type=content_type)
+        if answer.code < 300:
+            self.written += 1
+            self._progress.set()
+
+    async def wait_writes(self, count: int) -> None:
+        """Wait until so many more writes have succeeded."""
+        goal = self.written + count
+        while self.written < goal:
+            self._progress = trio.Event()
+            await self._progress.wait()
+
+    # ── what should be so ────────────────────────────────────────────────────────────────────
+
+    def statistics(self) -> list[InformerStatistics]:
+        """Of each informer, as of now."""
+        return [member.informer.statistics() for member in self.members]
+
+    async def check(self) -> None:
+        """Everybody knows the truth, and was told it legally. Nobody may be writing."""
+        marks = [
+            Unstructured(await self.cluster.create(plural, self.body(plural, f"mark-{shard}", shard, team="x")))
+            for plural in self.resources
+            for shard in range(SHARDS)
+        ]
+        with trio.fail_after(_RECOVERY):
+            for member in self.members:
+                await member.informer.wait_state(LIVE)
+                for mark in marks:
+                    if member.shows(mark):
+                        await member.informer.wait_for(mark)
+                        await member.subscription.wait_for(mark.key)
+        for plural in self.resources:
+            listed = (await self.cluster.list_of(plural, labelSelector=f"of={self.cluster.namespace}"))["items"]
+            for item in listed:
+                item.setdefault("kind", self.body(plural, "", 0)["kind"])
+                item.setdefault("apiVersion", self.body(plural, "", 0)["apiVersion"])
+            truth = [Unstructured(item) for item in listed]
+            for member in self.members:
+                if member.plural == plural:
+                    member.check({obj.key: obj for obj in truth if member.shows(obj)})
+
+
+@dataclass(kw_only=True)
+class Member:
+    """One informer of the fleet, and one handler of it."""
+
+    plural: str
+    kind: str
+    informer: Informer
+    subscription: Subscription
+    shard: str | None = None
+    team: str | None = None
+
+    def shows(self, obj: Unstructured) -> bool:
+        """Whether it should show an object."""
+        labels = obj.labels
+        return (
+            obj.kind == self.kind and self.shard in (None, labels["shard"]) and self.team in (None, labels.get("team"))
+        )
+
+    def check(self, truth: dict[Key, Unstructured]) -> None:
+        """Reads, folded events and the index agree with a fresh list."""
+        assert self.subscription.wrong == []
+        listed = {obj.key: obj for obj in self.informer.list()}
+        assert versions(listed) == versions(truth), self.informer
+        assert self.subscription.folded == listed
+        for team in ("x", "y"):
+            found = {obj.key for obj in self.informer.by_index("team", team)}
+            assert found == {key for key, obj in listed.items() if obj.labels.get("team") == team}
+        stable = {key: count for key, count in self.subscription.told.items() if key[1].startswith("stable")}
+        assert set(stable.values()) == {1}, "what nobody has touched was told of once"
+
+
+def versions(objects: dict[Key, Unstructured]) -> dict[Key, tuple[str, str]]:
+    """Which incarnation and which version of each object."""
+    return {key: (obj.uid, obj.resource_version) for key, obj in objects.items()}
+
+
+@asynccontextmanager
+async def launch(cluster: Cluster, client: Client) -> AsyncIterator[Fleet]:
+    """Five resources, ten informers of each: one for each shard, and two for all of them with filters."""
+    await cluster.define()
+    await cluster.define(cluster.definition("gadgets", "Gadget"))
+    fleet = Fleet(cluster=cluster, client=client)
+    for plural in fleet.resources:
+        for number in range(SHARDS):
+            await cluster.create(plural, fleet.body(plural, f"stable-{number}", number, team="x"))
+    everything = f"of={cluster.namespace}"
+    choices: list[tuple[str | None, str | None, Filter | None]] = [(str(n), None, None) for n in range(SHARDS)]
+    choices += [(None, "x", LabelFilter("team=x")), (None, None, NamespaceFilter("!nobody-has-this"))]
+    async with AsyncExitStack() as stack:
+        for plural, resource in fleet.resources.items():
+            for shard, team, chosen in choices:
+                selector = everything if shard is None else f"{everything},shard={shard}"
+                index = {"team": "{.metadata.labels.team}"}
+                informer = client.informer(resource, label_selector=selector, filter=chosen, indexes=index)
+                kind = fleet.body(plural, "", 0)["kind"]
+                member = Member(
+                    plural=plural,
+                    kind=kind,
+                    informer=informer,
+                    subscription=Subscription(informer),
+                    shard=shard,
+                    team=team,
+                )
+                fleet.members.append(member)
+                await stack.enter_async_context(informer)
+        for member in fleet.members:
+            await member.informer.wait_synced()
+        yield fleet

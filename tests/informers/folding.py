@@ -1,0 +1,81 @@
+"""A handler that folds what it is told, and holds it to what informers promise (P1 to P4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import trio
+
+from dynkube import Informer, Unstructured
+from dynkube.meta import Key
+
+
+class Subscription:
+    """Folds what one handler is told, and notes what it should never have been told.
+
+    Args:
+        informer: Whose handler.
+        pause: How long it takes for each event, as an async function; ``None`` for a plain one.
+    """
+
+    def __init__(self, informer: Informer, pause: float | None = None) -> None:
+        self.folded: dict[Key, Unstructured] = {}
+        self.newest: dict[tuple[Key, str], int] = {}
+        self.told: Counter[Key] = Counter()
+        self.wrong: list[str] = []
+        self.progress = trio.Event()
+        self._pause = pause
+        self._busy = False
+        if pause is None:
+            self.handle = informer.add_handler(on_add=self.add, on_update=self.update, on_delete=self.delete)
+        else:
+            slow: list[Any] = [self.slowly(step) for step in (self.add, self.update, self.delete)]
+            self.handle = informer.add_handler(on_add=slow[0], on_update=slow[1], on_delete=slow[2])
+
+    def slowly(self, step: Callable[..., None]) -> object:
+        async def handle(*objects: Unstructured) -> None:
+            self.expect(not self._busy, "a handler ran concurrently with itself")
+            self._busy = True
+            step(*objects)
+            await trio.sleep(self._pause or 0)
+            self._busy = False
+
+        return handle
+
+    def expect(self, truth: bool, otherwise: str) -> None:
+        if not truth or self.handle_closed:
+            self.wrong.append(otherwise)
+
+    @property
+    def handle_closed(self) -> bool:
+        return hasattr(self, "handle") and self.handle.closed
+
+    def advance(self, obj: Unstructured) -> None:
+        version, one = int(obj.resource_version), (obj.key, obj.uid)
+        self.expect(self.newest.get(one, 0) <= version, f"{obj!r} went back to version {version}")
+        self.newest[one] = version
+        self.folded[obj.key] = obj
+        self.told[obj.key] += 1
+        self.progress.set()
+
+    def add(self, obj: Unstructured) -> None:
+        self.expect(obj.key not in self.folded, f"{obj!r} was added twice")
+        self.advance(obj)
+
+    def update(self, old: Unstructured, new: Unstructured) -> None:
+        self.expect(self.folded.get(new.key) is old, f"update of {new!r} from what was not shown")
+        self.expect(old.uid == new.uid, f"update of {new!r} from another object")
+        self.expect(old.resource_version != new.resource_version, f"update of {new!r} is none")
+        self.advance(new)
+
+    def delete(self, obj: Unstructured) -> None:
+        self.expect(self.folded.pop(obj.key, None) is obj, f"{obj!r} was deleted and is not what was shown")
+        self.told[obj.key] += 1
+
+    async def wait_for(self, key: Key) -> None:
+        """Wait until an object of this key was shown."""
+        while key not in self.folded:
+            self.progress = trio.Event()
+            await self.progress.wait()
