@@ -1,4 +1,4 @@
-"""What index functions may return, and when an index can be read."""
+"""What index functions may return."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from dynkube import Client, Unstructured
 from dynkube.testing import APIServer
-from tests.informers.kit import WIDGETS, crd, names, quiet, widget
+from tests.informers.kit import WIDGETS, crd, names, widget
 
 
 @pytest.fixture(autouse=True)
@@ -42,35 +42,3 @@ async def test_a_text_instead_of_a_list_is_reported_and_not_filed_by_letters(
         assert "return a list of values" in widgets.statistics().last_error
         errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
         assert len(errors) == 1, "a function that fails on every object fills no log"
-
-
-async def test_g6_a_handler_finds_its_object_in_every_index_while_handlers_are_replayed(
-    server: APIServer, client: Client
-) -> None:
-    server.create(widget("a", host="x"))
-    found: list[list[str]] = []
-    widgets = client.informer(WIDGETS)
-    widgets.add_handler(on_add=lambda obj: found.append(names(widgets.by_index("host", obj["spec"]["host"]))))
-    widgets.add_index("host", "{.spec.host}")
-    async with widgets:
-        await widgets.wait_synced()
-        server.create(widget("b", host="x"))
-        await quiet()
-
-        assert found == [["a"], ["a", "b"]]
-
-
-async def test_g5_an_index_that_is_added_between_changes_is_complete_at_once(server: APIServer, client: Client) -> None:
-    server.create(widget("a", host="x"))
-    async with client.informer(WIDGETS) as widgets:
-        await widgets.wait_synced()
-        server.create(widget("b", host="x"))
-
-        widgets.add_index("host", "{.spec.host}")
-
-        assert names(widgets.by_index("host", "x")) == names(widgets.list())
-        await quiet()
-        assert names(widgets.by_index("host", "x")) == ["a", "b"]
-        server.delete("widgets", "a")
-        await quiet()
-        assert names(widgets.by_index("host", "x")) == ["b"]

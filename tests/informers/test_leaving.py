@@ -126,26 +126,6 @@ async def test_g25_the_last_user_ends_it_and_a_new_one_starts_it_again(server: A
 
 
 @pytest.mark.parametrize("steps", range(0, 24, 2))
-async def test_31_a_new_user_may_come_at_any_moment_of_the_last_ones_leaving(
-    server: APIServer, client: Client, steps: int
-) -> None:
-    server.create(crd())
-    server.create(widget("a"))
-    old = await client.informer(WIDGETS).__aenter__()
-    await old.wait_synced()
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(old.aclose)
-        for _ in range(steps):
-            await trio.lowlevel.checkpoint()
-        async with client.informer(WIDGETS) as new:
-            await new.wait_state(LIVE)
-
-            assert names(new.list()) == ["a"]
-            assert len(watched(server)) == 2
-
-
-@pytest.mark.parametrize("steps", range(0, 24, 2))
 async def test_31_a_crd_may_come_at_any_moment_of_leaving(server: APIServer, client: Client, steps: int) -> None:
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_synced()

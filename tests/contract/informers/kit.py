@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import aclosing, suppress
 
 import trio
@@ -84,9 +84,14 @@ async def until_reason(informer: Informer, reason: str) -> State:
 
 
 class Recorder:
-    """Notes what handlers are told, as ``add/a``, ``update/a``, ``delete/a``, and waits for it."""
+    """Notes what handlers are told, as ``add/a``, ``update/a``, ``delete/a``, and waits for it.
 
-    def __init__(self) -> None:
+    Args:
+        also: Called first, with each note and its object.
+    """
+
+    def __init__(self, also: Callable[[str, Unstructured], object] | None = None) -> None:
+        self._also = also
         self._events: list[str] = []
         self._news = trio.Event()
 
@@ -99,7 +104,10 @@ class Recorder:
         )
 
     def _note(self, what: str, obj: Unstructured) -> None:
-        self._events.append(f"{what}/{obj.name}")
+        note = f"{what}/{obj.name}"
+        if self._also is not None:
+            self._also(note, obj)
+        self._events.append(note)
         self._news.set()
 
     async def take(self, count: int) -> list[str]:

@@ -42,14 +42,12 @@ async def test_k32_its_handlers_have_counted_when_it_has_synced(cluster: Cluster
 
 async def test_k36_reads_show_the_state_of_the_event(cluster: Cluster, client: Client) -> None:
     told: list[tuple[str, list[str], object]] = []
-    recorder = Recorder()
 
     def note(event: str, obj: Unstructured) -> None:
-        cached = configs.get(obj.name)
-        told.append((f"{event}/{obj.name}", names(configs.list()), cached is obj))
+        told.append((event, names(configs.list()), configs.get(obj.name) is obj))
 
+    recorder = Recorder(also=note)
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
-        configs.add_handler(on_add=lambda obj: note("add", obj), on_update=lambda old, new: note("update", new))
         recorder.attach(configs)
         await configs.wait_synced()
         await put(cluster, "a")

@@ -1,0 +1,72 @@
+"""G8, G25 and failure mode 31: informers that end, and begin again."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from dynkube import ABSENT, STOPPED, Client
+from dynkube.errors import ClosedError
+from tests.contract.cluster import Cluster
+from tests.contract.informers.kit import CONFIGS, live, names, put, put_widget, resource
+
+
+async def test_g25_the_last_user_ends_it_and_a_new_one_starts_it_again(cluster: Cluster, client: Client) -> None:
+    for number in range(3):
+        one = client.informer(CONFIGS, namespace=cluster.namespace)
+        other = client.informer(CONFIGS, namespace=cluster.namespace)
+        async with one, other:
+            await live(one, other)
+            await other.wait_for(await put(cluster, f"w{number}"))
+            assert (len(one), len(other), one.statistics().users) == (number + 1, number + 1, 2)
+        assert (one.state.phase, one.list()) == (STOPPED, [])
+
+
+@pytest.mark.parametrize("steps", [0, 2, 5, 11, 23])
+async def test_31_a_new_user_may_come_at_any_moment_of_the_last_ones_leaving(
+    cluster: Cluster, client: Client, steps: int
+) -> None:
+    await put(cluster, "a")
+    old = await client.informer(CONFIGS, namespace=cluster.namespace).__aenter__()
+    await old.wait_synced()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(old.aclose)
+        for _ in range(steps):
+            await trio.lowlevel.checkpoint()
+        async with client.informer(CONFIGS, namespace=cluster.namespace) as new:
+            await live(new)
+
+            assert names(new.list()) == ["a"]
+
+
+@pytest.mark.parametrize("steps", [0, 5, 50])
+async def test_31_a_crd_may_come_at_any_moment_of_leaving(cluster: Cluster, client: Client, steps: int) -> None:
+    async with client.informer(resource(cluster)) as widgets:
+        await widgets.wait_synced()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(cluster.define)
+            for _ in range(steps):
+                await trio.lowlevel.checkpoint()
+            await widgets.aclose()
+
+    await put_widget(cluster, "a")
+    async with client.informer(resource(cluster)) as again:
+        await live(again)
+        assert names(again.list()) == ["a"]
+
+
+async def test_g8_whoever_waits_when_its_scope_is_cancelled_leaves_an_informer_that_is_stopped(
+    cluster: Cluster, client: Client
+) -> None:
+    with trio.CancelScope() as scope:
+        async with client.informer(resource(cluster)) as widgets:
+            await widgets.wait_state(ABSENT)
+            await cluster.define()
+            await live(widgets)
+            scope.cancel()
+            await trio.sleep_forever()
+
+    assert (widgets.state.phase, widgets.list()) == (STOPPED, [])
+    with pytest.raises(ClosedError):
+        widgets.add_handler(on_add=print)

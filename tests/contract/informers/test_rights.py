@@ -1,0 +1,82 @@
+"""G21, G22: resources that are forbidden, and CRDs that may not be watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import ABSENT, DEGRADED, LIVE, Client
+from tests.contract.cluster import Cluster
+from tests.contract.informers.kit import GIVE_UP, Recorder, live, names, put, put_widget, resource
+
+# An informer that was refused looks again after a second, then less and less often.
+PATIENCE = 3 * GIVE_UP
+
+
+async def grant(cluster: Cluster, user: str, group: str, plural: str) -> None:
+    """Let somebody read a resource, everywhere."""
+    name = f"{user}-{plural}"
+    rule = {"apiGroups": [group], "resources": [plural], "verbs": ["get", "list", "watch"]}
+    await cluster.create("clusterroles", {"metadata": {"name": name}, "rules": [rule]})
+    binding = {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
+    }
+    await cluster.create("clusterrolebindings", binding)
+
+
+@pytest.fixture
+def user(cluster: Cluster) -> str:
+    """Somebody without rights."""
+    return f"user-of-{cluster.namespace}"
+
+
+async def test_g21_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
+    cluster: Cluster, connect: Callable[..., Client], user: str
+) -> None:
+    await put(cluster, "a")
+    await grant(cluster, user, "", "secrets")
+    async with connect(user=user) as client:
+        configs = client.informer("configmaps.v1", namespace=cluster.namespace)
+        secrets = client.informer("secrets.v1", namespace=cluster.namespace)
+        async with configs, secrets:
+            await live(secrets)
+            assert (await configs.wait_state(DEGRADED)).reason == "Forbidden"
+            assert (configs.has_synced, configs.list()) == (False, [])
+
+            await grant(cluster, user, "", "configmaps")
+
+            with trio.fail_after(PATIENCE):
+                await configs.wait_synced()
+                assert (await configs.wait_state(LIVE)).reason == "Watching"
+            assert names(configs.list()) == ["a"]
+
+
+async def test_g22_where_crds_may_not_be_watched_discovery_is_asked_and_the_watch_comes_back(
+    cluster: Cluster, connect: Callable[..., Client], user: str
+) -> None:
+    await grant(cluster, user, cluster.group, "widgets")
+    settings = dynkube.InformerSettings(discovery_poll=0.2)
+    recorder = Recorder()
+    async with connect(user=user, settings=settings) as client, client.informer(resource(cluster)) as widgets:
+        recorder.attach(widgets)
+        assert (await widgets.wait_state(ABSENT)).reason == "CRDNotFound"
+
+        await cluster.define()
+        await put_widget(cluster, "a")
+        await live(widgets)
+        assert await recorder.take(1) == ["add/a"]
+
+        await cluster.undefine()
+        with trio.fail_after(PATIENCE):
+            await widgets.wait_state(ABSENT)
+        assert (await recorder.take(1), widgets.list()) == (["delete/a"], [])
+
+        await cluster.define()
+        await put_widget(cluster, "b")
+        await live(widgets)
+        assert await recorder.take(1) == ["add/b"]
