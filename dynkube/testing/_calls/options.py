@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dynkube.errors import StatusCause
 from dynkube.testing._calls import refuse
-from dynkube.testing._calls.api import Call
+from dynkube.testing._calls.api import APPLY_PATCH, Call
 from dynkube.testing._calls.query import boolean, digits_problem, integer
 
 _MATCHES = ("Exact", "NotOlderThan", "")
@@ -154,19 +154,18 @@ class WriteOptions:
         options = {"create": "CreateOptions", "update": "UpdateOptions"}.get(call.verb, "PatchOptions")
         manager = call.params.get("fieldManager", "")
         validation = call.params.get("fieldValidation") or "Warn"
-        causes = dry_run_causes(call.params.get("dryRun"))
-        if len(manager.encode()) > 128:
-            causes.append(refuse.too_long("fieldManager", "may not be more than 128 bytes"))
-        elif cause := _unprintable_cause(manager):
-            causes.append(cause)
-        if validation not in {"Ignore", "Warn", "Strict"}:
-            causes.append(refuse.not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
         force = boolean(call.params, "force") if options == "PatchOptions" else None
-        applying = call.content_type == "application/apply-patch+yaml"
+        applying, causes = call.content_type == APPLY_PATCH, list[StatusCause]()
         if options == "PatchOptions" and applying and not manager:
             causes.append(refuse.required("fieldManager", "is required for apply patch"))
         if force is not None and not applying:
             causes.append(refuse.not_allowed("force", "may not be specified for non-apply patch"))
+        if len(manager.encode()) > 128:
+            causes.append(refuse.too_long("fieldManager", "may not be more than 128 bytes"))
+        causes += _unprintable_causes(manager)
+        causes += dry_run_causes(call.params.get("dryRun"))
+        if validation not in {"Ignore", "Warn", "Strict"}:
+            causes.append(refuse.not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
         if causes:
             raise refuse.invalid_options(options, causes)
         return cls(
@@ -177,13 +176,12 @@ class WriteOptions:
         )
 
 
-def _unprintable_cause(manager: str) -> StatusCause | None:
+def _unprintable_causes(manager: str) -> Iterator[StatusCause]:
+    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in manager)
     for position, character in enumerate(manager):
         if not character.isprintable():
-            shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in manager)
             detail = f"invalid character U+{ord(character):04X} (at position {position})"
-            return StatusCause("fieldManager", "FieldValueInvalid", f'Invalid value: "{shown}": {detail}')
-    return None
+            yield StatusCause("fieldManager", "FieldValueInvalid", f'Invalid value: "{shown}": {detail}')
 
 
 def _agent_name(user_agent: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
-from dynkube.errors import APIError, Gone, Status, StatusCause
+from dynkube.errors import APIError, Gone, Invalid, Status, StatusCause
 from dynkube.testing._kinds.kinds import Kind
 
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
@@ -158,9 +158,14 @@ def unsupported_patch(accepted: Sequence[str]) -> APIError:
     return plain(415, "UnsupportedMediaType", message + ", ".join(accepted))
 
 
+class Unprocessable(Invalid):
+    """422 that tells nothing, in ``details`` that are there and empty."""
+
+
 def unprocessable() -> APIError:
     """422 for a patch that cannot be carried out on the object as it is; a real server does not say why."""
-    return plain(422, "Invalid", "the server rejected our request due to an error in our request")
+    message = "the server rejected our request due to an error in our request"
+    return Unprocessable(Status(code=422, reason="Invalid", message=message))
 
 
 def internal(why: str) -> APIError:

@@ -92,7 +92,8 @@ class Entry:
             "fieldsType": "FieldsV1",
             "fieldsV1": self.encoded,
         }
-        return {**entry, "subresource": self.subresource} if self.subresource else entry
+        entry |= {"subresource": self.subresource} if self.subresource else {}
+        return {name: value for name, value in entry.items() if name != "time" or value}
 
 
 def new_entry(kind: Kind, writer: Writer, encoded: JSONObject) -> Entry:
@@ -192,7 +193,10 @@ def _record_change(kind: Kind, obj: JSONObject, old: JSONObject, writer: Writer)
     if not written and not gone:
         return
     writer = replace(writer, api_version=kind.api_version)
-    mine = next((entry.fields for entry in entries if entry.identity == writer.identity), frozenset())
+    before_me = next((entry for entry in entries if entry.identity == writer.identity), None)
+    mine = before_me.fields if before_me is not None else frozenset()
+    if before_me is not None and not writer.time:
+        writer = replace(writer, time=before_me.time)
     # What is gone has no owner; what was written has a new one.
     others = [entry.without(written | gone) for entry in entries if entry.identity != writer.identity]
     write_entries(obj, [*others, new_entry(kind, writer, to_fields_v1((mine - gone) | written))])

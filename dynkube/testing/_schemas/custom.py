@@ -8,6 +8,7 @@ from typing import Any
 
 from dynkube.errors import StatusCause
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.gotext import go_text
 from dynkube.testing._calls.refuse import bad_value
 from dynkube.testing._kinds.kinds import Kind, ScalePaths
 from dynkube.testing._schemas.cel import Outcome, RuleBook
@@ -120,7 +121,7 @@ def _replicas_causes(obj: JSONObject, path: str) -> Iterator[StatusCause]:
 def _accessor(path: str, value: object, wanted: str) -> str:
     names = {str: "string", float: "float64", bool: "bool", dict: "map[string]interface {}", list: "[]interface {}"}
     found = names.get(type(value), "int64")
-    return f"{path} accessor error: {value} is of the type {found}, expected {wanted}"
+    return f"{path} accessor error: {go_text(value)} is of the type {found}, expected {wanted}"
 
 
 def _at(obj: Any, path: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dynkube.testing._calls.gotext import compact, go_source, go_text
+from dynkube.testing._calls.gotext import compact, go_source, go_text, quoted
 from dynkube.testing._schemas.scalars import json_type
 from dynkube.testing._schemas.structural import META_FIELDS, Node
 
@@ -40,10 +40,10 @@ def typed_errors(node: Node, value: Any, path: str = "", *, root: bool = False) 
         yield f"{path}: {error}"
 
 
-def apply_failure(errors: list[str], namespace: str, name: str, gvk: str) -> str:
+def apply_failure(errors: list[str], place: str, gvk: str) -> str:
     """All of ``errors`` as one message."""
     listed = errors[0] if len(errors) == 1 else "errors:\n  " + "\n  ".join(errors)
-    return f"failed to create typed patch object ({namespace}/{name}; {gvk}): {listed}"
+    return f"failed to create typed patch object ({place}; {gvk}): {listed}"
 
 
 def _object_errors(node: Node, value: dict[str, Any], path: str, *, root: bool) -> Iterator[str]:
@@ -66,19 +66,57 @@ def _object_errors(node: Node, value: dict[str, Any], path: str, *, root: bool) 
 def _list_errors(node: Node, value: list[Any], path: str) -> Iterator[str]:
     items, seen = node.items, set[str]()
     for index, item in enumerate(value):
-        place = f"{path}[{index}]"
-        if node.list_type == "map":
-            if not isinstance(item, dict):
-                yield f"{path}: element {index}: associative list with keys may not have non-map elements"
+        key = str(index)
+        if node.list_type in {"map", "set"}:
+            if problem := _item_problem(node, item):
+                yield f"{path}: element {index}: {problem}"
                 return
-            keys = {key: item[key] for key in node.map_keys if key in item}
-            place = f"{path}[{','.join(f'{key}={compact(keys[key])}' for key in sorted(keys))}]"
-            if place in seen and len(keys) == len(node.map_keys):
-                listed = ",".join(f"{key}={compact(keys[key])}" for key in sorted(keys))
-                yield f"{path}: duplicate entries for key [{listed}]"
-            seen.add(place)
+            key = _item_key(node, item)
+            if key in seen:
+                yield f"{path}: duplicate entries for key [{key}]"
+            seen.add(key)
         if items is not None:
-            yield from typed_errors(items, item, place)
+            yield from typed_errors(items, item, f"{path}[{key}]")
+
+
+def _item_problem(node: Node, item: object) -> str:
+    """Why nothing can tell an item of a list from the others."""
+    if node.list_type == "set":
+        if item is None:
+            return "associative list without keys has an element that's an explicit null"
+        if isinstance(item, dict):
+            return "associative list without keys has an element that's a map type"
+        return "not supported: associative list with lists as elements" if isinstance(item, list) else ""
+    if item is None:
+        return "associative list with keys may not have a null element"
+    if not isinstance(item, dict):
+        return "associative list with keys may not have non-map elements"
+    if not _keys_of(node, item):
+        keys = " ".join(quoted(key) for key in node.map_keys)
+        return (
+            f"associative list with keys has an element that omits all key fields [{keys}] "
+            "(and doesn't have default values for any key fields)"
+        )
+    return ""
+
+
+def _item_key(node: Node, item: Any) -> str:
+    if node.list_type == "set":
+        return f"={compact(item)}"
+    keys = _keys_of(node, item)
+    return ",".join(f"{key}={compact(keys[key])}" for key in sorted(keys))
+
+
+def _keys_of(node: Node, item: dict[str, Any]) -> dict[str, Any]:
+    """What tells an item apart: keys that it has, or that have a default."""
+    keys = {}
+    for key in node.map_keys:
+        field = node.items.properties.get(key) if node.items is not None else None
+        if key in item:
+            keys[key] = item[key]
+        elif field is not None and field.has_default:
+            keys[key] = field.source["default"]
+    return keys
 
 
 def _scalar_error(kind: str, value: object) -> str:

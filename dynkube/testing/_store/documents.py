@@ -10,7 +10,7 @@ import msgspec
 
 from dynkube.errors import APIError, Status
 from dynkube.testing._calls.api import EventType, JSONObject
-from dynkube.testing._calls.refuse import ContinueExpired
+from dynkube.testing._calls.refuse import ContinueExpired, Unprocessable
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.storage import Version
 
@@ -136,7 +136,8 @@ def status_object(error: APIError) -> JSONObject:
         "details": _details(status),
         "code": status.code,
     }
-    kept = {"metadata", "details"} if status.reason in _DETAILED else {"metadata"}
+    told = status.reason in _DETAILED or isinstance(error, Unprocessable)
+    kept = {"metadata", "details"} if told else {"metadata"}
     return {key: value for key, value in body.items() if value or key in kept}
 
 

@@ -83,7 +83,7 @@ def _event_line(event: WatchEvent, encoded: bytes) -> bytes:
 
 def _list_metadata(document: ListDocument) -> JSONObject:
     metadata: JSONObject = replace(document, versions=()).data["metadata"]
-    return metadata
+    return {name: value for name, value in metadata.items() if value != ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class Metadata:
         return {
             "kind": "PartialObjectMetadataList",
             "apiVersion": f"meta.k8s.io/{self.version}",
-            "metadata": {name: value for name, value in _list_metadata(document).items() if value != ""},
+            "metadata": _list_metadata(document),
             "items": None,
         }
 

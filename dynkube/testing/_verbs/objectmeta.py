@@ -160,15 +160,16 @@ def check_name_in_path(obj: JSONObject, call: Call) -> None:
         raise refuse.bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
 
 
-def check_version(obj: JSONObject) -> None:
-    """Refuse a resourceVersion that is no number.
+def read_version(obj: JSONObject) -> str:
+    """The resourceVersion that ``obj`` names; ``""`` where it names none, which ``0`` means too.
 
     Raises:
-        APIError: It is none: 500, since the real server's storage is the first to look at it.
+        APIError: It is no number: 500, since the real server's storage is the first to look at it.
     """
     text = str(obj["metadata"].get("resourceVersion") or "")
     if text and (problem := digits_problem("ParseUint", text, "[0-9]+", range(2**64))):
         raise refuse.failed(problem)
+    return text if text.strip("0") else ""
 
 
 def stamp_new(obj: JSONObject, kind: Kind, identity: Identity) -> None:
@@ -192,7 +193,27 @@ def carry_over(obj: JSONObject, old: JSONObject) -> None:
 
 
 def metadata_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
-    """What is wrong with the metadata of ``obj``, as the causes of a 422."""
+    """What is wrong with the metadata of a new ``obj``, as the causes of a 422."""
+    return _accessor_causes(obj, kind) + _builtin_finalizer_causes(obj, kind)
+
+
+def change_causes(obj: JSONObject, old: JSONObject, kind: Kind, *, again: bool) -> list[StatusCause]:
+    """What is wrong with the metadata of ``obj``, which is to replace ``old``.
+
+    A real server looks several times, and says all that it has found.
+
+    Args:
+        obj: What results from an update.
+        old: What was there.
+        kind: Of both.
+        again: Whether updates of this kind are validated as if they were new, too.
+    """
+    changes = _change_causes(obj, old)
+    causes = [*_accessor_causes(obj, kind), *changes, *changes, *_builtin_finalizer_causes(obj, kind)]
+    return causes + metadata_causes(obj, kind) if again else causes
+
+
+def _accessor_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     metadata = obj["metadata"]
     causes = _name_causes(metadata, kind)
     causes += _label_causes(metadata.get("labels", {}))
@@ -203,28 +224,21 @@ def metadata_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
         detail = "finalizer orphan and foregroundDeletion cannot be both set"
         causes.append(refuse.bad_value("metadata.finalizers", list(finalizers), detail))
-    return causes + _builtin_finalizer_causes(finalizers, kind)
+    return causes
 
 
-def change_causes(obj: JSONObject, old: JSONObject, kind: Kind) -> list[StatusCause]:
-    """What is wrong with the metadata of ``obj``, which is to replace ``old``."""
+def _change_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
     metadata = obj["metadata"]
     causes = finalizer_causes(obj, old) + _label_causes(metadata.get("labels", {}))
     causes += _annotation_causes(metadata.get("annotations", {}))
-    causes += _owner_causes(metadata.get("ownerReferences", ()))
-    finalizers = metadata.get("finalizers", ())
-    return causes + _finalizer_name_causes(finalizers) + _builtin_finalizer_causes(finalizers, kind)
+    return causes + _owner_causes(metadata.get("ownerReferences", ()))
 
 
-def _finalizer_name_causes(finalizers: Sequence[str]) -> list[StatusCause]:
-    problems = ((name, naming.qualified_name_problem(name)) for name in finalizers)
-    return [refuse.bad_value("metadata.finalizers", name, problem) for name, problem in problems if problem]
-
-
-def _builtin_finalizer_causes(finalizers: Sequence[str], kind: Kind) -> list[StatusCause]:
+def _builtin_finalizer_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     """Built-in kinds have more to say of finalizers; custom resources get a warning instead."""
     if kind.crd_uid is not None:
         return []
+    finalizers = obj["metadata"].get("finalizers", ())
     problems = ((index, name, finalizer_problem(name)) for index, name in enumerate(finalizers))
     return [refuse.bad_value(f"metadata.finalizers[{at}]", name, problem) for at, name, problem in problems if problem]
 
@@ -236,6 +250,21 @@ def _label_causes(labels: Mapping[str, str]) -> list[StatusCause]:
         if problem := naming.label_value_problem(value):
             causes.append(refuse.bad_value("metadata.labels", value, problem))
     return causes
+
+
+def without_repeated_owners(obj: JSONObject, *, patched: bool = False) -> list[str]:
+    """Take owners out of ``obj`` that it has twice, and say so as warnings."""
+    owners = obj["metadata"].get("ownerReferences") or []
+    repeated = [owner for index, owner in enumerate(owners) if owner in owners[:index]]
+    if not repeated:
+        return []
+    obj["metadata"]["ownerReferences"] = [owner for at, owner in enumerate(owners) if owner not in owners[:at]]
+    when = " after mutating admission happens" if patched else ""
+    return [
+        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, "
+        "and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+        + ", ".join(owner.get("uid", "") for owner in repeated)
+    ]
 
 
 def finalizer_problem(name: str) -> str:

@@ -67,7 +67,10 @@ class Patches:
     def _rescale(self, call: Call, old: Version, scale: object, options: WriteOptions) -> Result:
         obj = scaled(call, old, scale)
         # Written as part of the object: the spec is what changes, and its generation counts it.
-        written = self.writes.update_object(replace(call, subresource=""), Reading(obj), old, options)
+        # As in a real server, nobody notes when somebody first scaled it.
+        writer = Writer(manager=options.field_manager, operation="Update", subresource="scale", time="")
+        whole = replace(call, subresource="")
+        written = self.writes.update_object(whole, Reading(obj), old, options, writer=writer)
         return Result(document=PlainDocument(scale_of(call, written.document.data)))
 
     def _apply(self, call: Call, options: WriteOptions) -> Result:
@@ -85,17 +88,17 @@ class Patches:
             time=self.writes.identity.timestamp(),
         )
         application = Application(call.kind, writer, options.force)
-        objectmeta.check_version(applied)
+        objectmeta.read_version(applied)
         if old is None:
             self.writes.permit_create(call)
-            created = self._completed(call, application.merge(None, applied), reading)
+            created = self._completed(call, application.merge(None, applied), applied)
             return self.writes.create_object(call, created, options, owned=True)
-        merged = self._completed(call, application.merge(old.decode(call.kind), applied), reading)
+        merged = self._completed(call, application.merge(old.decode(call.kind), applied), applied)
         return self.writes.update_object(call, merged, old, options, owned=True)
 
-    def _completed(self, call: Call, merged: JSONObject, reading: Reading) -> Reading:
+    def _completed(self, call: Call, merged: JSONObject, given: JSONObject) -> Reading:
         metadata = {name: value for name, value in merged["metadata"].items() if value is not None}
-        return Reading(self.writes.reader.completed(call.kind, {**merged, "metadata": metadata}))
+        return Reading(self.writes.reader.completed(call, {**merged, "metadata": metadata}, given))
 
     @staticmethod
     def _applied(call: Call, applied: JSONObject) -> JSONObject:

@@ -77,6 +77,7 @@ class Reader:
         if problems and options.field_validation == "Strict":
             raise _cannot_be_handled(kind, _strict_text(problems))
         call.warnings.extend(_warnings(problems))
+        call.warnings.extend(objectmeta.without_repeated_owners(obj))
         return Reading(obj)
 
     def read_patched(self, call: Call, patched: object, options: WriteOptions) -> Reading:
@@ -104,6 +105,7 @@ class Reader:
         if problems and options.field_validation == "Strict":
             raise refuse.invalid_patch(shown(), _strict_text(problems))
         call.warnings.extend(_warnings(problems))
+        call.warnings.extend(objectmeta.without_repeated_owners(obj, patched=True))
         return Reading(obj)
 
     def read_applied(self, call: Call, options: WriteOptions) -> Reading:
@@ -124,8 +126,7 @@ class Reader:
             raise refuse.bad_request(f"invalid object type: {group_version}, Kind={given[1]}")
         obj = objectmeta.own_copy(call)
         if errors := self._typed_errors(kind, obj):
-            gvk = f"{kind.gvr.group}/{kind.gvr.version}, Kind={kind.kind}"
-            raise refuse.failed(apply_failure(errors, obj["metadata"].get("namespace", ""), call.name, gvk))
+            raise refuse.failed(apply_failure(errors, _place(obj["metadata"]), _gvk(kind)))
         objectmeta.check_namespace(obj, call)
         objectmeta.check_name_in_path(obj, call)
         problems = call.repeated if options.field_validation != "Ignore" else ()
@@ -168,12 +169,31 @@ class Reader:
             obj["status"] = status
         return "status" in obj
 
-    def completed(self, kind: Kind, obj: JSONObject) -> JSONObject:
-        """``obj``, merged from what was there and what was applied, with defaults where the merge left gaps."""
+    def completed(self, call: Call, obj: JSONObject, given: JSONObject) -> JSONObject:
+        """``obj``, merged from what was there and what was ``given``, with defaults where the merge left gaps.
+
+        Raises:
+            ServerError: It is no object of its kind.
+        """
+        kind = call.kind
         try:
-            return self._pruned(kind, obj)[0]
+            result = self._decoded(kind, obj)[0]
         except Unreadable as trouble:  # apply has checked the types that a schema tells; the rest is found here
-            raise _cannot_be_handled(kind, str(trouble)) from None
+            gvk = _gvk(kind)
+            raise refuse.failed(
+                f"failed to convert new object ({_place(given['metadata'])}; {gvk}) to proper version: "
+                f"unable to convert unstructured object to {gvk}: error decoding from json: {trouble}"
+            ) from None
+        call.warnings.extend(objectmeta.without_repeated_owners(result, patched=True))
+        return result
+
+    def misfits(self, kind: Kind, obj: JSONObject) -> bool:
+        """Whether a custom object has values of types that its schema does not allow, status included.
+
+        Nobody can be on record for the fields of such an object.
+        """
+        schema = self.schemas.of(kind) if kind.crd_uid is not None else None
+        return schema is not None and any(True for _ in typed_errors(schema.root, obj, root=True))
 
     # ── inside ────────────────────────────────────────────────────────────────────────────
 
@@ -223,6 +243,17 @@ class Reader:
 
 def _cannot_be_handled(kind: Kind, why: str) -> APIError:
     return refuse.bad_request(f'{kind.kind} in version "{kind.gvr.version}" cannot be handled as a {kind.kind}: {why}')
+
+
+def _gvk(kind: Kind) -> str:
+    return f"{kind.gvr.group}/{kind.gvr.version}, Kind={kind.kind}"
+
+
+def _place(metadata: object) -> str:
+    """Namespace and name, as far as somebody gave them."""
+    given = metadata if isinstance(metadata, dict) else {}
+    names = (given.get(field) for field in ("namespace", "name"))
+    return "/".join(text if isinstance(text, str) else "" for text in names)
 
 
 def _strict_text(problems: Sequence[str]) -> str:

@@ -80,20 +80,23 @@ class Writes:
         if kind.terminating:
             why = "create not allowed while custom resource definition is terminating"
             raise refuse.forbidden(kind, metadata.get("name", ""), why)
-        if metadata.pop("resourceVersion", ""):
+        if metadata.pop("resourceVersion", "").strip("0"):
             raise refuse.version_set_on_create()
         self.namespaces.check_open(kind, call.namespace, metadata.get("name", ""))
         generated = not metadata.get("name") and bool(metadata.get("generateName"))
+        misfits = not owned and self.reader.misfits(kind, obj)
+        if misfits:
+            metadata.pop("managedFields", None)
         for _ in range(_GENERATE_ATTEMPTS if generated else 1):
             if generated:
                 metadata["name"] = self.identity.generated(metadata["generateName"])
             # The name is the last thing looked at: what is not valid is refused as such, taken or not.
-            self._prepare_new(call, obj, None if owned else self._writer(call, options))
+            self._prepare_new(call, obj, None if owned or misfits else self._writer(call, options))
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
                 # A default status is shown at once, and stored by the next write.
                 shown = self.reader.fill_status(kind, obj)
                 return Result(document=self._store(kind, obj, options, provisional=shown), status=201)
-        raise self._taken(call, metadata["name"], generated)
+        raise self._taken(call, metadata["name"], bool(metadata.get("generateName")))
 
     def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None) -> None:
         """Complete ``obj`` as the server does, note that ``writer`` owns what is theirs, and check it."""
@@ -134,11 +137,10 @@ class Writes:
         options = WriteOptions.read(call)
         reading = self.reader.read(call, options)
         objectmeta.check_name_in_path(reading.obj, call)
-        objectmeta.check_version(reading.obj)
         if strategies.creates_on_update(call.kind) and self.storage.get(call.kind, call.namespace, call.name) is None:
             return self._create_by_update(call, reading, options)
         old = self.existing(call)
-        unlocked = not reading.obj["metadata"].get("resourceVersion")
+        unlocked = not objectmeta.read_version(reading.obj)
         if unlocked and not strategies.allows_unconditional_update(call.kind):
             raise refuse.must_be_locked(call.kind, call.name)
         return self.update_object(call, reading, old, options)
@@ -154,26 +156,43 @@ class Writes:
         if uid := metadata.get("uid"):
             why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
             raise refuse.conflict(call.kind, call.name, why)
+        objectmeta.read_version(reading.obj)
         self.permit_create(call)
         metadata.pop("resourceVersion", None)
         return self.create_object(call, reading, options)
 
     def update_object(
-        self, call: Call, reading: Reading, old: Version, options: WriteOptions, *, owned: bool = False
+        self,
+        call: Call,
+        reading: Reading,
+        old: Version,
+        options: WriteOptions,
+        *,
+        owned: bool = False,
+        writer: Writer | None = None,
     ) -> Result:
         """Write what was read over ``old``.
 
-        ``owned`` says that its ``managedFields`` are accounted for already.
+        Args:
+            call: The request.
+            reading: What it holds.
+            old: What is there.
+            options: Its parameters.
+            owned: Whether its ``managedFields`` are accounted for already.
+            writer: Who is on record for it, if not the caller as such.
         """
         kind, obj = call.kind, reading.obj
         self._check_same(kind, obj, old)
         before = old.decode(kind)
+        misfits = not owned and not call.subresource and self.reader.misfits(kind, obj)
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
         objectmeta.carry_over(obj, before)
         rules = self.rules.of(kind)
         rules.complete(kind, obj)
-        if not owned:
-            self.ownership.record(kind, obj, before, self._writer(call, options))
+        if misfits:
+            obj["metadata"].pop("managedFields", None)
+        elif not owned:
+            self.ownership.record(kind, obj, before, writer or self._writer(call, options))
         rules.authorize(call, obj, before)
         rules.prepare(kind, obj, before)
         strategies.bump_generation(obj, before, kind)
@@ -193,16 +212,11 @@ class Writes:
     def _change_causes(self, call: Call, obj: JSONObject, before: JSONObject) -> tuple[list[StatusCause], Outcome]:
         """Why ``before`` cannot become ``obj``; in the order in which the real server finds it."""
         kind, rules = call.kind, self.rules.of(call.kind)
-        causes = objectmeta.change_causes(obj, before, kind)
+        again = kind.storage_group in strategies.VALIDATED_AGAIN and not call.subresource
+        causes = objectmeta.change_causes(obj, before, kind, again=again)
         changes = [] if call.subresource else rules.change_causes(kind, obj, before)
         contents = rules.causes(kind, obj, before)
-        if kind.storage_group in strategies.VALIDATED_AGAIN and not call.subresource:
-            # A second time, as if it were new.
-            contents = objectmeta.metadata_causes(obj, kind) + contents
-        if kind.storage_group in strategies.CHANGES_FIRST:
-            causes += changes + contents
-        else:
-            causes += contents + changes
+        causes += changes + contents if kind.storage_group in strategies.CHANGES_FIRST else contents + changes
         outcome = self._judged(call, obj, before, causes)
         return causes + outcome.causes, outcome
 
@@ -249,7 +263,7 @@ class Writes:
 
     def _check_same(self, kind: Kind, obj: JSONObject, old: Version) -> None:
         metadata = obj["metadata"]
-        uid, revision = metadata.get("uid"), metadata.get("resourceVersion")
+        uid, revision = metadata.get("uid"), objectmeta.read_version(obj)
         if uid and uid != old.uid:
             why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.uid}"
             raise refuse.conflict(kind, old.name, why)
@@ -271,6 +285,7 @@ class Writes:
         present = self.storage.get(call.kind, call.namespace, name)
         if present is not None and present.deleting:
             message = f"object is being deleted: {message}"
-        if generated:
-            message = f"{message}, the server was not able to generate a unique name for the object"
-        return AlreadyExists(replace(error.status, message=message))
+        if not generated:
+            return AlreadyExists(replace(error.status, message=message))
+        message = f"{message}, the server was not able to generate a unique name for the object"
+        return AlreadyExists(replace(error.status, message=message, retry_after=1))

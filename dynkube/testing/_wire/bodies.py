@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from dynkube.errors import APIError
 from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Verb
@@ -18,6 +19,8 @@ _CUSTOM_PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 
 # etcd's own limit is 1.5 MiB; kube-apiserver reads bodies of up to 3 MiB before it looks at them.
 MAX_BODY = 3 * 1024 * 1024
+# From here on Go writes numbers with an exponent.
+_EXPONENTS = 1e21
 _MAX_OPERATIONS = 10_000
 
 # What the real server decodes a body into first, to see what it is.
@@ -128,9 +131,19 @@ def _decode_configuration(body: bytes) -> object:
     if not isinstance(data, dict):
         found = json_name(data)
         raise refusals.bad_request(
-            f"error decoding YAML: json: cannot unmarshal {found} into Go value of type {_GO_MAP}"
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: "
+            f"json: cannot unmarshal {found} into Go value of type {_GO_MAP}"
         )
-    return data
+    return _whole_numbers(data)
+
+
+def _whole_numbers(value: Any) -> Any:
+    """On its way from YAML through JSON, ``2.0`` becomes ``2``."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _EXPONENTS else value
+    if isinstance(value, dict):
+        return {name: _whole_numbers(inner) for name, inner in value.items()}
+    return [_whole_numbers(item) for item in value] if isinstance(value, list) else value
 
 
 def _parsed(media_type: str, body: bytes, prefix: str, summary: str) -> object:

@@ -109,9 +109,12 @@ async def send(asked: Request, cluster: Cluster, memory: Memory) -> Answer:
     if asked.accept:
         headers["Accept"] = asked.accept
     path = cluster.path(f"{resource}/{subresource}" if subresource else resource, name)
-    answer = await cluster.call(
-        asked.method, path, params=params, body=body, content_type=asked.content_type, headers=headers
-    )
+    try:
+        answer = await cluster.call(
+            asked.method, path, params=params, body=body, content_type=asked.content_type, headers=headers
+        )
+    except Exception as error:  # the embedded server shows its own defects to whoever runs it
+        return Answer(code=500, headers={}, body={"crashed": repr(error)})
     memory.note(asked, answer)
     return answer
 

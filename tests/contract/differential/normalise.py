@@ -51,7 +51,7 @@ def _versions(value: Any) -> Iterator[str]:
     """The resourceVersions of all objects in a document."""
     if isinstance(value, dict):
         metadata = value.get("metadata")
-        if isinstance(metadata, dict) and "items" not in value:
+        if isinstance(metadata, dict) and not _is_list(value):
             version = metadata.get("resourceVersion", "")
             if isinstance(version, str) and version.isdigit():
                 yield version
@@ -62,6 +62,11 @@ def _versions(value: Any) -> Iterator[str]:
             yield from _versions(item)
 
 
+def _is_list(value: JSONObject) -> bool:
+    kind = str(value.get("kind", ""))
+    return "items" in value or kind == "Table" or kind.endswith("List")
+
+
 class _Normaliser:
     """Symbols for one sequence."""
 
@@ -70,7 +75,9 @@ class _Normaliser:
         self._symbols: dict[tuple[str, object], str] = {}
 
     def answer(self, answer: Answer) -> JSONObject:
-        headers = {name: answer.headers[name] for name in ("content-type", "warning") if name in answer.headers}
+        headers = {
+            name: answer.headers[name] for name in ("content-type", "retry-after", "warning") if name in answer.headers
+        }
         return {"code": answer.code, "headers": headers, "body": self._value(answer.body, "")}
 
     def _symbol(self, sort: str, of: object) -> str:
@@ -96,7 +103,7 @@ class _Normaliser:
             value = _with_sorted_causes(value)
         found = {self._text(name): self._value(inner, name) for name, inner in value.items()}
         metadata = value.get("metadata")
-        if "items" in value and isinstance(metadata, dict) and "resourceVersion" in metadata:
+        if _is_list(value) and isinstance(metadata, dict) and "resourceVersion" in metadata:
             found["metadata"]["resourceVersion"] = "<list>"
         return found
 
