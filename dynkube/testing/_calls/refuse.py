@@ -62,10 +62,14 @@ def precondition_failed(kind: Kind, name: str, field: str, wanted: str, present:
 
 def apply_conflict(causes: Sequence[StatusCause]) -> APIError:
     """409 on apply: other managers own the fields of ``causes``."""
-    several = "s" if len(causes) > 1 else ""
-    listed = "\n".join(f"- {cause.field}: {cause.message}" for cause in causes)
-    what = f"{causes[0].message}: {causes[0].field}" if len(causes) == 1 else f"conflicts:\n{listed}"
-    message = f"Apply failed with {len(causes)} conflict{several}: {what}"
+    if len(causes) == 1:
+        message = f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}"
+    else:
+        lines = []
+        for who in sorted({cause.message for cause in causes}):
+            lines.append(f"{who.replace('conflict', 'conflicts', 1)}:")
+            lines += [f"- {cause.field}" for cause in causes if cause.message == who]
+        message = f"Apply failed with {len(causes)} conflicts: " + "\n".join(lines)
     return APIError.from_status(Status(code=409, reason="Conflict", message=message, causes=tuple(causes)))
 
 

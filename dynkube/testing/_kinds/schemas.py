@@ -1,7 +1,7 @@
 """The shapes of the built-in types: what an OpenAPI document says about their fields, without its texts.
 
 Read from ``builtin_schemas.json.gz``, which ``tools/builtin_schemas.py`` writes from a release of Kubernetes, when
-somebody first asks. There are two forms of a type: as published (:attr:`BuiltinSchemas.definitions`, with ``$ref``),
+somebody first asks; what only Go's types tell is in ``go_fields.json.gz``, by ``tools/go_fields.py``. There are two forms of a type: as published (:attr:`BuiltinSchemas.definitions`, with ``$ref``),
 and in the dialect of a CustomResourceDefinition's ``openAPIV3Schema`` (:meth:`BuiltinSchemas.resolved`).
 """
 
@@ -39,11 +39,20 @@ _COPIED = (
 
 # The fields of a type that are structs and no pointers to one, or required: for the real server they are never absent.
 VALUES = "x-go-values"
+# The fields of simple types that are left out where they are zero.
+OMITTED = "x-go-omitted"
+# The fields that are texts by another name, and which; of lists it is that of the items.
+TEXTS = "x-go-texts"
 
 
 class _File(msgspec.Struct, frozen=True):
     release: str
     definitions: dict[str, Schema]
+
+
+class _GoFields(msgspec.Struct, frozen=True):
+    omitted: list[str]
+    texts: dict[str, str]
 
 
 class BuiltinSchemas:
@@ -56,6 +65,11 @@ class BuiltinSchemas:
     def _file(self) -> _File:
         packed = files(__package__).joinpath("builtin_schemas.json.gz").read_bytes()
         return msgspec.json.decode(gzip.decompress(packed), type=_File)
+
+    @cached_property
+    def _go_fields(self) -> Mapping[str, _GoFields]:
+        packed = files(__package__).joinpath("go_fields.json.gz").read_bytes()
+        return msgspec.json.decode(gzip.decompress(packed), type=dict[str, _GoFields])
 
     @cached_property
     def _names(self) -> Mapping[GVK, str]:
@@ -87,7 +101,8 @@ class BuiltinSchemas:
         Places that take anything say ``x-kubernetes-preserve-unknown-fields``, numbers or texts
         ``x-kubernetes-int-or-string``, and quantities have the format ``quantity``. Of the defaults those are left
         that fill in something; an empty one only means that the field's Go type has no null, and :data:`VALUES`
-        lists the fields of which that is so. The title of a type is its name in Go's messages (``v1.PodSpec``).
+        lists the fields of which
+        that is so; :data:`OMITTED` and :data:`TEXTS` say more about Go's types. The title of a type is its name in Go's messages (``v1.PodSpec``).
 
         Raises:
             KeyError: There is no such type.
@@ -97,6 +112,8 @@ class BuiltinSchemas:
             schema.update(_special(name) or self._translated(self.definitions[name]))
             package, _, go_name = name.rpartition(".")
             schema["title"] = f"{package.rpartition('.')[2]}.{go_name}"
+            if (more := self._go_fields.get(name)) is not None:
+                schema |= {OMITTED: more.omitted, TEXTS: more.texts}
         return self._resolved[name]
 
     def _translated(self, schema: Schema) -> Schema:

@@ -51,8 +51,8 @@ class Application:
         if live is not None:
             keep_annotation(self.writer.manager, result, applied)
         kept = [entry.without(written | gone) for entry in others]
-        # An apply that changes nothing leaves the time alone, so that it does not count as a write.
-        time = self.writer.time if written or gone or mine is None else mine.time
+        # An apply that changes nothing leaves the time alone, so that it does not count as a write; the first has none.
+        time = self.writer.time if written or gone else mine.time if mine is not None else ""
         entry = new_entry(self.kind, replace(self.writer, time=time), to_fields_v1(owned(wanted)))
         write_entries(result, [*kept, entry])
         return result

@@ -27,8 +27,6 @@ _NOT_OWNED: FieldSet = frozenset(
         ("f:metadata", f"f:{name}")
         for name in (
             "creationTimestamp",
-            "deletionGracePeriodSeconds",
-            "deletionTimestamp",
             "generation",
             "managedFields",
             "name",

@@ -1,8 +1,7 @@
 """Objects that a Go program could not read into its types: what the real server says of them.
 
 It reads built-in kinds so, and the metadata of all.
-Such an object is no object to it, so this is a 400 and not a 422, and the first trouble is the only one told. Go's
-names for types that are texts by another name (``types.UID``) are told only where they are known.
+Such an object is no object to it, so this is a 400 and not a 422, and the first trouble is the only one told.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import re
 from typing import Any, Final
 
 from dynkube.testing._calls.gotext import quoted
+from dynkube.testing._kinds.schemas import TEXTS
 from dynkube.testing._schemas.scalars import json_type
 from dynkube.testing._schemas.structural import Node
 
@@ -20,7 +20,6 @@ _QUANTITY: Final = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
 _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 _GO_VALUES: Final = {"integer": "number", "boolean": "bool"}
 _RANGES: Final = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
-_NAMED_TEXTS: Final = {"uid": "types.UID"}
 
 
 def decoding_error(node: Node, value: Any, path: str = "") -> str:
@@ -35,7 +34,7 @@ def decoding_error(node: Node, value: Any, path: str = "") -> str:
 
 
 def _error(node: Node, value: Any, path: str, struct: str, name: str) -> str:
-    """``struct`` is the Go type around the value, ``name`` the last field on the way."""
+    """``struct`` is the Go type around the value, ``name`` that of texts which have one of their own."""
     found = json_type(value)
     if value is None:
         return ""
@@ -59,11 +58,12 @@ def _error(node: Node, value: Any, path: str, struct: str, name: str) -> str:
 
 def _object_error(node: Node, value: dict[str, Any], path: str, struct: str, name: str) -> str:
     title = str(node.source.get("title") or "").rpartition(".")[2]
+    texts = node.source.get(TEXTS, {})
     for key, content in value.items():
         child = node.properties.get(key)
         if child is not None:
             below = f"{path}.{key}" if path else key
-            error = _error(child, content, below, title or struct, key)
+            error = _error(child, content, below, title or struct, texts.get(key, ""))
         elif node.additional is not None:
             error = _error(node.additional, content, path, struct, name)
         else:
@@ -116,7 +116,7 @@ def _mismatch(found: str, path: str, struct: str, go_type: str) -> str:
 def _go_type(node: Node, name: str = "") -> str:
     match node.types[0] if node.types else "":
         case "string":
-            return _NAMED_TEXTS.get(name, "string")
+            return name or "string"
         case "integer":
             return str(node.source.get("format") or "int64")
         case "number":
@@ -124,7 +124,7 @@ def _go_type(node: Node, name: str = "") -> str:
         case "boolean":
             return "bool"
         case "array":
-            return f"[]{_go_type(node.items)}" if node.items is not None else "[]interface {}"
+            return f"[]{_go_type(node.items, name)}" if node.items is not None else "[]interface {}"
     if node.source.get("title"):
         return str(node.source["title"])
     if node.additional is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._kinds.schemas import OMITTED
 from dynkube.testing._schemas.objectmeta import pruned_metadata
 from dynkube.testing._schemas.structural import META_FIELDS, Node
 
@@ -16,12 +17,13 @@ from dynkube.testing._schemas.structural import META_FIELDS, Node
 Place: TypeAlias = "tuple[Place, str | int] | None"
 
 
-def pruned(obj: JSONObject, node: Node) -> tuple[JSONObject, list[str]]:
+def pruned(obj: JSONObject, node: Node, *, nulls: bool = False) -> tuple[JSONObject, list[str]]:
     """``obj``, a whole resource, as far as ``node`` knows it, and the sorted paths of what it does not know.
 
-    apiVersion, kind and metadata are known always; what is in the metadata is not looked at.
+    apiVersion, kind and metadata are known always; what is in the metadata is not looked at. ``nulls`` says that those
+    which the schema does not allow are left for validation to find.
     """
-    walk = _Walk()
+    walk = _Walk(keeps_nulls=nulls)
     result = walk.prune_object(obj, node, None, preserve=node.preserves, embedded=True)
     return result, sorted(walk.unknown) + sorted(walk.unknown_metadata)
 
@@ -39,9 +41,10 @@ def pruned_all(obj: JSONObject, node: Node) -> tuple[JSONObject, list[str]]:
 class _Walk:
     """One walk over an object."""
 
-    __slots__ = ("omits_empty", "unknown", "unknown_metadata")
+    __slots__ = ("keeps_nulls", "omits_empty", "unknown", "unknown_metadata")
 
-    def __init__(self, *, omits_empty: bool = False) -> None:
+    def __init__(self, *, omits_empty: bool = False, keeps_nulls: bool = False) -> None:
+        self.keeps_nulls = keeps_nulls
         self.omits_empty = omits_empty
         self.unknown: list[str] = []
         self.unknown_metadata: list[str] = []
@@ -84,8 +87,11 @@ class _Walk:
                 changed = True
                 continue
             child = child or additional
-            if content is None and child is not None and not child.nullable and not child.has_default:
+            refused = content is None and child is not None and not child.nullable and not child.has_default
+            if refused and not self.keeps_nulls:
                 changed = True
+                if self.omits_empty and name not in properties and child is not None and child.types == ("string",):
+                    kept[name] = ""  # the zero value that Go's maps get
                 continue
             after = self.prune(content, child, (place, name))
             if self.omits_empty and _is_omitted(name, after, node, child):
@@ -109,6 +115,8 @@ class _Walk:
 
 def _is_omitted(name: str, value: object, parent: Node, child: Node | None) -> bool:
     """Whether a value without content is as good as none: structs are not, and ``managedFields`` resets owners."""
+    if name in parent.source.get(OMITTED, ()):
+        return value in (False, 0, "")
     if not isinstance(value, dict | list) or value or child is None or name == "managedFields":
         return False
     is_map = child.allows_additional and not child.properties

@@ -153,8 +153,16 @@ def check_namespace(obj: JSONObject, call: Call) -> None:
         metadata["namespace"] = call.namespace
 
 
-def check_name_in_path(obj: JSONObject, call: Call) -> None:
-    """Refuse a body that names another object than the path does; a missing name is taken from the path."""
+def check_name_in_path(obj: JSONObject, call: Call, *, required: bool = True) -> None:
+    """Refuse a body that names another object than the path does, or none where it has to.
+
+    Raises:
+        BadRequest: It does.
+    """
+    if required and not obj["metadata"].get("name"):
+        raise refuse.bad_request(
+            f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
+        )
     name = obj["metadata"].setdefault("name", call.name)
     if name != call.name:
         raise refuse.bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
@@ -172,11 +180,12 @@ def read_version(obj: JSONObject) -> str:
     return text if text.strip("0") else ""
 
 
-def stamp_new(obj: JSONObject, kind: Kind, identity: Identity) -> None:
-    """Set what the server sets on creation."""
+def stamp_new(obj: JSONObject, kind: Kind, identity: Identity, *, applied: bool = False) -> None:
+    """Set what the server sets on creation; who creates by an apply may say how long a deletion will take."""
     metadata = obj["metadata"]
     for field in SYSTEM_FIELDS:
-        metadata.pop(field, None)
+        if not (applied and field == "deletionGracePeriodSeconds"):
+            metadata.pop(field, None)
     metadata["uid"] = identity.uid()
     metadata["creationTimestamp"] = identity.timestamp()
     if kind.generation:
@@ -184,9 +193,13 @@ def stamp_new(obj: JSONObject, kind: Kind, identity: Identity) -> None:
 
 
 def carry_over(obj: JSONObject, old: JSONObject) -> None:
-    """Set what an update cannot change."""
+    """Set what an update cannot change; what is told so is found by :func:`change_causes`."""
     metadata, before = obj["metadata"], old["metadata"]
     for field in SYSTEM_FIELDS:
+        # A deletion cannot be called off, and its grace period not be forgotten; both cannot be made up either.
+        kept = field == "deletionTimestamp" and field not in before
+        if kept or (field == "deletionGracePeriodSeconds" and metadata.get(field) is not None):
+            continue
         metadata.pop(field, None)
         if field in before:
             metadata[field] = before[field]
@@ -229,7 +242,11 @@ def _accessor_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
 
 def _change_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
     metadata = obj["metadata"]
-    causes = finalizer_causes(obj, old) + _label_causes(metadata.get("labels", {}))
+    causes = finalizer_causes(obj, old)
+    for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        if metadata.get(field) != old["metadata"].get(field):
+            causes.append(refuse.bad_value(f"metadata.{field}", metadata.get(field), "field is immutable"))
+    causes += _label_causes(metadata.get("labels", {}))
     causes += _annotation_causes(metadata.get("annotations", {}))
     return causes + _owner_causes(metadata.get("ownerReferences", ()))
 

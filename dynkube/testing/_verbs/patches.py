@@ -58,7 +58,9 @@ class Patches:
             Conflict: It is that of an older state.
             Invalid: The number of replicas is not valid.
         """
-        return self._rescale(call, self.writes.existing(call), call.body, WriteOptions.read(call))
+        options = WriteOptions.read(call)
+        scale = self.writes.reader.read_scale(call, options)
+        return self._rescale(call, self.writes.existing(call), scale, options)
 
     def _patch_scale(self, call: Call, old: Version, options: WriteOptions) -> Result:
         scale = scale_to_patch(call, old.decode(call.kind))
@@ -107,8 +109,12 @@ class Patches:
         if metadata.get("managedFields"):
             raise refuse.bad_request("metadata.managedFields must be nil")
         for field in objectmeta.SYSTEM_FIELDS:
-            if field != "uid":
+            if field not in {"uid", "deletionGracePeriodSeconds"}:
                 metadata.pop(field, None)
+        if call.subresource == "status" and call.kind.crd_uid is not None:
+            # Of everything else nothing is written there, so nothing of it is theirs.
+            names = ("name", "namespace", "resourceVersion")
+            applied = {**applied, "metadata": {name: metadata[name] for name in names if name in metadata}}
         if call.subresource == "status":
             identity = ("apiVersion", "kind", "metadata", "status")
             return {field: applied[field] for field in identity if field in applied}

@@ -22,6 +22,7 @@ from dynkube.testing._schemas.structural import Structural
 from dynkube.testing._schemas.typed import apply_failure, typed_errors
 from dynkube.testing._verbs import objectmeta
 
+_SCALE = "io.k8s.api.autoscaling.v1.Scale"
 _OWNED_NULLS = ("annotations", "finalizers", "labels", "ownerReferences")
 _YAML_ERRORS = "yaml: unmarshal errors:\n"
 
@@ -128,7 +129,7 @@ class Reader:
         if errors := self._typed_errors(kind, obj):
             raise refuse.failed(apply_failure(errors, _place(obj["metadata"]), _gvk(kind)))
         objectmeta.check_namespace(obj, call)
-        objectmeta.check_name_in_path(obj, call)
+        objectmeta.check_name_in_path(obj, call, required=False)
         problems = call.repeated if options.field_validation != "Ignore" else ()
         if problems and options.field_validation == "Strict":
             raise refuse.bad_request(f"error strict decoding YAML: error converting YAML to JSON: {problems[0]}")
@@ -138,6 +139,29 @@ class Reader:
             # Who applies a null owns it.
             obj["metadata"] |= {name: None for name in _OWNED_NULLS if given_metadata.get(name, "") is None}
         return Reading(obj)
+
+    def read_scale(self, call: Call, options: WriteOptions) -> object:
+        """The Scale in the body of an update.
+
+        Raises:
+            BadRequest: Something has another type than its field, or there are unknown or repeated fields and the field
+                validation is strict.
+        """
+        kind, body = call.kind, call.body
+        if not isinstance(body, dict) or body.get("kind", "Scale") != "Scale":
+            return body
+        node = self.schemas.read(builtin_schemas().resolved(_SCALE)).root
+        if error := decoding_error(node, body):
+            # For custom resources the real server fails to say more.
+            custom = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
+            builtin = f'Scale in version "v1" cannot be handled as a Scale: {error}'
+            raise refuse.bad_request(builtin if kind.crd_uid is None else custom)
+        scale, unknown = pruned_all(body, node)
+        problems = [*call.repeated, *(f"unknown field {quoted(path)}" for path in unknown)]
+        if problems and options.field_validation == "Strict":
+            raise refuse.bad_request(f'Scale in version "v1" cannot be handled as a Scale: {_strict_text(problems)}')
+        call.warnings.extend(_warnings(problems) if options.field_validation != "Ignore" else ())
+        return scale
 
     def check_question(self, call: Call) -> None:
         """Look at the types in a body that is answered and never stored: a review, a request for a token.
@@ -177,7 +201,7 @@ class Reader:
         """
         kind = call.kind
         try:
-            result = self._decoded(kind, obj)[0]
+            result = self._decoded(kind, obj, nulls=True)[0]
         except Unreadable as trouble:  # apply has checked the types that a schema tells; the rest is found here
             gvk = _gvk(kind)
             raise refuse.failed(
@@ -200,10 +224,10 @@ class Reader:
     def _object_meta(self) -> Structural:
         return self.schemas.read(builtin_schemas().resolved(OBJECT_META))
 
-    def _decoded(self, kind: Kind, obj: JSONObject) -> tuple[JSONObject, list[str]]:
+    def _decoded(self, kind: Kind, obj: JSONObject, *, nulls: bool = False) -> tuple[JSONObject, list[str]]:
         if error := self._decoding_error(kind, obj):
             raise Unreadable(error)
-        return self._pruned(kind, obj)
+        return self._pruned(kind, obj, nulls=nulls)
 
     def _decoding_error(self, kind: Kind, obj: JSONObject) -> str:
         schema = self.schemas.of(kind) if kind.crd_uid is None else None
@@ -211,7 +235,7 @@ class Reader:
             return decoding_error(schema.root, obj)
         return decoding_error(self._object_meta().root, obj["metadata"], "" if kind.crd_uid else "metadata")
 
-    def _pruned(self, kind: Kind, obj: JSONObject) -> tuple[JSONObject, list[str]]:
+    def _pruned(self, kind: Kind, obj: JSONObject, *, nulls: bool) -> tuple[JSONObject, list[str]]:
         schema, metadata = self.schemas.of(kind), obj["metadata"]
         if (decoder := self.decoders.get(kind.storage_group)) is not None:
             metadata, unknown = pruned_metadata(metadata)
@@ -223,7 +247,7 @@ class Reader:
             metadata, unknown = pruned_metadata(metadata)
             result = obj
             if schema is not None:
-                result, more = pruned(obj, schema.root)
+                result, more = pruned(obj, schema.root, nulls=nulls)
                 unknown += more
                 result = defaulted(result, schema.root)
             result = {**result, "metadata": metadata}

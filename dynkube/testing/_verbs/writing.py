@@ -91,18 +91,18 @@ class Writes:
             if generated:
                 metadata["name"] = self.identity.generated(metadata["generateName"])
             # The name is the last thing looked at: what is not valid is refused as such, taken or not.
-            self._prepare_new(call, obj, None if owned or misfits else self._writer(call, options))
+            self._prepare_new(call, obj, None if owned or misfits else self._writer(call, options), applied=owned)
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
                 # A default status is shown at once, and stored by the next write.
                 shown = self.reader.fill_status(kind, obj)
                 return Result(document=self._store(kind, obj, options, provisional=shown), status=201)
         raise self._taken(call, metadata["name"], bool(metadata.get("generateName")))
 
-    def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None) -> None:
+    def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None, *, applied: bool) -> None:
         """Complete ``obj`` as the server does, note that ``writer`` owns what is theirs, and check it."""
         kind = call.kind
         strategies.reset_for_create(obj, kind)
-        objectmeta.stamp_new(obj, kind, self.identity)
+        objectmeta.stamp_new(obj, kind, self.identity, applied=applied)
         rules = self.rules.of(kind)
         rules.complete(kind, obj)
         if writer is not None:

@@ -9,6 +9,9 @@ from typing import Any, Literal
 from tests.contract.cluster import APPLY, JSON, MERGE, STRATEGIC, Answer, Cluster
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+METADATA_ONLY = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
+METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 #: Media types that a script can name without quotes.
 MEDIA_TYPES = {"MERGE": MERGE, "JSON": JSON, "STRATEGIC": STRATEGIC, "APPLY": APPLY}
 

@@ -118,7 +118,8 @@ class SideBySide:
                     label = ours[index][0] if index < len(ours) else "an event"
                     return _difference(script[: index + 1], label, left, right)
                 self.met.add(known.name)
-                return None  # from here on the two may have different objects
+                if asked is None or asked.method != "GET":
+                    return None  # from here on the two may have different objects
         return None
 
     async def _transcript(self, side: Cluster, script: Sequence[Request]) -> list[tuple[str, Answer]]:

@@ -10,13 +10,10 @@ from hypothesis import strategies as st
 
 from tests.contract.cluster import APPLY, JSON, MERGE, STRATEGIC
 from tests.contract.differential.areas.values import Draw, Values, fields, mostly, rarely
-from tests.contract.differential.asking import Method, Request
+from tests.contract.differential.asking import METADATA_LIST_ONLY, METADATA_ONLY, TABLE, Method, Request
 from tests.contract.objects import JSONObject
 
 NAMES = st.sampled_from(["a", "a", "a", "b", "b", "c"])
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-METADATA_ONLY = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
-METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 # What is no value of most fields.
 _WRONG: Values = st.sampled_from(
     [None, True, 0, -1, 1.5, 10**19, "", "x", "A b", [], {}, ["x"], [None], {"x": None}, [[]]]

@@ -1,0 +1,74 @@
+"""Write what OpenAPI does not say about the fields of the built-in types, from the Go source of a release.
+
+    python tools/go_fields.py API_MODULE APIMACHINERY_MODULE [--output FILE]
+
+The folders are those of ``k8s.io/api`` and ``k8s.io/apimachinery`` of the release. Kept are facts: which fields are
+left out of JSON where they have the zero value of a simple type, and which texts have a type by another name. The
+output depends on nothing but the input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+OUTPUT = Path(__file__).parent.parent / "dynkube/testing/_kinds/go_fields.json.gz"
+Fields: TypeAlias = dict[str, dict[str, list[str] | dict[str, str]]]
+
+_STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+_NAMED = re.compile(r"^type (\w+) (string|bool|int|int32|int64)$", re.MULTILINE)
+_FIELD = re.compile(r'^\s+\w+\s+(\S+)\s+`json:"(\w+)((?:,\w+)*)"', re.MULTILINE)
+_SIMPLE = {"string", "bool", "int", "int32", "int64"}
+# Named texts of apimachinery that fields of all groups have.
+_SHARED = {"types.UID": "types.UID", "types.NodeName": "types.NodeName"}
+
+
+def main() -> None:
+    """Read the arguments, write the file and say what is in it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("api", type=Path, help="the module k8s.io/api of a release")
+    parser.add_argument("apimachinery", type=Path, help="the module k8s.io/apimachinery of the same release")
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    args = parser.parse_args()
+    found: Fields = {}
+    named = {name for path in args.api.glob("*/v[0-9]/types*.go") for name, _ in _NAMED.findall(path.read_text())}
+    for path in sorted(args.api.glob("*/v[0-9]/types*.go")):
+        found |= dict(fields_of(path, f"io.k8s.api.{path.parent.parent.name}.{path.parent.name}", named))
+    meta = args.apimachinery / "pkg/apis/meta/v1"
+    found |= dict(fields_of(meta / "types.go", "io.k8s.apimachinery.pkg.apis.meta.v1", named))
+    args.output.write_bytes(encode(found))
+    print(f"{len(found)} types in {args.output.stat().st_size:,} bytes")
+
+
+def fields_of(path: Path, package: str, named: set[str]) -> Iterator[tuple[str, dict[str, list[str] | dict[str, str]]]]:
+    """The types of one file by their published names, and of each what there is to say."""
+    source, version = path.read_text(), package.rpartition(".")[2]
+    for struct, body in _STRUCT.findall(source):
+        omitted, texts = [], {}
+        for go_type, name, options in _FIELD.findall(body):
+            simple = go_type.removeprefix("[]").removeprefix("*")
+            short = simple.rpartition(".")[2]
+            if simple in _SHARED or short in named:
+                texts[name] = _SHARED.get(simple, f"{version if '.' not in simple else 'v1'}.{short}")
+            if "omitempty" in options and (go_type in _SIMPLE or (go_type == simple and name in texts)):
+                omitted.append(name)
+        if omitted or texts:
+            yield f"{package}.{struct}", {"omitted": sorted(omitted), "texts": dict(sorted(texts.items()))}
+
+
+def encode(found: Fields) -> bytes:
+    """The file's content, the same on every machine."""
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0, filename="") as file:
+        file.write(json.dumps(found, sort_keys=True, separators=(",", ":")).encode())
+    return packed.getvalue()
+
+
+if __name__ == "__main__":
+    main()
