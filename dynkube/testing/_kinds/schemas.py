@@ -1,8 +1,9 @@
 """The shapes of the built-in types: what an OpenAPI document says about their fields, without its texts.
 
 Read from ``builtin_schemas.json.gz``, which ``tools/builtin_schemas.py`` writes from a release of Kubernetes, when
-somebody first asks; what only Go's types tell is in ``go_fields.json.gz``, by ``tools/go_fields.py``. There are two forms of a type: as published (:attr:`BuiltinSchemas.definitions`, with ``$ref``),
-and in the dialect of a CustomResourceDefinition's ``openAPIV3Schema`` (:meth:`BuiltinSchemas.resolved`).
+somebody first asks; what only Go's types tell is in ``go_fields.json.gz``, by ``tools/go_fields.py``. There are two
+forms of a type: as published (:attr:`BuiltinSchemas.definitions`, with ``$ref``), and in the dialect of a
+CustomResourceDefinition's ``openAPIV3Schema`` (:meth:`BuiltinSchemas.resolved`).
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ class BuiltinSchemas:
         Places that take anything say ``x-kubernetes-preserve-unknown-fields``, numbers or texts
         ``x-kubernetes-int-or-string``, and quantities have the format ``quantity``. Of the defaults those are left
         that fill in something; an empty one only means that the field's Go type has no null, and :data:`VALUES`
-        lists the fields of which
-        that is so; :data:`OMITTED` and :data:`TEXTS` say more about Go's types. The title of a type is its name in Go's messages (``v1.PodSpec``).
+        lists the fields of which that is so; :data:`OMITTED` and :data:`TEXTS` say more about Go's types. The title of
+        a type is its name in Go's messages (``v1.PodSpec``).
 
         Raises:
             KeyError: There is no such type.

@@ -94,36 +94,38 @@ class _Changes:
     written: set[Path]
     gone: set[Path]
 
-    def compare(self, old: object, new: object, shape: Shape, path: Path) -> None:
-        """Note what differs at ``path`` and below."""
+    def compare(self, old: object, new: object, shape: Shape, path: Path, *, fresh: bool = False) -> None:
+        """Note what differs at ``path`` and below; ``fresh`` says that all around it is new, or gone, as a whole."""
         if old == new and isinstance(old, bool) == isinstance(new, bool):
             return
         before, after = form_of(old, shape), form_of(new, shape)
         if new is MISSING:
-            leaf = self._compare_as(before, old, new, shape, path)
+            leaf = self._compare_as(before, old, new, shape, path, fresh=fresh)
         elif old is MISSING or before == after:
-            leaf = self._compare_as(after, old, new, shape, path)
+            leaf = self._compare_as(after, old, new, shape, path, fresh=fresh)
         else:
             # Another sort of value than before: what was inside is gone, and what is inside now is new.
-            self._compare_as(before, old, new, shape, path)
-            leaf = self._compare_as(after, old, new, shape, path)
-        if leaf or shape.always:
+            self._compare_as(before, old, new, shape, path, fresh=fresh)
+            leaf = self._compare_as(after, old, new, shape, path, fresh=fresh)
+        if leaf or (shape.always and not fresh):
             return
         if old is MISSING:
             self.written.add(path)
         elif new is MISSING:
             self.gone.add(path)
 
-    def _compare_as(self, form: Form, old: object, new: object, shape: Shape, path: Path) -> bool:
+    def _compare_as(self, form: Form, old: object, new: object, shape: Shape, path: Path, *, fresh: bool) -> bool:
         """Compare what is of one form; whether that was compared as one value."""
         before, after = (_parts(value, shape) if form_fits(value, form) else None for value in (old, new))
         if form == "scalar" or not (before or after):
             (self.gone if new is MISSING else self.written).add(path)
             return True
+        fresh = MISSING in (old, new) and (fresh or not shape.always)
         before, after = before or {}, after or {}
         for element in before.keys() | after.keys():
             inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
-            self.compare(before.get(element, MISSING), after.get(element, MISSING), inner, (*path, element))
+            was, now = before.get(element, MISSING), after.get(element, MISSING)
+            self.compare(was, now, inner, (*path, element), fresh=fresh)
         return False
 
 
@@ -164,8 +166,10 @@ def says(encoded: JSONObject, path: Path) -> bool:
 
 def all_fields_v1(obj: JSONObject, shape: Shape) -> JSONObject:
     """``to_fields_v1(changes({}, obj, shape)[0])`` in one go: every creation needs it."""
-    nested = _nested(obj, shape)
-    nested.pop(".", None)
+    nested = {
+        f"f:{name}": _nested(child, shape.field(name), fresh=False) if isinstance(child, dict | list) else {}
+        for name, child in obj.items()
+    }
     for owned_by_nobody in _NOT_OWNED:
         *parents, last = owned_by_nobody
         node = nested
@@ -177,14 +181,16 @@ def all_fields_v1(obj: JSONObject, shape: Shape) -> JSONObject:
     return nested
 
 
-def _nested(value: object, shape: Shape) -> JSONObject:
+def _nested(value: object, shape: Shape, *, fresh: bool) -> JSONObject:
     parts = _parts(value, shape)
     if not parts:
         return {}
-    nested: JSONObject = {} if shape.always else {".": {}}
+    fresh = fresh or not shape.always
+    nested: JSONObject = {".": {}} if fresh else {}
     for element, child in parts.items():
         if isinstance(child, dict | list):
-            nested[element] = _nested(child, shape.field(element[2:]) if element.startswith("f:") else shape.item())
+            inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
+            nested[element] = _nested(child, inner, fresh=fresh)
         else:
             nested[element] = {}
     return nested

@@ -92,6 +92,9 @@ class Patches:
         application = Application(call.kind, writer, options.force)
         objectmeta.read_version(applied)
         if old is None:
+            if uid := applied["metadata"].get("uid"):
+                why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                raise refuse.conflict(call.kind, call.name, why)
             self.writes.permit_create(call)
             created = self._completed(call, application.merge(None, applied), applied)
             return self.writes.create_object(call, created, options, owned=True)

@@ -89,6 +89,10 @@ class Memory:
         words |= {f"{{{word}}}": known.get(word, "") for word in ("rv", "old", "uid")}
         return _filled(asked.body, words), {name: _filled(value, words) for name, value in asked.params.items()}
 
+    def named(self, text: str) -> str:
+        """``text`` with the names of namespace and group in it."""
+        return text.replace("{ns}", self.cluster.namespace).replace("{group}", self.cluster.group)
+
     def note(self, asked: Request, answer: Answer) -> None:
         """Remember what an answer tells."""
         metadata = answer.body.get("metadata") if isinstance(answer.body, dict) else None
@@ -107,8 +111,8 @@ async def send(asked: Request, cluster: Cluster, memory: Memory) -> Answer:
     """Send a request to one server."""
     body, params = memory.fill_in(asked)
     resource, _, rest = asked.target.partition("/")
-    name, _, subresource = rest.partition("/")
-    headers = {"Impersonate-User": asked.user} if asked.user else {}
+    name, _, subresource = memory.named(rest).partition("/")
+    headers = {"Impersonate-User": memory.named(asked.user)} if asked.user else {}
     if asked.accept:
         headers["Accept"] = asked.accept
     path = cluster.path(f"{resource}/{subresource}" if subresource else resource, name)

@@ -32,14 +32,17 @@ class Ground:
     """Where sequences of an area are played.
 
     Attributes:
-        marks: An object of each kind in it, called :data:`MARK`; it is written last, so that watches know when they
-            have seen everything, and has to be in every selection of ``watches``.
+        marks: An object of each kind whose events are compared, called :data:`MARK`; it is written last, so that
+            watches know when they have seen everything, and has to be in every selection of ``watches``.
+        owned: Of which kinds there may be objects besides, and by which label selector they are told from those of
+            others; ``""`` where all in the namespace are meant.
         watches: What is selected by the watches of each kind, from the beginning of the sequence.
         define: The definitions that are needed.
         settle: Called after every write: waits until its effects can be seen.
     """
 
-    marks: dict[str, JSONObject]
+    marks: dict[str, JSONObject] = field(default_factory=dict)
+    owned: dict[str, str] = field(default_factory=dict)
     watches: Sequence[dict[str, str]] = ({},)
     define: Callable[[Cluster], list[JSONObject]] = lambda _: []
     settle: Callable[[Cluster], Awaitable[None]] = _at_once
@@ -131,7 +134,7 @@ class SideBySide:
         memory, found = Memory(side), []
         for asked in script:
             found.append((repr(asked), await send(asked, side, memory)))
-            if asked.method != "GET":
+            if asked.method != "GET" and not asked.target.endswith("reviews"):
                 await self.ground.settle(side)
         for resource, start in starts.items():
             await side.create(
@@ -142,10 +145,12 @@ class SideBySide:
         return found
 
     async def _clear(self, side: Cluster) -> None:
-        for resource in self.ground.marks:
-            for name in await side.names(resource):
-                if not name.startswith("system"):
-                    await _remove(side, resource, name)
+        memory = Memory(side)
+        for resource, selector in (dict.fromkeys(self.ground.marks, "") | self.ground.owned).items():
+            selected = {"labelSelector": memory.named(selector)} if selector else {}
+            for name in await side.names(resource, **selected):
+                await _remove(side, resource, name)
+        await self.ground.settle(side)
 
 
 async def _remove(side: Cluster, resource: str, name: str) -> None:
