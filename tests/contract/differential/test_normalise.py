@@ -1,0 +1,130 @@
+"""Normalising hides what two servers may choose, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from tests.contract.cluster import Answer
+from tests.contract.differential.normalise import normalised
+from tests.contract.objects import JSONObject, config
+
+UIDS = ("0f3a7a39-1f6b-4c0b-9b3f-5d6b8f0a1c11", "0f3a7a39-1f6b-4c0b-9b3f-5d6b8f0a1c22")
+OTHER_UIDS = ("aaaaaaaa-1f6b-4c0b-9b3f-5d6b8f0a1c11", "bbbbbbbb-1f6b-4c0b-9b3f-5d6b8f0a1c22")
+
+
+@pytest.fixture(autouse=True)
+def _counted() -> None:
+    """No server is involved here, so each test runs once."""
+
+
+def stored(name: str, uid: str, version: int, **more: Any) -> JSONObject:
+    made = config(name, uid=uid, resourceVersion=str(version), creationTimestamp="2020-01-01T00:00:00Z")
+    return {**made, **more}
+
+
+def story(uids: tuple[str, str], versions: tuple[int, int, int]) -> list[JSONObject]:
+    """Two objects, and the first once more, later."""
+    first, second, third = versions
+    return [stored("a", uids[0], first), stored("b", uids[1], second), stored("a", uids[0], third)]
+
+
+def symbols(bodies: list[JSONObject]) -> list[JSONObject]:
+    return normalised([Answer(code=200, headers={}, body=copy.deepcopy(body)) for body in bodies])
+
+
+def test_equal_stories_with_other_uids_and_versions_are_equal() -> None:
+    assert symbols(story(UIDS, (5, 9, 12))) == symbols(story(OTHER_UIDS, (100, 101, 4000)))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        [stored("a", UIDS[0], 5), stored("b", UIDS[1], 9), stored("a", UIDS[1], 12)],
+        [stored("a", UIDS[0], 5), stored("b", UIDS[0], 9), stored("a", UIDS[0], 12)],
+        [stored("a", UIDS[0], 5), stored("b", UIDS[1], 9), stored("a", UIDS[0], 5)],
+        [stored("a", UIDS[0], 9), stored("b", UIDS[1], 5), stored("a", UIDS[0], 12)],
+        [stored("a", UIDS[0], 5), stored("b", UIDS[1], 9), stored("a", UIDS[0], 12, data={"k": "w"})],
+        [stored("a", UIDS[0], 5), stored("b", UIDS[1], 9), stored("c", UIDS[0], 12)],
+    ],
+    ids=["another object", "the same object", "no write", "another order", "another content", "another name"],
+)
+def test_stories_that_differ_still_differ(changed: list[JSONObject]) -> None:
+    assert symbols(changed) != symbols(story(UIDS, (5, 9, 12)))
+
+
+def test_what_is_missing_is_seen() -> None:
+    without = story(UIDS, (5, 9, 12))
+    del without[2]["metadata"]["creationTimestamp"]
+
+    assert symbols(without) != symbols(story(UIDS, (5, 9, 12)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("2020-01-01T00:00:00Z", "2021-02-03T04:05:06Z"),
+        ("2020-01-01T00:00:00.000001Z", "2021-02-03T04:05:06.123456Z"),
+        ("gen-bcdfg", "gen-hjklm"),
+        (UIDS[0], OTHER_UIDS[0]),
+        ("ResourceVersion in object meta: 5", "ResourceVersion in object meta: 5"),
+    ],
+)
+def test_chosen_texts_inside_of_others_are_the_same(one: str, other: str) -> None:
+    assert symbols([{"message": f"before {one} behind"}]) == symbols([{"message": f"before {other} behind"}])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00.000001Z"),
+        ("gen-bcdfg", "gen-bcdfgh"),
+        ("gen-bcdfg", "gen-"),
+        ("port 80", "port 81"),
+        ('Invalid value: "{\\"a\\":1}"', 'Invalid value: "{\\"a\\":2}"'),
+    ],
+)
+def test_other_texts_are_not(one: str, other: str) -> None:
+    assert symbols([{"message": one}]) != symbols([{"message": other}])
+
+
+def test_the_order_of_fields_in_a_quoted_object_does_not_count() -> None:
+    one, other = ('Invalid value: "{\\"a\\":1,\\"b\\":2}": bad', 'Invalid value: "{\\"b\\":2,\\"a\\":1}": bad')
+
+    assert symbols([{"message": one}]) == symbols([{"message": other}])
+
+
+def refusal(*causes: tuple[str, str], group: str = "") -> JSONObject:
+    listed = [{"reason": "FieldValueInvalid", "field": field, "message": message} for field, message in causes]
+    text = ", ".join(f"{field}: {message}" for field, message in causes)
+    return {"kind": "Status", "message": f"x is invalid: [{text}]", "details": {"group": group, "causes": listed}}
+
+
+def test_causes_of_one_field_may_come_in_any_order_and_others_not() -> None:
+    same = symbols([refusal(("a", "1"), ("a", "2"))]) == symbols([refusal(("a", "2"), ("a", "1"))])
+    swapped = symbols([refusal(("a", "1"), ("b", "2"))]) == symbols([refusal(("b", "2"), ("a", "1"))])
+
+    assert (same, swapped) == (True, False)
+
+
+def test_all_causes_of_custom_resources_may_come_in_any_order_and_none_may_be_missing() -> None:
+    group = "x.example.com"
+    one, other = refusal(("a", "1"), ("b", "2"), group=group), refusal(("b", "2"), ("a", "1"), group=group)
+
+    assert symbols([one]) == symbols([other])
+    assert symbols([one]) != symbols([refusal(("a", "1"), group=group)])
+
+
+def test_lists_keep_the_versions_of_their_items_and_not_their_own() -> None:
+    def listed(version: str, item: int) -> list[JSONObject]:
+        body = {
+            "kind": "ConfigMapList",
+            "metadata": {"resourceVersion": version},
+            "items": [stored("a", UIDS[0], item)],
+        }
+        return [stored("a", UIDS[0], 5), body]
+
+    assert symbols(listed("9", 5)) == symbols(listed("5000", 5))
+    assert symbols(listed("9", 5)) != symbols(listed("9", 7))

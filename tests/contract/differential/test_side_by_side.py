@@ -1,0 +1,119 @@
+"""Two servers side by side: equal ones show no difference, and a different answer or event is found and told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.contract.backends import EMBEDDED, Backend, open_backend
+from tests.contract.cluster import APPLY, MERGE, Cluster
+from tests.contract.differential.areas import data
+from tests.contract.differential.asking import Request, request
+from tests.contract.differential.known import KNOWN
+from tests.contract.differential.stage import side_by_side, stage
+
+SCRIPT = (
+    request("POST", "configmaps", {"metadata": {"name": "a"}, "data": {"k": "v"}}),
+    request("PATCH", "configmaps/a", {"metadata": {"resourceVersion": "{rv}"}, "data": {"k": "w"}}, content_type=MERGE),
+    request("GET", "configmaps", limit="1"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _counted() -> None:
+    """Only the embedded server is involved here, so each test runs once."""
+
+
+@pytest.fixture
+def embedded() -> Backend:
+    with open_backend(EMBEDDED, None) as backend:
+        return backend
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "trio"
+
+
+@pytest.mark.real_time
+async def test_a_server_equals_itself(embedded: Backend) -> None:
+    async with side_by_side(embedded, data.GROUND) as both:
+        assert await both.first_difference(SCRIPT) is None
+
+
+@pytest.mark.real_time
+async def test_a_different_answer_is_found(embedded: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with side_by_side(embedded, data.GROUND) as both:
+        _rewrite(monkeypatch, both.reference, "PATCH", {"data": {"k": "x"}})
+
+        difference = await both.first_difference(SCRIPT)
+
+    assert difference is not None
+    assert difference.asked == repr(SCRIPT[1])
+    assert list(difference.script) == list(SCRIPT[:2])
+    assert any(line.startswith("+") and '"x"' in line for line in difference.lines)
+
+
+@pytest.mark.real_time
+async def test_an_event_too_many_is_found(embedded: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with side_by_side(embedded, data.GROUND) as both:
+        secret = {"metadata": {"name": "more"}}
+        original = both.reference.call
+
+        async def call(method: str, path: str, **options: Any) -> Any:
+            answer = await original(method, path, **options)
+            if method == "DELETE":
+                await both.reference.create("secrets", secret)
+            return answer
+
+        with monkeypatch.context() as patched:
+            patched.setattr(type(both.reference), "call", _only_for(both.reference, call))
+
+            difference = await both.first_difference([SCRIPT[0], request("DELETE", "configmaps/a")])
+
+    assert difference is not None
+    assert difference.asked.startswith("watch ")
+
+
+def _rewrite(monkeypatch: pytest.MonkeyPatch, side: Cluster, method: str, body: object) -> None:
+    original = side.call
+
+    async def call(asked: str, path: str, **options: Any) -> Any:
+        return await original(asked, path, **{**options, **({"body": body} if asked == method else {})})
+
+    monkeypatch.setattr(type(side), "call", _only_for(side, call))
+
+
+def _only_for(side: Cluster, replacement: Any) -> Any:
+    """Clusters have slots, so what one of them does is changed in the class."""
+    original = type(side).call
+
+    async def call(self: Cluster, method: str, path: str, **options: Any) -> Any:
+        return await (replacement(method, path, **options) if self is side else original(self, method, path, **options))
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        request("GET", "pods"),
+        request(
+            "PATCH", "widgets.v2/a/status", {"status": {"a": None}}, content_type=APPLY, fieldManager="m", force="true"
+        ),
+        request("POST", "pods", '{"', user="ann", accept="application/yaml", dryRun="All"),
+    ],
+)
+def test_a_request_is_printed_as_the_code_that_makes_it(asked: Request) -> None:
+    assert eval(repr(asked), {"request": request, "MERGE": MERGE, "APPLY": APPLY}) == asked
+
+
+def test_known_differences_have_names_of_their_own_and_reasons() -> None:
+    assert len({known.name for known in KNOWN}) == len(KNOWN)
+    assert all(known.reason for known in KNOWN)
+
+
+def test_a_script_can_be_played_without_being_asynchronous(embedded: Backend) -> None:
+    with stage(embedded, data.GROUND) as play:
+        assert play(SCRIPT) is None
