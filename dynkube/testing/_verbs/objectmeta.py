@@ -240,6 +240,11 @@ def _accessor_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     return causes
 
 
+def _finalizer_name_causes(finalizers: Sequence[str]) -> list[StatusCause]:
+    problems = ((name, naming.qualified_name_problem(name)) for name in finalizers)
+    return [refuse.bad_value("metadata.finalizers", name, problem) for name, problem in problems if problem]
+
+
 def _change_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
     metadata = obj["metadata"]
     causes = finalizer_causes(obj, old)

@@ -173,6 +173,13 @@ def _object(draw: Draw, kind: Kind, resource: str, name: str) -> JSONObject:
     return made
 
 
+def _based(draw: Draw, body: Any) -> Any:
+    """``body``, naming a resourceVersion or not; whatever it has become."""
+    if isinstance(body, dict) and isinstance(body.get("metadata"), dict):
+        return {**body, "metadata": {**body["metadata"], **_versions(draw)}}
+    return body
+
+
 def _spoiled(draw: Draw, value: Any, kind: Kind) -> Any:
     """With a field too many, too few, or of another type, somewhere."""
     if isinstance(value, list) and value:
@@ -196,7 +203,7 @@ def _resource(draw: Draw, kind: Kind) -> str:
 def _create(draw: Draw, kind: Kind) -> Request:
     resource = _resource(draw, kind)
     body = _object(draw, kind, resource, draw(NAMES))
-    if rarely(draw, 12):
+    if rarely(draw, 12) and isinstance(body.get("metadata"), dict):
         body["metadata"].pop("name", None)
         if draw(st.booleans()):
             body["metadata"]["generateName"] = "gen-"
@@ -206,7 +213,7 @@ def _create(draw: Draw, kind: Kind) -> Request:
 def _update(draw: Draw, kind: Kind) -> Request:
     resource, name = _resource(draw, kind), draw(NAMES)
     body = _object(draw, kind, resource, draw(NAMES) if rarely(draw, 20) else name)
-    body["metadata"] |= _versions(draw)
+    body = _based(draw, body)
     return Request(method="PUT", target=f"{resource}/{name}", body=body, params=_write_params(draw))
 
 
@@ -228,7 +235,7 @@ def _merge(draw: Draw, kind: Kind, content_type: str = MERGE) -> Request:
         if not rarely(draw, 8):
             body["metadata"].pop("name", None)
         if rarely(draw, 5):
-            body["metadata"] |= _versions(draw)
+            body = _based(draw, body)
     subresource = "/status" if kind.status is not None and rarely(draw, 6) else ""
     return Request(
         method="PATCH",
@@ -284,7 +291,7 @@ def _apply(draw: Draw, kind: Kind) -> Request:
     resource, name = _resource(draw, kind), draw(NAMES)
     body: Any = _object(draw, kind, resource, draw(NAMES) if rarely(draw, 25) else name)
     if rarely(draw, 20):
-        body["metadata"] |= _versions(draw)
+        body = _based(draw, body)
     params = _write_params(draw)
     if not rarely(draw, 25):
         params["fieldManager"] = draw(st.sampled_from(["m1", "m2", "m3"]))
@@ -387,7 +394,7 @@ def _status(draw: Draw, kind: Kind) -> Request:
     resource, name = _resource(draw, kind), draw(NAMES)
     body = _object(draw, kind, resource, name)
     body["status"] = draw(kind.status)
-    body["metadata"] |= _versions(draw)
+    body = _based(draw, body)
     if draw(st.booleans()):
         return Request(method="PUT", target=f"{resource}/{name}/status", body=body, params=_write_params(draw))
     body = {"status": body["status"]} if draw(st.booleans()) else body
