@@ -35,7 +35,7 @@ class Access:
     def __init__(self, engine: Engine, *, users: Mapping[str, User], token: str | None, rbac: bool) -> None:
         self._engine = engine
         self._users = dict(users)
-        self._accounts = AccountTokens(engine.storage, engine.options.now, engine.options.random)
+        self._accounts = AccountTokens(engine.storage, engine.registry, engine.options.now, engine.options.random)
         self.rbac = rbac
         self.grants = Grants(engine)
         self.authorizer: Authorizer = _install_rules(engine, rbac=rbac)

@@ -17,9 +17,11 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from dynkube.testing._access.bound import Bindings, Unbound
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._calls.users import User, account_user
+from dynkube.testing._kinds.kinds import Registry
 from dynkube.testing._store.storage import Storage
 
 ISSUER = "https://kubernetes.default.svc"
@@ -45,12 +47,16 @@ class AccountTokens:
 
     Args:
         storage: Where service accounts are.
+        registry: Knows the kinds of what tokens are bound to.
         now: The wall clock, which tokens expire by.
         random: Where the secret and the tokens' identities come from.
     """
 
-    def __init__(self, storage: Storage, now: Callable[[], datetime], random: random.Random) -> None:
+    def __init__(
+        self, storage: Storage, registry: Registry, now: Callable[[], datetime], random: random.Random
+    ) -> None:
         self._storage = storage
+        self._bindings = Bindings(storage, registry)
         self._now = now
         self._random = random
         self._secret = random.randbytes(32)
@@ -59,7 +65,9 @@ class AccountTokens:
         """Answer a ``create`` on ``serviceaccounts/NAME/token``: the TokenRequest with its token.
 
         Raises:
-            NotFound: There is no such service account.
+            NotFound: There is no such service account, or not what the token is to be bound to.
+            BadRequest: Tokens cannot be bound to that.
+            Conflict: That is another one than the one meant.
             Invalid: The lifetime is out of range, or the body names another account.
         """
         kind, body = call.kind, call.body if isinstance(call.body, dict) else {}
@@ -73,12 +81,13 @@ class AccountTokens:
         stamp = self._now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         names = {"name": call.name, "namespace": call.namespace, "uid": account.uid}
         bound = spec.get("boundObjectRef")
+        about = self._bindings.claims(call.namespace, call.name, bound) if bound else {}
         return {
             **_TOKEN_REQUEST,
             "metadata": {**names, "creationTimestamp": stamp},
             "spec": {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound},
             "status": {
-                "token": self._issue(names, audiences, expires),
+                "token": self._issue(names, audiences, expires, about),
                 "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
             },
         }
@@ -108,7 +117,11 @@ class AccountTokens:
             raise InvalidToken(f'serviceaccounts "{account["name"]}" not found')
         if found.uid != account["uid"]:
             raise InvalidToken(f"service account UID ({found.uid}) does not match claim ({account['uid']})")
-        extra = {"authentication.kubernetes.io/credential-id": (f"JTI={claims['jti']}",)}
+        try:
+            bound = self._bindings.check(private["namespace"], private)
+        except Unbound as trouble:
+            raise InvalidToken(str(trouble)) from None
+        extra = {**bound, "authentication.kubernetes.io/credential-id": (f"JTI={claims['jti']}",)}
         user = replace(account_user(private["namespace"], account["name"]), uid=found.uid, extra=extra)
         return Verified(user.authenticated(), shared)
 
@@ -125,7 +138,7 @@ class AccountTokens:
                 raise refuse.invalid_token_request("", cause)
         return seconds
 
-    def _issue(self, names: dict[str, str], audiences: list[str], expires: datetime) -> str:
+    def _issue(self, names: dict[str, str], audiences: list[str], expires: datetime, about: JSONObject) -> str:
         issued = int(self._now().timestamp())
         claims = {
             "aud": audiences,
@@ -136,6 +149,7 @@ class AccountTokens:
             "kubernetes.io": {
                 "namespace": names["namespace"],
                 "serviceaccount": {"name": names["name"], "uid": names["uid"]},
+                **about,
             },
             "nbf": issued,
             "sub": f"system:serviceaccount:{names['namespace']}:{names['name']}",

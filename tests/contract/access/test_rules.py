@@ -143,3 +143,24 @@ async def test_an_update_that_creates_takes_it_too(cluster: Cluster, verbs: str,
     answer = await cluster.acting_as(user).call("PUT", cluster.path("leases", "l"), body=lease)
 
     assert answer.code == code
+
+
+async def test_who_may_do_nothing_does_not_learn_which_paths_there_are(cluster: Cluster) -> None:
+    for path in ("/api/v1/unicorns", "/apis/nope.example/v1/things"):
+        assert (await cluster.acting_as(user_of(cluster)).call("GET", path)).code == 403
+        assert (await cluster.call("GET", path)).code == 404
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "serviceaccounts/default//token"), ("GET", "pods/p//status")])
+async def test_a_subresource_is_not_reached_by_an_empty_part_in_its_path(
+    cluster: Cluster, method: str, path: str
+) -> None:
+    user = user_of(cluster)
+    await allow(cluster, user, rule("* create", "serviceaccounts pods"))
+    await cluster.create("serviceaccounts", {"metadata": {"name": "default"}})
+
+    place = f"/api/v1/namespaces/{cluster.namespace}/{path}"
+    answer = await cluster.acting_as(user).call(method, place, body={"spec": {}})
+
+    assert answer.code == 404
+    assert answer.body["message"] == "the server could not find the requested resource"

@@ -1,0 +1,110 @@
+"""What tokens of service accounts may be bound to: a Pod, a Secret or a Node, with which they die."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dynkube.errors import APIError, Status
+from dynkube.meta import GVR
+from dynkube.testing._calls import refuse
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._kinds.kinds import Kind, Registry
+from dynkube.testing._store.storage import Storage, Version
+
+_RESOURCES = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+_EXTRA = "authentication.kubernetes.io"
+_GONE = "service account token has been invalidated"
+
+
+class Unbound(ValueError):
+    """What a token is bound to is gone, or is another one now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """Binds tokens to objects, and looks after those.
+
+    Attributes:
+        storage: Where they are.
+        registry: Knows their kinds.
+    """
+
+    storage: Storage
+    registry: Registry
+
+    def claims(self, namespace: str, account: str, reference: JSONObject) -> JSONObject:
+        """What a token bound to ``reference`` says about it.
+
+        Raises:
+            NotFound: There is no such object.
+            BadRequest: Tokens cannot be bound to it.
+            Conflict: It is another one than the one that is meant.
+        """
+        version, kind = (str(reference.get(field) or "") for field in ("apiVersion", "kind"))
+        group, _, named = version.rpartition("/")
+        if group or kind not in _RESOURCES:
+            shown = f"{group}/{named}, Kind={kind}"
+            raise refuse.bad_request(f"cannot bind token to object of type {shown}")
+        name, wanted = str(reference.get("name") or ""), reference.get("uid") or ""
+        found = self._find(kind, namespace, name)
+        if found is None:
+            raise refuse.not_found(self._kind(kind), name)
+        claims: JSONObject = {kind.lower(): {"name": name, "uid": found.uid}}
+        if kind == "Pod":
+            claims.update(self._node_of(found, account))
+        if wanted and wanted != found.uid:
+            raise _another(kind, name, wanted)
+        return claims
+
+    def check(self, namespace: str, claims: JSONObject) -> Mapping[str, tuple[str, ...]]:
+        """What is told of the user, after a look at whether all is there that a token is bound to.
+
+        Raises:
+            Unbound: Something is gone.
+        """
+        extra: dict[str, tuple[str, ...]] = {}
+        for kind, told in (("Secret", False), ("Pod", True), ("Node", True)):
+            if (bound := claims.get(kind.lower())) is None:
+                continue
+            if kind != "Node" or "pod" not in claims:
+                self._still_there(kind, namespace, bound)
+            if told:
+                extra[f"{_EXTRA}/{kind.lower()}-name"] = (bound["name"],)
+                extra.update({f"{_EXTRA}/{kind.lower()}-uid": (bound["uid"],)} if "uid" in bound else {})
+        return extra
+
+    def _still_there(self, kind: str, namespace: str, bound: JSONObject) -> None:
+        found = self._find(kind, namespace, bound["name"])
+        if found is None:
+            raise Unbound(_GONE)
+        if found.uid != bound["uid"]:
+            what = kind.lower()
+            raise Unbound(f"{what} UID ({found.uid}) does not match service account {what} ref claim ({bound['uid']})")
+
+    def _node_of(self, pod: Version, account: str) -> JSONObject:
+        spec = pod.decode(self._kind("Pod"))["spec"]
+        if spec.get("serviceAccountName", "") != account:
+            why = "to pod running with different serviceaccount name."
+            raise refuse.bad_request(f'cannot bind token for serviceaccount "{account}" {why}')
+        if not (name := spec.get("nodeName")):
+            return {}
+        node = self._find("Node", "", name)
+        return {"node": {"name": name, **({"uid": node.uid} if node is not None else {})}}
+
+    def _kind(self, name: str) -> Kind:
+        kind = self.registry.get(GVR("", "v1", _RESOURCES[name]))
+        assert kind is not None, f"{name} is a built-in kind"
+        return kind
+
+    def _find(self, kind: str, namespace: str, name: str) -> Version | None:
+        return self.storage.get(self._kind(kind), "" if kind == "Node" else namespace, name)
+
+
+def _another(kind: str, name: str, uid: str) -> APIError:
+    why = (
+        f"the UID in the bound object reference ({uid}) does not match the UID in record. "
+        "The object might have been deleted and then recreated"
+    )
+    message = f'Operation cannot be fulfilled on {kind} "{name}": {why}'
+    return APIError.from_status(Status(code=409, reason="Conflict", message=message, kind=kind, name=name))

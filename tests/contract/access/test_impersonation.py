@@ -1,0 +1,119 @@
+"""Requests in somebody else's name, where their sender may act for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.contract.access.kit import account, allow, rule, user_of
+from tests.contract.cluster import Cluster
+
+_IDENTITIES = "authentication.k8s.io"
+_WHO_AM_I = f"/apis/{_IDENTITIES}/v1/selfsubjectreviews"
+
+
+async def _who(cluster: Cluster, **headers: str) -> Any:
+    named = {f"Impersonate-{key.replace('_', '-')}": value for key, value in headers.items()}
+    answer = await cluster.call("POST", _WHO_AM_I, body={}, headers=named)
+    return answer.body["status"]["userInfo"]
+
+
+@pytest.mark.since("1.28", "who somebody is can be asked since then")
+async def test_the_administrator_acts_as_anybody(cluster: Cluster) -> None:
+    who = await _who(cluster, User="u", Uid="7", Group="g", **{"Extra-a%2fB": "c"})
+
+    assert who == {"username": "u", "uid": "7", "groups": ["g", "system:authenticated"], "extra": {"a/b": ["c"]}}
+
+
+@pytest.mark.since("1.28", "who somebody is can be asked since then")
+@pytest.mark.parametrize(
+    ("user", "groups"),
+    [
+        (
+            "system:serviceaccount:shop:bot",
+            ["system:serviceaccounts", "system:serviceaccounts:shop", "system:authenticated"],
+        ),
+        ("system:serviceaccount:odd", ["system:authenticated"]),
+    ],
+)
+async def test_groups_follow_from_the_name(cluster: Cluster, user: str, groups: list[str]) -> None:
+    assert await _who(cluster, User=user) == {"username": user, "groups": groups}
+
+
+async def test_who_is_impersonated_has_their_own_rights_and_no_others(cluster: Cluster) -> None:
+    user = user_of(cluster, "bob")
+    refused = await cluster.acting_as(user).call("GET", cluster.path("pods"))
+    await allow(cluster, user, rule("list", "pods"))
+
+    allowed = await cluster.acting_as(user).call("GET", cluster.path("pods"))
+
+    assert (refused.code, allowed.code) == (403, 200)
+    assert refused.body["message"].startswith(f'pods is forbidden: User "{user}" cannot list')
+
+
+async def test_nobody_acts_as_somebody_else_just_so(cluster: Cluster) -> None:
+    bot, name = await account(cluster)
+
+    answer = await bot.call("GET", "/api/v1/pods", headers={"Impersonate-User": "bob"})
+
+    constrained = 'impersonate-on:user-info:list resource "pods"'
+    plain = 'impersonate resource "users"'
+    what, why = ("pods", constrained) if cluster.version >= (1, 36) else ('users "bob"', plain)
+    assert answer.code == 403
+    assert answer.body["message"] == (
+        f'{what} is forbidden: User "{name}" cannot {why} in API group "" at the cluster scope'
+    )
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({}, 200),
+        ({"Impersonate-User": "carol"}, 403),
+        ({"Impersonate-Group": "devs"}, 403),
+        ({"Impersonate-Extra-Scopes": "a"}, 200),
+        ({"Impersonate-Extra-Other": "a"}, 403),
+    ],
+)
+async def test_the_verb_impersonate_is_for_what_its_rules_name(
+    cluster: Cluster, headers: dict[str, str], code: int
+) -> None:
+    bob = user_of(cluster, "bob")
+    bot, name = await account(cluster)
+    await allow(cluster, bob, rule("list", "pods"))
+    rights = [rule("impersonate", "users", "", bob), rule("impersonate", "userextras/scopes", _IDENTITIES)]
+    await allow(cluster, name, *rights, everywhere=True)
+
+    answer = await bot.call("GET", cluster.path("pods"), headers={"Impersonate-User": bob, **headers})
+
+    assert answer.code == code
+
+
+@pytest.mark.since("1.22", "impersonated UIDs came with 1.22")
+@pytest.mark.parametrize(("uid", "code"), [("7", 200), ("8", 403)])
+async def test_uids_are_impersonated_by_a_right_of_their_own(cluster: Cluster, uid: str, code: int) -> None:
+    bob = user_of(cluster, "bob")
+    bot, name = await account(cluster)
+    await allow(cluster, bob, rule("list", "pods"))
+    rights = [rule("impersonate", "users", "", bob), rule("impersonate", "uids", _IDENTITIES, "7")]
+    await allow(cluster, name, *rights, everywhere=True)
+
+    answer = await bot.call("GET", cluster.path("pods"), headers={"Impersonate-User": bob, "Impersonate-Uid": uid})
+
+    assert answer.code == code
+
+
+@pytest.mark.since("1.36", "constrained impersonation is on by default since then")
+@pytest.mark.parametrize(("path", "code"), [("pods", 200), ("pods?watch=1", 403), ("secrets", 403)])
+async def test_constrained_impersonation_is_for_some_requests_only(cluster: Cluster, path: str, code: int) -> None:
+    bob = user_of(cluster, "bob")
+    bot, name = await account(cluster)
+    await allow(cluster, bob, rule("*", "*", "*"))
+    await allow(cluster, name, rule("impersonate:user-info", "users", _IDENTITIES), everywhere=True)
+    await allow(cluster, name, rule("impersonate-on:user-info:list", "pods"))
+
+    place = f"/api/v1/namespaces/{cluster.namespace}/{path}"
+    answer = await bot.call("GET", place, headers={"Impersonate-User": bob})
+
+    assert answer.code == code

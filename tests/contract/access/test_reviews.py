@@ -1,0 +1,177 @@
+"""Questions about access are answered by what decides in earnest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.contract.access.kit import allow, rule, user_of
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject
+
+_PATH = "/apis/authorization.k8s.io/v1"
+_NEITHER = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+
+
+async def _ask(cluster: Cluster, resource: str, spec: object, **metadata: str) -> Any:
+    path = resource.format(namespace=cluster.namespace)
+    return (await cluster.call("POST", f"{_PATH}/{path}", body={"metadata": metadata, "spec": spec})).body
+
+
+def _pods(cluster: Cluster, verb: str = "list") -> JSONObject:
+    return {"namespace": cluster.namespace, "verb": verb, "resource": "pods"}
+
+
+async def test_whether_i_may_is_answered_with_the_binding_that_says_so(cluster: Cluster) -> None:
+    user = user_of(cluster)
+    alice, question = cluster.acting_as(user), {"resourceAttributes": _pods(cluster)}
+    before = await _ask(alice, "selfsubjectaccessreviews", question)
+    name = await allow(cluster, user, rule("list", "pods"))
+
+    after = await _ask(alice, "selfsubjectaccessreviews", question)
+
+    assert before["status"] == {"allowed": False}
+    assert after["spec"] == question
+    assert after["status"] == {
+        "allowed": True,
+        "reason": f'RBAC: allowed by RoleBinding "{name}/{cluster.namespace}" of Role "{name}" to User "{user}"',
+    }
+
+
+async def test_paths_can_be_asked_for_too(cluster: Cluster) -> None:
+    alice = cluster.acting_as(user_of(cluster))
+
+    seen = await _ask(alice, "selfsubjectaccessreviews", {"nonResourceAttributes": {"verb": "get", "path": "/api"}})
+    hidden = await _ask(alice, "selfsubjectaccessreviews", {"nonResourceAttributes": {"verb": "get", "path": "/logs"}})
+
+    binding = 'ClusterRoleBinding "system:discovery" of ClusterRole "system:discovery"'
+    assert seen["status"] == {"allowed": True, "reason": f'RBAC: allowed by {binding} to Group "system:authenticated"'}
+    assert hidden["status"] == {"allowed": False}
+
+
+async def test_the_administrator_may_ask_about_others(cluster: Cluster) -> None:
+    user = user_of(cluster)
+    await allow(cluster, user, rule("list", "pods"))
+
+    for subject, allowed in (
+        ({"user": user}, True),
+        ({"user": "nobody.at.all"}, False),
+        ({"user": "x", "groups": ["system:masters"]}, True),
+        ({"groups": ["system:masters"]}, True),
+        ({"user": user, "uid": "7", "extra": {"a": ["b"]}}, True),
+    ):
+        spec = {**subject, "resourceAttributes": _pods(cluster)}
+        assert (await _ask(cluster, "subjectaccessreviews", spec))["status"]["allowed"] is allowed
+        place = "namespaces/{namespace}/localsubjectaccessreviews"
+        local = await _ask(cluster, place, spec, namespace=cluster.namespace)  # which old versions do not fill in
+        assert local["status"]["allowed"] is allowed
+
+
+async def test_who_may_not_ask_about_others_is_refused(cluster: Cluster) -> None:
+    status = await _ask(cluster.acting_as(user_of(cluster)), "subjectaccessreviews", {"user": "a"})
+
+    assert (status["code"], status["details"]["kind"]) == (403, "subjectaccessreviews")
+
+
+async def test_the_rules_of_a_user_are_listed(cluster: Cluster) -> None:
+    user, granted = user_of(cluster), rule("get", "secrets", "", "a")
+    await allow(cluster, user, granted)
+    alice = cluster.acting_as(user)
+
+    inside = await _ask(alice, "selfsubjectrulesreviews", {"namespace": cluster.namespace})
+    outside = await _ask(alice, "selfsubjectrulesreviews", {"namespace": "kube-system"})
+
+    assert granted in inside["status"]["resourceRules"]
+    assert granted not in outside["status"]["resourceRules"]
+    assert inside["status"]["incomplete"] is False
+    assert any("/api/*" in each["nonResourceURLs"] for each in inside["status"]["nonResourceRules"])
+
+
+@pytest.mark.parametrize(
+    ("resource", "spec", "code", "message"),
+    [
+        ("selfsubjectaccessreviews", {}, 422, _NEITHER),
+        (
+            "selfsubjectaccessreviews",
+            {"resourceAttributes": {"verb": "get"}, "nonResourceAttributes": {"verb": "get", "path": "/"}},
+            422,
+            "cannot be specified in combination with resourceAttributes",
+        ),
+        (
+            "subjectaccessreviews",
+            {"resourceAttributes": {"verb": "get"}},
+            422,
+            'spec.user: Invalid value: "": at least one of user or group must be specified',
+        ),
+        (
+            "namespaces/{namespace}/localsubjectaccessreviews",
+            {"user": "a", "nonResourceAttributes": {"verb": "get", "path": "/"}},
+            422,
+            "disallowed on this kind of request",
+        ),
+        ("selfsubjectrulesreviews", {}, 400, "no namespace on request"),
+    ],
+)
+async def test_a_question_that_contradicts_itself_is_refused(
+    cluster: Cluster, resource: str, spec: object, code: int, message: str
+) -> None:
+    status = await _ask(cluster, resource, spec)
+
+    assert (status["kind"], status["code"]) == ("Status", code)
+    assert message in status["message"]
+
+
+async def test_a_local_question_is_about_its_own_namespace(cluster: Cluster) -> None:
+    spec = {"user": "a", "resourceAttributes": {"verb": "get", "resource": "pods"}}
+
+    status = await _ask(cluster, "namespaces/{namespace}/localsubjectaccessreviews", spec)
+
+    if cluster.version > (1, 20):
+        why = 'spec.resourceAttributes.namespace: Invalid value: "": must match metadata.namespace'
+        assert (status["code"], why in status["message"]) == (422, True)
+    else:
+        why = f"spec.resourceAttributes.namespace must match namespace: {cluster.namespace}"
+        assert (status["code"], status["message"]) == (400, why)
+
+
+@pytest.mark.since("1.22", "decoding errors name Go's types since then")
+@pytest.mark.parametrize(
+    ("path", "kind", "spec", "why"),
+    [
+        (
+            f"{_PATH}/subjectaccessreviews",
+            "SubjectAccessReview",
+            {"user": "a", "extra": {"a": 1}, "resourceAttributes": {"verb": "get"}},
+            "number into Go struct field SubjectAccessReviewSpec.spec.extra of type",
+        ),
+        (
+            f"{_PATH}/subjectaccessreviews",
+            "SubjectAccessReview",
+            {"user": "a", "resourceAttributes": {"verb": "get"}, "nonResourceAttributes": "x"},
+            "string into Go struct field SubjectAccessReviewSpec.spec.nonResourceAttributes of type",
+        ),
+        (
+            "/apis/authentication.k8s.io/v1/tokenreviews",
+            "TokenReview",
+            {"token": "a", "audiences": 5},
+            "number into Go struct field TokenReviewSpec.spec.audiences of type []string",
+        ),
+        (
+            "/api/v1/namespaces/{namespace}/serviceaccounts/bot/token",
+            "TokenRequest",
+            {"audiences": 5},
+            "number into Go struct field TokenRequestSpec.spec.audiences of type []string",
+        ),
+    ],
+)
+async def test_a_question_of_wrong_types_is_a_400(
+    cluster: Cluster, path: str, kind: str, spec: object, why: str
+) -> None:
+    await cluster.create("serviceaccounts", {"metadata": {"name": "bot"}})
+
+    answer = await cluster.call("POST", path.format(namespace=cluster.namespace), body={"spec": spec})
+
+    handled = f'{kind} in version "v1" cannot be handled as a {kind}'
+    assert answer.code == 400
+    assert answer.body["message"].startswith(f"{handled}: json: cannot unmarshal {why}")

@@ -1,0 +1,40 @@
+"""A server without RBAC lets everybody do everything, and says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+
+from dynkube.testing import APIServer
+
+_PATH = "/apis/authorization.k8s.io/v1"
+_PODS = {"verb": "list", "resource": "pods", "namespace": "default"}
+
+
+async def _ask(client: httpx2.AsyncClient, resource: str, spec: object) -> Any:
+    return (await client.post(f"{_PATH}/{resource}", json={"spec": spec})).json()
+
+
+async def test_everybody_may_do_everything(server: APIServer) -> None:
+    async with httpx2.AsyncClient(transport=server.transport("alice"), base_url=server.url) as client:
+        assert (await client.get("/api/v1/secrets")).status_code == 200
+        assert server.list("clusterroles") == [], "and there are no roles that nobody would look at"
+
+
+async def test_reviews_say_so(client: httpx2.AsyncClient) -> None:
+    answer = await _ask(client, "selfsubjectaccessreviews", {"resourceAttributes": _PODS})
+    rules = await _ask(client, "selfsubjectrulesreviews", {"namespace": "default"})
+
+    assert answer["status"] == {"allowed": True, "reason": "this server runs without RBAC and allows everything"}
+    assert rules["status"]["resourceRules"] == [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
+
+
+async def test_reviews_are_answered_and_never_stored(server: APIServer) -> None:
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
+    before = server.revision
+
+    answer = server.create({**review, "spec": {"resourceAttributes": _PODS}})
+
+    assert answer["status"]["allowed"] is True
+    assert server.revision == before
