@@ -3,8 +3,8 @@
     python tools/go_fields.py API_MODULE APIMACHINERY_MODULE [--output FILE]
 
 The folders are those of ``k8s.io/api`` and ``k8s.io/apimachinery`` of the release. Kept are facts: which fields are
-left out of JSON where they have the zero value of a simple type, and which texts have a type by another name. The
-output depends on nothing but the input.
+left out of JSON where they have the zero value of a simple type, which lists and maps are written even if they are
+empty, and which texts have a type by another name. The output depends on nothing but the input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 OUTPUT = Path(__file__).parent.parent / "dynkube/testing/_kinds/go_fields.json.gz"
-Fields: TypeAlias = dict[str, dict[str, list[str] | dict[str, str]]]
+Said: TypeAlias = dict[str, list[str] | dict[str, str]]
+Fields: TypeAlias = dict[str, Said]
 
 _STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"^type (\w+) (string|bool|int|int32|int64)$", re.MULTILINE)
@@ -46,11 +47,11 @@ def main() -> None:
     print(f"{len(found)} types in {args.output.stat().st_size:,} bytes")
 
 
-def fields_of(path: Path, package: str, named: set[str]) -> Iterator[tuple[str, dict[str, list[str] | dict[str, str]]]]:
+def fields_of(path: Path, package: str, named: set[str]) -> Iterator[tuple[str, Said]]:
     """The types of one file by their published names, and of each what there is to say."""
     source, version = path.read_text(), package.rpartition(".")[2]
     for struct, body in _STRUCT.findall(source):
-        omitted, texts = [], {}
+        kept, omitted, texts = list[str](), list[str](), dict[str, str]()
         for go_type, name, options in _FIELD.findall(body):
             simple = go_type.removeprefix("[]").removeprefix("*")
             short = simple.rpartition(".")[2]
@@ -58,8 +59,11 @@ def fields_of(path: Path, package: str, named: set[str]) -> Iterator[tuple[str, 
                 texts[name] = _SHARED.get(simple, f"{version if '.' not in simple else 'v1'}.{short}")
             if "omitempty" in options and (go_type in _SIMPLE or (go_type == simple and name in texts)):
                 omitted.append(name)
-        if omitted or texts:
-            yield f"{package}.{struct}", {"omitted": sorted(omitted), "texts": dict(sorted(texts.items()))}
+            if "omitempty" not in options and go_type.startswith(("[]", "map[")):
+                kept.append(name)
+        if kept or omitted or texts:
+            said: Said = {"kept": sorted(kept), "omitted": sorted(omitted), "texts": dict(sorted(texts.items()))}
+            yield f"{package}.{struct}", said
 
 
 def encode(found: Fields) -> bytes:

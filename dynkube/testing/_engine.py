@@ -237,7 +237,11 @@ class Engine:
             return self._connections.answer(call)
         if call.verb == "create" and (answers := self._answers.get((call.kind.storage_group, call.subresource))):
             self._writes.reader.check_question(call)
-            return answers(call)
+            answered = answers(call)
+            if not call.subresource and isinstance(answered.document, PlainDocument):
+                content = self._writes.on_record(call, answered.document.content)
+                return replace(answered, document=PlainDocument(content))
+            return answered
         match call.verb:
             case "get":
                 return Result(document=self._get(call))

@@ -42,6 +42,15 @@ def _request_limits(resources: JSONObject) -> None:
         resources["requests"] = {**limits, **each(resources, "requests")}
 
 
+_GATED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodRules(BuiltinRules):
     """Pods; their priority is that of a PriorityClass in ``storage``."""
@@ -58,6 +67,8 @@ class PodRules(BuiltinRules):
         spec = obj["spec"]
         if old is None:
             obj["status"] = {"phase": "Pending", "qosClass": quality(spec)}
+            if spec.get("schedulingGates"):
+                obj["status"]["conditions"] = [{**_GATED, "lastTransitionTime": obj["metadata"]["creationTimestamp"]}]
             self._prioritize(kind, obj)
         else:
             fill(

@@ -174,7 +174,9 @@ def unprocessable() -> APIError:
 
 def internal(why: str) -> APIError:
     """500 for an object that does not have what its definition promises."""
-    return plain(500, "InternalError", f"Internal error occurred: {why}")
+    causes = (StatusCause("", "", why),)
+    message = f"Internal error occurred: {why}"
+    return APIError.from_status(Status(code=500, reason="InternalError", message=message, causes=causes))
 
 
 def version_set_on_create() -> APIError:

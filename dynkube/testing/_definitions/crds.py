@@ -27,20 +27,25 @@ def before_delete(definition: JSONObject) -> None:
     set_condition(definition, "Terminating", True, "InstanceDeletionPending", message, time)
 
 
-def fill_defaults(definition: JSONObject, old: JSONObject | None) -> None:
-    """Set what the server sets: names, conversion, the versions that objects are stored in.
-
-    Args:
-        definition: As it was decoded.
-        old: What it replaces. Where the status differs, it is the status that is written, and says what is stored.
-    """
+def complete_spec(definition: JSONObject) -> None:
+    """Set the defaults of names and conversion, which count as the writer's."""
     spec = definition["spec"] = dict(definition["spec"])
-    status = definition["status"] = dict(definition.get("status") or zero(Ref(struct="CustomResourceDefinitionStatus")))
     names = spec["names"]
     if names["kind"]:
         plain = {"singular": names["kind"].lower(), "listKind": f"{names['kind']}List"}
         spec["names"] = {**names, **{field: names.get(field) or value for field, value in plain.items()}}
     spec["conversion"] = _conversion(spec.get("conversion") or {"strategy": "None"})
+
+
+def note_stored_versions(definition: JSONObject, old: JSONObject | None) -> None:
+    """Set the versions that objects are stored in.
+
+    Args:
+        definition: As it was decoded.
+        old: What it replaces. Where the status differs, it is the status that is written, and says what is stored.
+    """
+    spec = definition["spec"]
+    status = definition["status"] = dict(definition.get("status") or zero(Ref(struct="CustomResourceDefinitionStatus")))
     stored = status["storedVersions"] or []
     if not stored or old is None or status == old["status"]:
         stores = next((version["name"] for version in spec["versions"] or () if version["storage"]), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dynkube.errors import StatusCause
 from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._definitions.crds import before_delete, fill_defaults
+from dynkube.testing._definitions.crds import before_delete, complete_spec, note_stored_versions
 from dynkube.testing._definitions.expressions import Expressions
 from dynkube.testing._definitions.validation import definition_causes
 from dynkube.testing._definitions.warnings import definition_warnings
@@ -18,9 +18,13 @@ class DefinitionRules(KindRules):
     def __init__(self) -> None:
         self._expressions = Expressions()
 
+    def complete(self, kind: Kind, obj: JSONObject) -> None:
+        """Names and conversion."""
+        complete_spec(obj)
+
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Names, conversion, stored versions, the empty status."""
-        fill_defaults(obj, old)
+        """Stored versions, the empty status."""
+        note_stored_versions(obj, old)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
         """Names, group, scope, versions and schemas."""

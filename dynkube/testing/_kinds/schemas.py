@@ -40,6 +40,8 @@ _COPIED = (
 
 # The fields of a type that are structs and no pointers to one, or required: for the real server they are never absent.
 VALUES = "x-go-values"
+# The lists and maps that are written even if they are empty.
+KEPT = "x-go-kept"
 # The fields of simple types that are left out where they are zero.
 OMITTED = "x-go-omitted"
 # The fields that are texts by another name, and which; of lists it is that of the items.
@@ -52,6 +54,7 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class _GoFields(msgspec.Struct, frozen=True):
+    kept: list[str]
     omitted: list[str]
     texts: dict[str, str]
 
@@ -102,7 +105,8 @@ class BuiltinSchemas:
         Places that take anything say ``x-kubernetes-preserve-unknown-fields``, numbers or texts
         ``x-kubernetes-int-or-string``, and quantities have the format ``quantity``. Of the defaults those are left
         that fill in something; an empty one only means that the field's Go type has no null, and :data:`VALUES`
-        lists the fields of which that is so; :data:`OMITTED` and :data:`TEXTS` say more about Go's types. The title of
+        lists the fields of which that is so; :data:`KEPT`, :data:`OMITTED`
+        and :data:`TEXTS` say more about Go's types. The title of
         a type is its name in Go's messages (``v1.PodSpec``).
 
         Raises:
@@ -114,7 +118,7 @@ class BuiltinSchemas:
             package, _, go_name = name.rpartition(".")
             schema["title"] = f"{package.rpartition('.')[2]}.{go_name}"
             if (more := self._go_fields.get(name)) is not None:
-                schema |= {OMITTED: more.omitted, TEXTS: more.texts}
+                schema |= {KEPT: more.kept, OMITTED: more.omitted, TEXTS: more.texts}
         return self._resolved[name]
 
     def _translated(self, schema: Schema) -> Schema:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._kinds.schemas import OMITTED
+from dynkube.testing._kinds.schemas import KEPT, OMITTED
 from dynkube.testing._schemas.objectmeta import pruned_metadata
 from dynkube.testing._schemas.structural import META_FIELDS, Node
 
@@ -120,7 +120,8 @@ def _is_omitted(name: str, value: object, parent: Node, child: Node | None) -> b
     if not isinstance(value, dict | list) or value or child is None or name == "managedFields":
         return False
     is_map = child.allows_additional and not child.properties
-    return (is_map or isinstance(value, list)) and name not in (parent.source.get("required") or ())
+    kept = name in (parent.source.get("required") or ()) or name in parent.source.get(KEPT, ())
+    return (is_map or isinstance(value, list)) and not kept
 
 
 def path_text(place: Place) -> str:

@@ -184,7 +184,7 @@ def stamp_new(obj: JSONObject, kind: Kind, identity: Identity, *, applied: bool 
     """Set what the server sets on creation; who creates by an apply may say how long a deletion will take."""
     metadata = obj["metadata"]
     for field in SYSTEM_FIELDS:
-        if not (applied and field == "deletionGracePeriodSeconds"):
+        if not (applied and field in {"deletionGracePeriodSeconds", "deletionTimestamp"}):
             metadata.pop(field, None)
     metadata["uid"] = identity.uid()
     metadata["creationTimestamp"] = identity.timestamp()

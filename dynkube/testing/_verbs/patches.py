@@ -64,7 +64,9 @@ class Patches:
 
     def _patch_scale(self, call: Call, old: Version, options: WriteOptions) -> Result:
         scale = scale_to_patch(call, old.decode(call.kind))
-        return self._rescale(call, old, transforms.patched(scale, call), options)
+        patched = transforms.patched(scale, call)
+        self.writes.reader.check_patched_scale(patched)
+        return self._rescale(call, old, patched, options)
 
     def _rescale(self, call: Call, old: Version, scale: object, options: WriteOptions) -> Result:
         obj = scaled(call, old, scale)
@@ -112,7 +114,7 @@ class Patches:
         if metadata.get("managedFields"):
             raise refuse.bad_request("metadata.managedFields must be nil")
         for field in objectmeta.SYSTEM_FIELDS:
-            if field not in {"uid", "deletionGracePeriodSeconds"}:
+            if field not in {"uid", "deletionGracePeriodSeconds", "deletionTimestamp"}:
                 metadata.pop(field, None)
         if call.subresource == "status" and call.kind.crd_uid is not None:
             # Of everything else nothing is written there, so nothing of it is theirs.

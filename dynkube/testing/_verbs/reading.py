@@ -163,6 +163,16 @@ class Reader:
         call.warnings.extend(_warnings(problems) if options.field_validation != "Ignore" else ())
         return scale
 
+    def check_patched_scale(self, patched: object) -> None:
+        """Look at the types in a Scale that results from a patch.
+
+        Raises:
+            Invalid: Something has another type than its field.
+        """
+        node = self.schemas.read(builtin_schemas().resolved(_SCALE)).root
+        if isinstance(patched, dict) and (error := decoding_error(node, patched)):
+            raise refuse.invalid_patch(compact(patched), error)
+
     def check_question(self, call: Call) -> None:
         """Look at the types in a body that is answered and never stored: a review, a request for a token.
 

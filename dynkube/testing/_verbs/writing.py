@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dynkube.errors import AlreadyExists, StatusCause
@@ -10,7 +10,9 @@ from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject, Result
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._patching.fieldset import all_fields_v1
 from dynkube.testing._patching.ownership import Ownership, Writer, new_entry, with_former_times, write_entries
+from dynkube.testing._patching.shapes import shape_of
 from dynkube.testing._schemas.cel import Outcome, RuleBook
 from dynkube.testing._schemas.correlation import same_json
 from dynkube.testing._schemas.custom import Written, judged
@@ -116,6 +118,18 @@ class Writes:
             raise refuse.invalid(kind, obj["metadata"].get("name", ""), causes)
         call.warnings.extend(outcome.warnings + objectmeta.finalizer_warnings(obj, None, kind))
         call.warnings.extend(rules.warnings(kind, obj, None))
+
+    def on_record(self, call: Call, answer: Mapping[str, object]) -> JSONObject:
+        """The ``answer`` to a question, which is never stored, with a note of who asked for what."""
+        noted: JSONObject = {**answer, "metadata": answer.get("metadata") or {}}
+        if not self.ownership.enabled or not isinstance(call.body, dict):
+            return noted
+        given = {name: value for name, value in call.body.items() if name != "status"}
+        fields = all_fields_v1({**given, "metadata": given.get("metadata") or {}}, shape_of(call.kind))
+        if fields:
+            noted["metadata"] = dict(noted["metadata"])
+            write_entries(noted, [new_entry(call.kind, self._writer(call, WriteOptions.read(call)), fields)])
+        return noted
 
     def seed(self, call: Call, obj: JSONObject, manager: str, fields: JSONObject) -> None:
         """Create ``obj``, of which ``manager`` owns ``fields`` (FieldsV1): nobody has to work that out at start."""
