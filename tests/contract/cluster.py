@@ -111,7 +111,7 @@ class Cluster:
         sent = {**self.headers, **({} if content is None else {"Content-Type": content_type}), **(headers or {})}
         query = dict(params) if params else None  # an empty one would replace that of the path
         response = await self.http.request(method, path, params=query, content=content, headers=sent)
-        is_json = response.headers.get("Content-Type", "").startswith("application/json")
+        is_json = response.content and response.headers.get("Content-Type", "").startswith("application/json")
         return Answer(
             code=response.status_code, headers=response.headers, body=response.json() if is_json else response.text
         )

@@ -55,7 +55,7 @@ async def test_a_path_of_no_api_is_a_404_in_plain_text(client: httpx2.AsyncClien
 
 
 @pytest.mark.parametrize(
-    ("method", "path"), [("PUT", CONFIGMAPS), ("POST", "/api/v1/configmaps"), ("POST", "/version"), ("DELETE", "/apis")]
+    ("method", "path"), [("PUT", CONFIGMAPS), ("POST", "/api/v1/configmaps"), ("POST", "/version"), ("DELETE", "/api")]
 )
 async def test_a_method_that_a_path_does_not_take_is_a_405(client: httpx2.AsyncClient, method: str, path: str) -> None:
     status = _status(await client.request(method, path))

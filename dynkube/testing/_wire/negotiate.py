@@ -173,19 +173,15 @@ def _for_people(request: HTTPRequest) -> bool:
 
 
 def accepts_aggregated_discovery(header: str | None) -> bool:
-    """Whether the client's first choice among what the server has is the aggregated document (v2)."""
-    for entry in parse_accept(header or ""):
-        params = entry.params
-        if entry.media_type == "application/json":
-            if not params:
-                return False
-            if (params.get("g"), params.get("v"), params.get("as")) == (
-                "apidiscovery.k8s.io",
-                "v2",
-                "APIGroupDiscoveryList",
-            ):
-                return True
-    return False
+    """Whether the client asks for the aggregated document (v2).
+
+    Wherever it does in the header: a plain ``application/json`` before it asks for nothing that could be had instead.
+    """
+    wanted = {"g": "apidiscovery.k8s.io", "v": "v2", "as": "APIGroupDiscoveryList"}
+    return any(
+        entry.admits("application/json") and entry.params.items() >= wanted.items()
+        for entry in parse_accept(header or "")
+    )
 
 
 def accepts_gzip(request: HTTPRequest) -> bool:

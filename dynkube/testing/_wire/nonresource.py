@@ -22,7 +22,7 @@ _PATHS = ("/api", "/apis", "/apis/", "/openapi/v2", "/openapi/v3", "/openapi/v3/
 
 
 class NonResources:
-    """Answers to GET on everything that is not a resource.
+    """Answers to requests for everything that is not a resource.
 
     What a kube-apiserver has besides (``/metrics``, ``/openid/v1/jwks``, ``/.well-known/openid-configuration``,
     ``/statusz``, ``/flagz``) is a 404 here: there is nothing to measure and nobody issues tokens.
@@ -53,10 +53,18 @@ class NonResources:
         found = await self._openapi.answer(request) if request.segments[:1] == ("openapi",) else self._find(request)
         if found is None:
             return refusals.PAGE_NOT_FOUND
-        # Probes may use any method.
-        if request.method in {"GET", "HEAD"} or (request.segments and request.segments[0] in health.ENDPOINTS):
+        if request.method == "GET" or not self._routed_by_method(request):
             return found
         raise refusals.method_not_allowed()
+
+    def _routed_by_method(self, request: HTTPRequest) -> bool:
+        """Whether such a path takes GET alone, not even HEAD. Whoever answers others does not look at the method."""
+        match request.segments:
+            case ["version"] | ["api", *_]:
+                return True
+            case ["apis", group, _]:
+                return self._discovery.is_builtin(group)
+        return False
 
     def _find(self, request: HTTPRequest) -> Answer | None:
         match request.segments:

@@ -9,12 +9,15 @@ from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Verb
 from dynkube.testing._kinds import naming
 from dynkube.testing._kinds.kinds import Kind, Registry
+from dynkube.testing._kinds.subresources import Subresource
 from dynkube.testing._wire import refusals
 from dynkube.testing._wire.http import HTTPRequest
 
-_COLLECTION_VERBS: dict[str, Verb] = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
-_ITEM_VERBS: dict[str, Verb] = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_SUBRESOURCE_VERBS: dict[str, Verb] = {**_ITEM_VERBS, "POST": "create"}
+_WRITES: dict[str, Verb] = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+_COLLECTION_VERBS: dict[str, Verb] = {"GET": "list", **_WRITES, "DELETE": "deletecollection"}
+_ITEM_VERBS: dict[str, Verb] = {"GET": "get", **_WRITES, "DELETE": "delete"}
+
+_READS: set[Verb | None] = {"get", "list", "watch"}
 
 # The only subresources a namespace has; every other third part of its path is a resource inside it.
 NAMESPACE_SUBRESOURCES = {"status", "finalize"}
@@ -82,8 +85,6 @@ def asked_verb(request: HTTPRequest, path: ResourcePath) -> Verb | None:
     method = "GET" if request.method == "HEAD" else request.method
     if path.old_watch:
         return "watch" if method == "GET" else None
-    if path.subresource:
-        return _SUBRESOURCE_VERBS.get(method)
     verb = (_ITEM_VERBS if path.name else _COLLECTION_VERBS).get(method)
     return "watch" if verb == "list" and request.flag("watch") else verb
 
@@ -108,21 +109,34 @@ def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
         verb = "watch"  # whatever the method: nobody looks at it there
     if path.subresource and subresource is None:
         raise refuse.not_found(kind, path.name) if custom else refusals.unknown_path()
-    # These need to know the namespace; there is no such route on the collection of all namespaces.
-    homeless = verb in {"create", "deletecollection"} and not subresource and kind.namespaced and not path.namespace
-    if homeless and custom:
-        raise refusals.unknown_path(builtin=False)
-    if verb is None and custom:
-        raise refuse.verb_not_supported(kind, "")
-    if verb is None or homeless or verb not in (subresource.verbs if subresource else kind.verbs):
-        raise refusals.method_not_allowed()
+    named = _check_verb(path, verb, kind, subresource)
+    assert verb is not None, "it was refused"
     if path.name and (problem := naming.path_segment_problem(path.name)):
         raise refuse.bad_request(f'Name parameter invalid: "{path.name}": {problem}')
     return Target(
         kind=kind,
         verb=verb,
         namespace=path.namespace,
-        name=path.name,
+        name=path.name if named else "",
         subresource=path.subresource,
         old_watch=path.old_watch,
     )
+
+
+def _check_verb(path: ResourcePath, verb: Verb | None, kind: Kind, subresource: Subresource | None) -> bool:
+    """Refuse verbs that mean nothing there; whether the name in the path is that of the object meant."""
+    custom = kind.crd_uid is not None
+    # These need to know the namespace; there is no such route on the collection of all namespaces.
+    homeless = verb not in _READS and not subresource and kind.namespaced and not path.namespace
+    if homeless and custom and verb is not None:
+        raise refusals.unknown_path(builtin=False)
+    if custom and verb is None:
+        raise refuse.verb_not_supported(kind, "")
+    # Updates are of objects and creates of collections; only custom resources are not that particular.
+    misplaced = not subresource and verb in ({"create"} if path.name else {"update", "patch"})
+    if custom and misplaced and not path.name:
+        raise refuse.bad_request("name must be provided")
+    allowed = subresource.verbs if subresource else kind.verbs
+    if verb is None or homeless or verb not in allowed or (misplaced and not custom):
+        raise refusals.method_not_allowed()
+    return not misplaced

@@ -7,9 +7,7 @@ import uuid
 import httpx2
 import pytest
 
-from dynkube.meta import GVR
 from dynkube.testing import APIServer
-from dynkube.testing._kinds.kinds import Kind
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -24,26 +22,6 @@ async def test_every_answer_names_the_record_of_its_request(
     assert answer.headers["audit-id"] == record.audit_id
     assert uuid.UUID(record.audit_id).version == 4
     assert answer.headers["cache-control"] == "no-cache, private"
-
-
-async def test_a_client_may_name_the_record(server: APIServer, client: httpx2.AsyncClient) -> None:
-    answer = await client.get("/version", headers={"Audit-ID": "mine"})
-
-    assert (answer.headers["audit-id"], server.requests[0].audit_id) == ("mine", "mine")
-
-
-async def test_a_custom_resource_answers_head_without_a_body(server: APIServer, client: httpx2.AsyncClient) -> None:
-    server.register(Kind(gvr=GVR("example.com", "v1", "widgets"), kind="Widget", namespaced=False, crd_uid="1"))
-
-    listed = await client.head("/apis/example.com/v1/widgets")
-    missing = await client.head("/apis/example.com/v1/widgets/none")
-
-    assert (listed.status_code, listed.content) == (200, b"")
-    assert (missing.status_code, missing.content) == (404, b"")
-
-
-async def test_a_built_in_resource_has_no_head(client: httpx2.AsyncClient) -> None:
-    assert (await client.head(CONFIGMAPS)).status_code == 405
 
 
 @pytest.mark.parametrize(

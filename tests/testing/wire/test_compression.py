@@ -6,7 +6,6 @@ import gzip
 import json
 
 import httpx2
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,26 +20,6 @@ THRESHOLD = 128 * 1024
 
 def config(name: str, size: int) -> dict[str, object]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"x": "y" * size}}
-
-
-@pytest.mark.parametrize("accept", ["application/json", "application/yaml"])
-async def test_a_long_object_is_compressed(server: APIServer, client: httpx2.AsyncClient, accept: str) -> None:
-    server.create(config("big", 200_000))
-
-    answer = await client.get(f"{CONFIGMAPS}/big", headers={**GZIP, "Accept": accept})
-    plain = await client.get(f"{CONFIGMAPS}/big", headers={"Accept-Encoding": "identity", "Accept": accept})
-
-    assert answer.headers["content-encoding"] == "gzip"
-    assert answer.headers["vary"] == "Accept-Encoding"
-    assert "content-length" not in answer.headers
-    assert answer.content == plain.content
-    assert "content-encoding" not in plain.headers
-
-
-async def test_what_is_created_long_is_answered_compressed(client: httpx2.AsyncClient) -> None:
-    answer = await client.post(CONFIGMAPS, json=config("big", 200_000), headers=GZIP)
-
-    assert (answer.status_code, answer.headers["content-encoding"]) == (201, "gzip")
 
 
 async def test_a_short_answer_is_left_alone(server: APIServer, client: httpx2.AsyncClient) -> None:
@@ -61,23 +40,6 @@ async def test_a_long_list_is_compressed_while_it_is_sent(server: APIServer, cli
 
     assert response.headers["content-encoding"] == "gzip"
     assert len(json.loads(gzip.decompress(raw))["items"]) == 1000
-
-
-async def test_a_watch_is_never_compressed(server: APIServer, client: httpx2.AsyncClient) -> None:
-    server.create(config("big", 200_000))
-
-    params = {"watch": "1", "timeoutSeconds": "1"}
-    answer = await client.get(CONFIGMAPS, params=params, headers=GZIP)
-
-    assert "content-encoding" not in answer.headers
-    assert json.loads(answer.text)["object"]["metadata"]["name"] == "big"
-
-
-async def test_a_compressed_request_is_not_understood(client: httpx2.AsyncClient) -> None:
-    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
-    answer = await client.post(CONFIGMAPS, content=gzip.compress(b"{}"), headers=headers)
-
-    assert (answer.status_code, answer.json()["reason"]) == (400, "BadRequest")
 
 
 @given(pieces=st.lists(st.sampled_from([0, 1, 1000, THRESHOLD - 1, THRESHOLD, THRESHOLD + 1]), min_size=1, max_size=4))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.meta import GVK, GVR, GroupVersion
+from dynkube.meta import GVR, GroupVersion
 from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._wire.discovery import Discovery
@@ -33,41 +33,12 @@ def _groups(discovery: Discovery) -> list[dict[str, Any]]:
     return items
 
 
-def test_the_core_group_has_a_document_of_its_own(discovery: Discovery) -> None:
-    body = json.loads(discovery.aggregated_core()[0])
-
-    (group,) = body["items"]
-    pods = next(r for r in group["versions"][0]["resources"] if r["resource"] == "pods")
-    assert body["kind"] == "APIGroupDiscoveryList"
-    assert group["metadata"] == {}
-    assert pods["responseKind"] == {"group": "", "version": "", "kind": "Pod"}
-    assert (pods["scope"], pods["singularResource"], pods["shortNames"]) == ("Namespaced", "pod", ["po"])
-
-
-def test_the_scale_subresource_answers_with_a_scale(discovery: Discovery) -> None:
-    apps = next(group for group in _groups(discovery) if group["metadata"]["name"] == "apps")
-
-    deployments = next(r for r in apps["versions"][0]["resources"] if r["resource"] == "deployments")
-    kinds = {s["subresource"]: s["responseKind"]["kind"] for s in deployments["subresources"]}
-    assert kinds == {"scale": "Scale", "status": "Deployment"}
-
-
 def test_custom_groups_follow_the_built_in_ones_in_alphabetical_order(registry: Registry, discovery: Discovery) -> None:
     registry.add(*_custom("zoo.example", "v1"), *_custom("acme.example", "v1"))
 
     names = [group["metadata"]["name"] for group in _groups(discovery)]
     assert names[:2] == ["apiregistration.k8s.io", "apps"]
     assert names[-2:] == ["acme.example", "zoo.example"]
-
-
-def test_versions_are_sorted_by_priority_and_the_first_is_preferred(registry: Registry, discovery: Discovery) -> None:
-    registry.add(*_custom("acme.example", "v1alpha1", "v1", "v2beta1"))
-
-    document = discovery.legacy_group("acme.example")
-    assert document is not None
-    versions: Any = document["versions"]
-    assert [v["version"] for v in versions] == ["v1", "v2beta1", "v1alpha1"]
-    assert document["preferredVersion"] == {"groupVersion": "acme.example/v1", "version": "v1"}
 
 
 def test_a_kind_that_is_not_established_is_not_shown(registry: Registry, discovery: Discovery) -> None:
@@ -96,18 +67,6 @@ def test_a_version_out_of_order_is_stale_and_comes_back(registry: Registry, disc
 
     assert stale == [{"version": "v1", "freshness": "Stale"}]
     assert _groups(discovery)[-1]["versions"][0]["freshness"] == "Current"
-
-
-def test_legacy_resources_list_subresources_behind_their_resource(discovery: Discovery) -> None:
-    document = discovery.legacy_resources(GroupVersion("apps", "v1"))
-
-    assert document is not None
-    resources: Any = document["resources"]
-    names = [r["name"] for r in resources]
-    place = names.index("deployments")
-    scale = resources[place + 1]
-    assert names[place : place + 3] == ["deployments", "deployments/scale", "deployments/status"]
-    assert (scale["group"], scale["version"], scale["kind"]) == ("autoscaling", "v1", "Scale")
 
 
 def test_both_forms_show_the_same_resources(discovery: Discovery) -> None:
@@ -145,42 +104,3 @@ def test_a_definition_that_is_being_deleted_lets_its_instances_only_be_read_and_
 
     (widgets,) = _groups(discovery)[-1]["versions"][0]["resources"]
     assert widgets["verbs"] == ["delete", "deletecollection", "get", "list", "watch"]
-
-
-@pytest.mark.parametrize(
-    ("group_version", "resource", "expected"),
-    [
-        ("v1", "configmaps", "qFsyl6wFWjQ="),
-        ("apps/v1", "deployments", "8aSe+NMegvE="),
-        ("autoscaling/v1", "horizontalpodautoscalers", "qwQve8ut294="),
-        ("events.k8s.io/v1", "events", "r2yiGXH7wu8="),
-        ("apiextensions.k8s.io/v1", "customresourcedefinitions", "jfWCUB31mvA="),
-        ("v1", "componentstatuses", None),
-        ("authorization.k8s.io/v1", "subjectaccessreviews", None),
-    ],
-)
-def test_the_hash_of_the_stored_version_is_that_of_a_real_server(
-    discovery: Discovery, group_version: str, resource: str, expected: str | None
-) -> None:
-    document: Any = discovery.legacy_resources(GroupVersion.parse(group_version))
-
-    found = next(entry for entry in document["resources"] if entry["name"] == resource)
-    assert found.get("storageVersionHash") == expected
-
-
-def test_every_version_of_a_definition_has_the_hash_of_the_stored_one(registry: Registry, discovery: Discovery) -> None:
-    stored = GVK("acme.example", "v1", "Widget")
-    registry.add(*(replace(kind, stored_as=stored) for kind in _custom("acme.example", "v1", "v1beta1")))
-
-    documents: list[Any] = [discovery.legacy_resources(GroupVersion("acme.example", v)) for v in ("v1", "v1beta1")]
-    (first, second) = (document["resources"][0]["storageVersionHash"] for document in documents)
-    assert first == second
-
-
-def test_the_list_of_the_core_group_alone_has_no_api_version(discovery: Discovery) -> None:
-    core, apps = (discovery.legacy_resources(GroupVersion.parse(gv)) for gv in ("v1", "apps/v1"))
-
-    assert core is not None
-    assert apps is not None
-    assert list(core) == ["kind", "groupVersion", "resources"]
-    assert list(apps) == ["kind", "apiVersion", "groupVersion", "resources"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dynkube.errors import APIError, MethodNotAllowed, NotFound
 from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Registry
 from dynkube.testing._wire.http import HTTPRequest
@@ -55,28 +54,6 @@ def test_a_path_leads_to_its_verb_and_place(method: str, path: str, expected: tu
     target = _route(method, path)
 
     assert (target.verb, str(target.kind.gvr), target.namespace, target.name, target.subresource) == expected
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "error"),
-    [
-        ("GET", "/api/v1/unicorns", NotFound),
-        ("GET", "/api/v2/pods", NotFound),
-        ("GET", "/apis/example.com/v1/things", NotFound),
-        ("GET", "/api/v1/pods/b", NotFound),  # a pod has a namespace
-        ("GET", "/api/v1/namespaces/a/nodes", NotFound),  # a node has none
-        ("GET", "/api/v1/namespaces/a/pods/b/nonsense", NotFound),
-        ("PUT", "/api/v1/namespaces/a/pods", MethodNotAllowed),
-        ("POST", "/api/v1/namespaces/a/pods/b", MethodNotAllowed),
-        ("POST", "/api/v1/pods", MethodNotAllowed),
-        ("DELETE", "/api/v1/namespaces/a/pods/b/status", MethodNotAllowed),
-        ("OPTIONS", "/api/v1/nodes", MethodNotAllowed),
-        ("GET", "/apis/authentication.k8s.io/v1/selfsubjectreviews", MethodNotAllowed),
-    ],
-)
-def test_a_path_that_leads_nowhere_is_refused(method: str, path: str, error: type[APIError]) -> None:
-    with pytest.raises(error):
-        _route(method, path)
 
 
 @pytest.mark.parametrize(

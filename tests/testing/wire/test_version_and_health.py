@@ -19,13 +19,6 @@ async def test_the_version_is_that_of_the_built_in_types(client: httpx2.AsyncCli
     assert (version["minCompatibilityMajor"], version["minCompatibilityMinor"]) == ("1", "35")
 
 
-@pytest.mark.parametrize("path", ["/", "/version"])
-async def test_what_people_look_at_is_indented(client: httpx2.AsyncClient, path: str) -> None:
-    answer = await client.get(path)
-
-    assert answer.text.startswith('{\n  "')
-
-
 async def test_a_server_calls_itself_what_it_is_told_to() -> None:
     server = APIServer(version="v1.29.4+k3s1")
 
@@ -39,39 +32,6 @@ async def test_a_server_calls_itself_what_it_is_told_to() -> None:
 def test_a_version_that_is_none_is_refused(version: str) -> None:
     with pytest.raises(InvalidInput, match=r"give one like 'v1\.36\.3'"):
         APIServer(version=version)
-
-
-@pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize(
-    "path", ["/healthz", "/livez", "/readyz", "/readyz/ping", "/livez/poststarthook/rbac/bootstrap-roles"]
-)
-async def test_every_check_passes(client: httpx2.AsyncClient, method: str, path: str) -> None:
-    answer = await client.request(method, path)
-
-    assert (answer.status_code, answer.text) == (200, "ok")
-    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
-
-
-@pytest.mark.parametrize("path", ["/readyz/none", "/livez/informer-sync", "/healthz/", "/readyz/poststarthook"])
-async def test_a_check_that_is_not_made_is_not_found(client: httpx2.AsyncClient, path: str) -> None:
-    answer = await client.get(path)
-
-    assert (answer.status_code, answer.text) == (404, "404 page not found\n")
-
-
-async def test_a_verbose_answer_names_every_check(client: httpx2.AsyncClient) -> None:
-    lines = (await client.get("/readyz?verbose")).text.splitlines()
-
-    assert lines[:3] == ["[+]ping ok", "[+]log ok", "[+]etcd ok"]
-    assert lines[-2:] == ["[+]shutdown ok", "readyz check passed"]
-
-
-async def test_checks_can_be_left_out(client: httpx2.AsyncClient) -> None:
-    known = (await client.get("/livez?verbose&exclude=etcd")).text.splitlines()
-    unknown = (await client.get("/livez?verbose&exclude=gravity")).text.splitlines()
-
-    assert "[+]etcd excluded: ok" in known
-    assert unknown[-2] == 'warn: some health checks cannot be excluded: no matches for "gravity"'
 
 
 async def test_the_root_lists_what_can_be_asked_for(server: APIServer, client: httpx2.AsyncClient) -> None:

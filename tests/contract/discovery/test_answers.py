@@ -1,0 +1,137 @@
+"""How discovery is negotiated, cached and refused; version and health beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.cluster import Cluster
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+BETA = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+since_aggregated = pytest.mark.since("1.30", "aggregated discovery is v2 since 1.30")
+
+
+@since_aggregated
+async def test_the_aggregated_form_may_be_kept_and_asked_for_again_by_its_tag(cluster: Cluster) -> None:
+    # Of the core group, since definitions of other tests come and go.
+    first = await cluster.http.get("/api", headers={"Accept": AGGREGATED})
+    tag = first.headers["etag"]
+    again = await cluster.http.get("/api", headers={"Accept": AGGREGATED, "If-None-Match": tag})
+    other = await cluster.http.get("/api", headers={"Accept": AGGREGATED, "If-None-Match": '"0"'})
+
+    assert (first.headers["cache-control"], first.headers["vary"]) == ("public", "Accept")
+    assert first.headers["content-type"] == AGGREGATED
+    assert (again.status_code, again.content) == (304, b"")
+    assert (other.status_code, other.content) == (200, first.content)
+
+
+@since_aggregated
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        (f"{AGGREGATED},{BETA},application/json", "APIGroupDiscoveryList"),
+        (f"{BETA},{AGGREGATED}", "APIGroupDiscoveryList"),
+        (f"application/json,{AGGREGATED}", "APIGroupDiscoveryList"),
+        (f"application/yaml,{AGGREGATED};q=0.1", "APIGroupDiscoveryList"),
+        (f"{BETA},application/json", "APIGroupList"),
+        ("application/json", "APIGroupList"),
+        ("*/*", "APIGroupList"),
+    ],
+)
+async def test_the_aggregated_form_is_for_whoever_asks_for_it(cluster: Cluster, accept: str, kind: str) -> None:
+    answer = await cluster.call("GET", "/apis", headers={"Accept": accept})
+
+    assert answer.body["kind"] == kind
+
+
+async def test_a_form_that_no_version_of_the_server_has_is_refused(cluster: Cluster) -> None:
+    answer = await cluster.call("GET", "/apis", headers={"Accept": BETA})
+
+    assert (answer.code, answer.body["reason"]) == (406, "NotAcceptable")
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("/api", "APIVersions"), ("/apis", "APIGroupList"), ("/apis/apps", "APIGroup"), ("/api/v1", "APIResourceList")],
+)
+async def test_documents_have_a_yaml_form_and_may_not_be_kept(cluster: Cluster, path: str, kind: str) -> None:
+    answer = await cluster.http.get(path, headers={"Accept": "application/yaml"})
+
+    assert f"kind: {kind}\n" in answer.text
+    assert answer.headers["content-type"] == "application/yaml"
+    assert answer.headers["cache-control"] == "no-cache, private"
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/v1", "/apis/apps/v1", "/version"])
+@pytest.mark.parametrize("method", ["HEAD", "POST", "OPTIONS"])
+async def test_built_in_documents_can_only_be_got(cluster: Cluster, path: str, method: str) -> None:
+    assert (await cluster.call(method, path)).code == 405
+
+
+@pytest.mark.parametrize("path", ["/", "/apis", "/apis/apps", "/healthz"])
+@pytest.mark.parametrize("method", ["HEAD", "POST", "OPTIONS"])
+async def test_at_other_documents_nobody_looks_at_the_method(cluster: Cluster, path: str, method: str) -> None:
+    assert (await cluster.call(method, path)).code == 200
+
+
+async def test_the_version_is_told_to_people(cluster: Cluster) -> None:
+    answer = await cluster.http.get("/version")
+
+    version = answer.json()
+    assert answer.text.startswith('{\n  "')
+    assert (version["major"], version["minor"]) == tuple(map(str, cluster.version))
+    assert version["gitVersion"].startswith(f"v{version['major']}.{version['minor']}.")
+    assert {"gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform"} <= set(version)
+
+
+@pytest.mark.since("1.34", "servers emulated no other versions")
+async def test_the_version_tells_what_it_is_compatible_with(cluster: Cluster) -> None:
+    version = await cluster.ask("GET", "/version")
+
+    before = str(int(version["minor"]) - 1)
+    assert (version["emulationMajor"], version["emulationMinor"]) == (version["major"], version["minor"])
+    assert (version["minCompatibilityMajor"], version["minCompatibilityMinor"]) == (version["major"], before)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/livez", "/readyz", "/readyz/ping", "/livez/poststarthook/rbac/bootstrap-roles"]
+)
+async def test_every_check_passes(cluster: Cluster, method: str, path: str) -> None:
+    answer = await cluster.call(method, path)
+
+    assert (answer.code, answer.body) == (200, "ok")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize("path", ["/readyz/none", "/livez/informer-sync", "/readyz/poststarthook"])
+async def test_a_check_that_is_not_made_is_not_found(cluster: Cluster, path: str) -> None:
+    assert (await cluster.call("GET", path)).code == 404
+
+
+@pytest.mark.parametrize("endpoint", ["healthz", "livez", "readyz"])
+async def test_a_verbose_answer_names_every_check(cluster: Cluster, endpoint: str) -> None:
+    lines = (await cluster.http.get(f"/{endpoint}?verbose")).text.splitlines()
+
+    assert lines[:2] == ["[+]ping ok", "[+]log ok"]
+    assert "[+]etcd ok" in lines
+    assert lines[-1] == f"{endpoint} check passed"
+    assert ("[+]shutdown ok" in lines) is (endpoint == "readyz")
+
+
+async def test_checks_can_be_left_out(cluster: Cluster) -> None:
+    known = (await cluster.http.get("/livez?verbose&exclude=etcd")).text.splitlines()
+    unknown = (await cluster.http.get("/livez?verbose&exclude=gravity")).text.splitlines()
+
+    assert "[+]etcd excluded: ok" in known
+    # Servers have quoted the name in different ways.
+    assert unknown[-2].startswith("warn: some health checks cannot be excluded: no matches for ")
+    assert "gravity" in unknown[-2]
+
+
+async def test_the_root_lists_what_can_be_asked_for(cluster: Cluster) -> None:
+    paths = (await cluster.ask("GET", "/"))["paths"]
+
+    assert {"/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/version"} <= set(paths)
+    assert {"/healthz/ping", "/livez/etcd", "/readyz/informer-sync"} <= set(paths)
+    assert paths == sorted(paths)

@@ -1,0 +1,85 @@
+"""Long answers are compressed for clients that take gzip; short ones and watches are not."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, config
+
+GZIP = {"Accept-Encoding": "deflate, gzip"}
+PLAIN = {"Accept-Encoding": "identity"}
+
+
+def big(size: int, name: str = "big") -> JSONObject:
+    return {**config(name), "data": {"x": "y" * size}}
+
+
+@pytest.mark.parametrize("accept", ["application/json", "application/yaml"])
+async def test_a_long_object_is_compressed(cluster: Cluster, accept: str) -> None:
+    await cluster.create("configmaps", big(200_000))
+    path = cluster.path("configmaps", "big")
+
+    answer = await cluster.http.get(path, headers={**GZIP, "Accept": accept})
+    plain = await cluster.http.get(path, headers={**PLAIN, "Accept": accept})
+
+    assert (answer.headers["content-encoding"], answer.headers["vary"]) == ("gzip", "Accept-Encoding")
+    assert answer.content == plain.content
+    assert "content-encoding" not in plain.headers
+
+
+@pytest.mark.parametrize(("size", "compressed"), [(100_000, False), (131_072, True)])
+async def test_128_kilobytes_are_long(cluster: Cluster, size: int, compressed: bool) -> None:
+    await cluster.create("configmaps", big(size))
+
+    answer = await cluster.http.get(cluster.path("configmaps", "big"), headers=GZIP)
+
+    assert ("content-encoding" in answer.headers) is compressed
+
+
+async def test_what_is_created_long_is_answered_compressed(cluster: Cluster) -> None:
+    headers = {**GZIP, "Content-Type": "application/json"}
+    answer = await cluster.http.post(cluster.path("configmaps"), content=json.dumps(big(200_000)), headers=headers)
+
+    assert (answer.status_code, answer.headers["content-encoding"]) == (201, "gzip")
+
+
+async def test_a_long_list_is_compressed(cluster: Cluster) -> None:
+    for name in "abc":
+        await cluster.create("configmaps", big(60_000, name))
+
+    answer = await cluster.http.get(cluster.path("configmaps"), headers=GZIP)
+
+    assert answer.headers["content-encoding"] == "gzip"
+    assert len(answer.json()["items"]) == 3
+
+
+async def test_a_watch_is_never_compressed(cluster: Cluster) -> None:
+    await cluster.create("configmaps", big(200_000))
+    params = {"watch": "1", "timeoutSeconds": "1"}
+
+    answer = await cluster.http.get(cluster.path("configmaps"), params=params, headers=GZIP)
+
+    assert "content-encoding" not in answer.headers
+    assert json.loads(answer.text.splitlines()[0])["object"]["metadata"]["name"] == "big"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "compressed"), [("gzip", True), ("gzip;q=1.0", False), ("br", False), ("*", False)]
+)
+async def test_gzip_is_for_those_who_name_it_plainly(cluster: Cluster, accepted: str, compressed: bool) -> None:
+    await cluster.create("configmaps", big(200_000))
+
+    answer = await cluster.http.get(cluster.path("configmaps", "big"), headers={"Accept-Encoding": accepted})
+
+    assert ("content-encoding" in answer.headers) is compressed
+
+
+async def test_a_compressed_request_is_not_understood(cluster: Cluster) -> None:
+    headers = {"Content-Encoding": "gzip"}
+    answer = await cluster.call("POST", cluster.path("configmaps"), body=gzip.compress(b"{}"), headers=headers)
+
+    assert (answer.code, answer.body["reason"]) == (400, "BadRequest")

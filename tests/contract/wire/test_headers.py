@@ -1,0 +1,123 @@
+"""Headers of answers, and methods that mean nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import config, version
+
+
+@pytest.mark.parametrize(
+    "path", ["{configmaps}", "{configmaps}/a", "{configmaps}/none", "/version", "/nowhere", "/api"]
+)
+async def test_no_answer_may_be_kept(cluster: Cluster, path: str) -> None:
+    await cluster.create("configmaps", config())
+
+    answer = await cluster.http.get(path.format(configmaps=cluster.path("configmaps")))
+
+    assert answer.headers["cache-control"] == "no-cache, private"
+
+
+@pytest.mark.since("1.25", "requests had no number that their answers tell")
+async def test_an_answer_tells_the_number_of_its_request(cluster: Cluster) -> None:
+    first, second = await cluster.http.get("/version"), await cluster.http.get("/nowhere")
+    named = await cluster.http.get("/version", headers={"Audit-ID": "mine"})
+
+    assert len({first.headers["audit-id"], second.headers["audit-id"]}) == 2
+    assert named.headers["audit-id"] == "mine"
+
+
+async def test_short_answers_tell_their_length(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config())
+
+    answer = await cluster.http.get(cluster.path("configmaps", "a"))
+
+    assert int(answer.headers["content-length"]) == len(answer.content)
+
+
+async def test_a_watch_has_no_length_and_is_json(cluster: Cluster) -> None:
+    params = {"watch": "1", "timeoutSeconds": "1"}
+
+    answer = await cluster.http.get(cluster.path("configmaps"), params=params)
+
+    assert "content-length" not in answer.headers
+    assert answer.headers["content-type"] == "application/json"
+
+
+async def test_a_custom_resource_answers_head_without_a_body(cluster: Cluster) -> None:
+    await cluster.define()
+
+    listed = await cluster.http.head(cluster.path("widgets"))
+    missing = await cluster.http.head(cluster.path("widgets", "none"))
+
+    assert (listed.status_code, listed.content) == (200, b"")
+    assert (missing.status_code, missing.content) == (404, b"")
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "FOO", "PUT", "PATCH"])
+async def test_a_built_in_collection_has_no_other_methods(cluster: Cluster, method: str) -> None:
+    answer = await cluster.call(method, cluster.path("configmaps"), headers={"Accept": "application/json"})
+
+    assert answer.code == 405
+    if method != "HEAD":
+        assert answer.body["reason"] == "MethodNotAllowed"
+        assert answer.body["message"] == "the server does not allow this method on the requested resource"
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "FOO", "POST"])
+async def test_nor_has_a_built_in_object(cluster: Cluster, method: str) -> None:
+    await cluster.create("configmaps", config())
+
+    assert (await cluster.call(method, cluster.path("configmaps", "a"))).code == 405
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "FOO"])
+@pytest.mark.parametrize("name", ["", "w"])
+async def test_a_custom_resource_refuses_methods_in_its_own_words(cluster: Cluster, method: str, name: str) -> None:
+    await cluster.define()
+
+    answer = await cluster.call(method, cluster.path("widgets", name))
+
+    assert (answer.code, answer.body["reason"]) == (405, "MethodNotAllowed")
+    assert answer.body["message"] == f' is not supported on resources of kind "widgets.{cluster.group}"'
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+async def test_a_custom_collection_misses_the_name_of_what_is_to_be_written(cluster: Cluster, method: str) -> None:
+    await cluster.define()
+    content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
+
+    answer = await cluster.call(method, cluster.path("widgets"), body=cluster.widget(), content_type=content_type)
+
+    assert (answer.code, answer.body["message"]) == (400, "name must be provided")
+
+
+async def test_a_custom_resource_is_created_at_any_name_as_its_body_says(cluster: Cluster) -> None:
+    await cluster.define()
+
+    created = await cluster.ask("POST", cluster.path("widgets", "elsewhere"), body=cluster.widget("here"))
+
+    assert created["metadata"]["name"] == "here"
+
+
+async def test_a_deprecated_version_says_so_in_every_answer(cluster: Cluster) -> None:
+    old = version(deprecated=True, deprecationWarning="use v2, it is better")
+    await cluster.define(cluster.definition(versions=[old]))
+
+    answers = [
+        await cluster.call("GET", cluster.path("widgets")),
+        await cluster.call("GET", cluster.path("widgets", "none")),
+        await cluster.call("POST", cluster.path("widgets"), body=cluster.widget()),
+    ]
+
+    assert {answer.headers["warning"] for answer in answers} == {'299 - "use v2, it is better"'}
+
+
+@pytest.mark.since("1.33", "Endpoints were not deprecated yet")
+async def test_a_deprecated_built_in_kind_says_so_too(cluster: Cluster) -> None:
+    answer = await cluster.call("GET", cluster.path("endpoints"))
+
+    told = '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"'
+    assert answer.headers["warning"] == told
+    assert "warning" not in (await cluster.call("GET", cluster.path("configmaps"))).headers

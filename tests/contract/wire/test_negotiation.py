@@ -1,0 +1,155 @@
+"""The Accept header decides the form of an answer, and how it is written."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import config
+
+JSON, YAML = "application/json", "application/yaml"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+# Of these a server may have more than another: the embedded one writes no protobuf.
+ACCEPTED = "application/json, application/yaml"
+
+
+async def ask(cluster: Cluster, accept: str | None, resource: str = "configmaps", **params: str) -> httpx2.Response:
+    headers = {} if accept is None else {"Accept": accept}
+    name = "a" if resource == "configmaps" else "w"
+    return await cluster.http.get(cluster.path(resource, name), params=params, headers=headers)
+
+
+@pytest.fixture
+async def one(cluster: Cluster) -> Cluster:
+    await cluster.create("configmaps", config())
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("accept", "content_type", "kind"),
+    [
+        ("", JSON, "ConfigMap"),
+        ("*/*", JSON, "ConfigMap"),
+        ("application/json", JSON, "ConfigMap"),
+        ("application/json; charset=utf-8", JSON, "ConfigMap"),
+        ("application/json;stream=watch", JSON, "ConfigMap"),
+        ("application/json;q=0", JSON, "ConfigMap"),
+        ("application/json;as=", JSON, "ConfigMap"),
+        ("application/yaml", YAML, "ConfigMap"),
+        ("application/json;q=0.5, application/yaml", YAML, "ConfigMap"),
+        ("*/*, application/yaml", YAML, "ConfigMap"),
+        ("application/yaml;q=0.1, */*", JSON, "ConfigMap"),
+        ("text/html, */*;q=0.1", JSON, "ConfigMap"),
+        (f"{TABLE},application/json", JSON, "Table"),
+        (f"application/json,{TABLE}", JSON, "ConfigMap"),
+        (f"{TABLE};q=0.5,application/yaml", YAML, "ConfigMap"),
+        ("application/yaml;as=Table;v=v1;g=meta.k8s.io", YAML, "Table"),
+        ("*/*;as=Table;v=v1beta1;g=meta.k8s.io", JSON, "Table"),
+        ("application/json;as=Table;v=v2;g=meta.k8s.io,application/json", JSON, "ConfigMap"),
+        (f"{METADATA},application/json", JSON, "PartialObjectMetadata"),
+    ],
+)
+async def test_the_best_form_that_can_be_produced_is_chosen(
+    one: Cluster, accept: str, content_type: str, kind: str
+) -> None:
+    answer = await ask(one, accept)
+
+    assert (answer.status_code, answer.headers["content-type"]) == (200, content_type)
+    assert answer.json()["kind"] == kind if content_type == JSON else f"kind: {kind}\n" in answer.text
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "application/json;as=Foo;v=v1;g=meta.k8s.io",
+        "application/json;as=Table",
+        "application/json;as=Table;v=v2;g=meta.k8s.io",
+        "application/json;stream=foo",
+    ],
+)
+async def test_a_form_that_nobody_has_is_refused(one: Cluster, accept: str) -> None:
+    answer = await ask(one, accept)
+
+    assert (answer.status_code, answer.headers["content-type"]) == (406, JSON)
+    assert answer.json()["reason"] == "NotAcceptable"
+    assert answer.json()["message"].startswith(f"only the following media types are accepted: {ACCEPTED}")
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/*", "APPLICATION/JSON", "application/cbor"])
+async def test_a_built_in_resource_is_had_only_by_the_exact_media_type(one: Cluster, accept: str) -> None:
+    answer = await ask(one, accept)
+
+    available = f"\n\nAvailable representations: {ACCEPTED}" if one.version >= (1, 22) else ""
+    assert answer.status_code == 406
+    assert answer.json()["message"].startswith(f"406: Not Acceptable{available}")
+
+
+async def test_a_custom_resource_is_found_by_a_wildcard_too(cluster: Cluster) -> None:
+    await cluster.define()
+    await cluster.create("widgets", cluster.widget())
+
+    found = await ask(cluster, "application/*", "widgets")
+    refused = await ask(cluster, "text/html", "widgets")
+
+    assert (found.status_code, found.headers["content-type"]) == (200, JSON)
+    assert refused.json()["message"].startswith(f"only the following media types are accepted: {ACCEPTED}")
+
+
+async def test_custom_resources_are_never_protobuf(cluster: Cluster) -> None:
+    await cluster.define()
+    await cluster.create("widgets", cluster.widget())
+
+    alone, or_json = await ask(cluster, PROTOBUF, "widgets"), await ask(cluster, f"{PROTOBUF},{JSON}", "widgets")
+
+    assert alone.status_code == 406
+    assert (or_json.status_code, or_json.headers["content-type"]) == (200, JSON)
+
+
+async def test_only_json_can_be_streamed(cluster: Cluster) -> None:
+    await cluster.define()
+    params = {"watch": "1", "timeoutSeconds": "1"}
+    answer = await cluster.http.get(cluster.path("widgets"), params=params, headers={"Accept": YAML})
+
+    assert answer.status_code == 406
+    assert "only the following media types are accepted: application/json;stream=watch" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("accept", "params", "agent", "indented"),
+    [
+        (JSON, {}, "me", False),
+        (JSON, {"pretty": "true"}, "me", True),
+        (JSON, {"pretty": "1"}, "me", True),
+        (JSON, {"pretty": "yes"}, "me", False),
+        (JSON, {"pretty": ""}, "me", False),
+        ("application/json;pretty=1", {}, "me", True),
+        (JSON, {}, "curl/8.1", True),
+        (JSON, {}, "Mozilla/5.0", True),
+        (JSON, {"pretty": "false"}, "curl/8.1", False),
+    ],
+)
+async def test_json_is_indented_for_people(
+    one: Cluster, accept: str, params: dict[str, str], agent: str, indented: bool
+) -> None:
+    headers = {"Accept": accept, "User-Agent": agent}
+    answer = await one.http.get(one.path("configmaps", "a"), params=params, headers=headers)
+
+    assert answer.text.startswith("{\n  ") is indented
+
+
+@pytest.mark.parametrize("accept", [TABLE, "text/html", METADATA])
+async def test_a_refusal_is_written_in_any_case(one: Cluster, accept: str) -> None:
+    answer = await one.http.get(one.path("configmaps", "none"), headers={"Accept": accept})
+
+    assert answer.headers["content-type"] == JSON
+    assert answer.json()["kind"] == "Status"
+
+
+async def test_a_refusal_can_be_yaml(one: Cluster) -> None:
+    answer = await one.http.get(one.path("configmaps", "none"), headers={"Accept": YAML})
+
+    assert (answer.status_code, answer.headers["content-type"]) == (404, YAML)
+    assert "kind: Status\n" in answer.text

@@ -1,0 +1,72 @@
+"""Paths that lead nowhere, and what is said of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.cluster import Cluster
+
+STATUS = "the server could not find the requested resource"
+PAGE = "404 page not found\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/api/v1/unicorns", STATUS),
+        ("/api/v2/pods", STATUS),
+        ("/apis/apps/v1/unicorns", STATUS),
+        ("/apis/apps/v9/deployments", STATUS),
+        ("/apis/example.com/v1/things", PAGE),
+        ("/apis/{group}/v1/gadgets", PAGE),
+        ("/apis/{group}/v9/widgets", PAGE),
+        ("/api/v1/pods/b", STATUS),  # a pod has a namespace
+        ("/api/v1/namespaces/a/nodes", STATUS),  # a node has none
+        ("/apis/{group}/v1/widgets/w", PAGE),
+        ("/api/v1/namespaces/a/pods/b/nonsense", STATUS),
+        ("/api/v1/Pods", STATUS),
+        ("/apis/none", PAGE),
+        ("/apis/none/v1", PAGE),
+        ("/apis/apps/v9", STATUS),
+        ("/api/v2", STATUS),
+        ("/nowhere", None),
+        ("/favicon.ico", None),
+    ],
+)
+async def test_a_path_that_leads_nowhere_is_not_found(cluster: Cluster, path: str, told: str | None) -> None:
+    await cluster.define()
+
+    answer = await cluster.call("GET", path.format(group=cluster.group))
+
+    assert answer.code == 404
+    if told == PAGE:
+        assert (answer.body, answer.headers["content-type"]) == (PAGE, "text/plain; charset=utf-8")
+    elif told == STATUS:
+        assert (answer.body["kind"], answer.body["message"], answer.body["reason"]) == ("Status", told, "NotFound")
+        assert answer.body["metadata"] == {}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/api/v1/pods"),
+        ("DELETE", "/api/v1/configmaps"),
+        ("DELETE", "/api/v1/namespaces/{namespace}/pods/b/status"),
+        ("POST", "/api/v1/namespaces/{namespace}/status"),
+        ("GET", "/apis/authorization.k8s.io/v1/subjectaccessreviews"),
+        ("GET", "/api/v1/namespaces/{namespace}/bindings"),
+        ("DELETE", "/api/v1/namespaces"),
+    ],
+)
+async def test_a_method_that_a_path_does_not_take_is_not_allowed(cluster: Cluster, method: str, path: str) -> None:
+    answer = await cluster.call(method, path.format(namespace=cluster.namespace))
+
+    assert (answer.code, answer.body["reason"]) == (405, "MethodNotAllowed")
+
+
+async def test_a_user_without_rights_learns_nothing_about_paths(cluster: Cluster) -> None:
+    nobody = cluster.acting_as("nobody")
+
+    for path in ("/api/v1/unicorns", "/apis/none/v1/things", "/nowhere"):
+        answer = await nobody.call("GET", path)
+        assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
