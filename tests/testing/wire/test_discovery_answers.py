@@ -1,13 +1,10 @@
-"""How discovery documents are negotiated, cached and refused."""
+"""Discovery of an API whose server is out of order."""
 
 from __future__ import annotations
 
 import httpx2
 
 from dynkube.testing import APIServer
-
-AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-BETA = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 
 
 async def test_a_version_out_of_order_is_unavailable_by_itself(server: APIServer, client: httpx2.AsyncClient) -> None:

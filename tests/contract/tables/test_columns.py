@@ -1,0 +1,48 @@
+"""The columns of built-in kinds, against those that are on record for the embedded server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.contract.cluster import Cluster, Resource
+
+RECORDED = Path(__file__).parents[2] / "testing" / "tables" / "recorded" / "builtin.jsonl"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+def recorded() -> dict[tuple[str, str], list[str]]:
+    """The columns of each resource, ``name|type|format|priority``."""
+    lines = map(json.loads, RECORDED.read_text(encoding="utf-8").splitlines())
+    return {(line["apiVersion"], line["resource"]): line["columns"] for line in lines}
+
+
+async def columns(cluster: Cluster, group_version: str, plural: str) -> list[str]:
+    resource = Resource(group_version=group_version, plural=plural, namespaced=False)
+    # Of all namespaces; nobody is called so, and there are no rows.
+    nobody = {"fieldSelector": "metadata.name=no--one"}
+    found = await cluster.ask("GET", resource.path(""), params=nobody, headers={"Accept": TABLE})
+    return [f"{each['name']}|{each['type']}|{each['format']}|{each['priority']}" for each in found["columnDefinitions"]]
+
+
+@pytest.mark.since("1.36", "columns are on record for 1.36")
+async def test_the_columns_of_built_in_kinds_are_those_on_record(cluster: Cluster) -> None:
+    on_record = recorded()
+
+    assert {kind: await columns(cluster, *kind) for kind in on_record} == on_record
+    assert len(on_record) > 50
+
+
+@pytest.mark.parametrize("plural", ["configmaps", "secrets", "pods", "services", "deployments", "jobs", "roles"])
+async def test_the_columns_that_everybody_sees_have_always_been_the_same(cluster: Cluster, plural: str) -> None:
+    group_version = cluster.resources[plural].group_version
+
+    def shown(told: list[str]) -> list[str]:
+        return [each.partition("|")[0] for each in told if each.endswith("|0")]
+
+    expected = shown(recorded()[group_version, plural])
+    if plural == "jobs" and cluster.version < (1, 31):
+        expected.remove("Status")
+    assert shown(await columns(cluster, group_version, plural)) == expected

@@ -1,0 +1,110 @@
+"""Answers with the metadata alone: what metadata informers ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.cluster import Cluster, seen
+from tests.contract.objects import config
+
+STREAMING = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
+
+
+def accepting(form: str, version: str = "v1") -> str:
+    return f"application/json;as={form};g=meta.k8s.io;v={version}"
+
+
+ONE, LIST = accepting("PartialObjectMetadata"), accepting("PartialObjectMetadataList")
+
+
+@pytest.fixture
+async def two(cluster: Cluster) -> Cluster:
+    for name in "ab":
+        metadata = {"labels": {"of": name}, "annotations": {"quote": '"}{'}}
+        await cluster.create("configmaps", config(name, **metadata))
+    return cluster
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+async def test_an_object_is_its_metadata(two: Cluster, version: str) -> None:
+    headers = {"Accept": accepting("PartialObjectMetadata", version)}
+
+    assert await two.get("configmaps", "a", headers=headers) == {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": (await two.get("configmaps", "a"))["metadata"],
+    }
+
+
+async def test_a_list_is_one_of_metadata_and_comes_in_chunks(two: Cluster) -> None:
+    path, headers = two.path("configmaps"), {"Accept": LIST}
+    first = await two.ask("GET", path, params={"limit": "1"}, headers=headers)
+    second = await two.ask("GET", path, params={"continue": first["metadata"]["continue"]}, headers=headers)
+
+    assert (first["kind"], first["apiVersion"]) == ("PartialObjectMetadataList", "meta.k8s.io/v1")
+    # Old servers lost the count on the way.
+    assert first["metadata"].get("remainingItemCount") == (1 if two.version >= (1, 22) else None)
+    (item,) = second["items"]
+    assert item["kind"] == "PartialObjectMetadata"
+    assert item["metadata"] == (await two.get("configmaps", "b"))["metadata"]
+
+
+async def test_a_watch_is_of_metadata(two: Cluster) -> None:
+    start = (await two.get("configmaps", "a"))["metadata"]["resourceVersion"]
+    params = {"watch": "1", "resourceVersion": start}
+
+    async with two.stream(two.path("configmaps"), params, accept=ONE) as events:
+        await two.delete("configmaps", "a")
+        shown = await events.take(2)
+
+    assert seen(shown) == [("ADDED", "b"), ("DELETED", "a")]
+    assert all(set(event["object"]) == {"kind", "apiVersion", "metadata"} for event in shown)
+    assert {event["object"]["kind"] for event in shown} == {"PartialObjectMetadata"}
+
+
+@pytest.mark.since("1.34", "servers did not stream lists unless told to")
+async def test_bookmarks_are_metadata_too(two: Cluster) -> None:
+    async with two.stream(two.path("configmaps"), {"watch": "1", **STREAMING}, accept=ONE) as events:
+        *_, bookmark = await events.take(3)
+
+    assert bookmark["type"] == "BOOKMARK"
+    assert bookmark["object"]["kind"] == "PartialObjectMetadata"
+    assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+
+
+async def test_patches_and_deletes_answer_so_too(two: Cluster) -> None:
+    headers = {"Accept": ONE}
+    patch = {"metadata": {"labels": {"new": "1"}, "finalizers": ["example.com/stay"]}}
+
+    patched = await two.patch("configmaps", "a", patch, headers=headers)
+    marked = await two.delete("configmaps", "a", headers=headers)
+    deleted = await two.delete("configmaps", "b", headers=headers)
+    await two.patch("configmaps", "a", {"metadata": {"finalizers": None}})
+
+    assert patched["metadata"]["labels"] == {"of": "a", "new": "1"}
+    assert marked["metadata"]["deletionTimestamp"]
+    assert {patched["kind"], marked["kind"]} == {"PartialObjectMetadata"}
+    assert (deleted["kind"], deleted["status"]) == ("Status", "Success")
+
+
+async def test_neither_form_fits_where_the_other_belongs(two: Cluster) -> None:
+    of_list = await two.call("GET", two.path("configmaps"), headers={"Accept": ONE})
+    of_one = await two.call("GET", two.path("configmaps", "a"), headers={"Accept": LIST})
+    grouped = await two.call("GET", two.path("roles"), headers={"Accept": ONE})
+
+    assert (of_list.code, of_one.code) == (406, 406)
+    assert [answer.body["message"] for answer in (of_list, of_one, grouped)] == [
+        "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)",
+        "you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)",
+        "you requested PartialObjectMetadata, but the requested object is a list (*rbac.RoleList)",
+    ]
+
+
+async def test_custom_resources_have_metadata_alone_as_well(cluster: Cluster) -> None:
+    await cluster.define()
+    created = await cluster.create("widgets", cluster.widget())
+
+    found = await cluster.get("widgets", "w", headers={"Accept": ONE})
+
+    partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
+    assert found == {**partial, "metadata": created["metadata"]}
