@@ -1,4 +1,4 @@
-"""The columns of built-in kinds, against those that are on record for the embedded server."""
+"""The columns of tables: of built-in kinds as they are on record, of custom resources as their definition says."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.cluster import Cluster, Resource
+from tests.contract.objects import structural, version
 
 RECORDED = Path(__file__).parents[2] / "testing" / "tables" / "recorded" / "builtin.jsonl"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -46,3 +47,32 @@ async def test_the_columns_that_everybody_sees_have_always_been_the_same(cluster
     if plural == "jobs" and cluster.version < (1, 31):
         expected.remove("Status")
     assert shown(await columns(cluster, group_version, plural)) == expected
+
+
+async def test_custom_resources_have_the_columns_of_their_definition(cluster: Cluster) -> None:
+    printed = [
+        {"name": "Color", "type": "string", "jsonPath": ".spec.color", "description": "Which it has."},
+        {"name": "Size", "type": "integer", "jsonPath": ".spec.size", "priority": 1},
+        {"name": "Born", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+    ]
+    schema = structural(color={"type": "string"}, size={"type": "integer"})
+    await cluster.define(cluster.definition(versions=[version(schema=schema, additionalPrinterColumns=printed)]))
+    await cluster.create("widgets", cluster.widget("a", spec={"color": "red", "size": 3}))
+    await cluster.create("widgets", cluster.widget("b"))
+
+    found = await cluster.ask("GET", cluster.path("widgets"), headers={"Accept": TABLE})
+
+    assert [column["name"] for column in found["columnDefinitions"]] == ["Name", "Color", "Size", "Born"]
+    assert [column["priority"] for column in found["columnDefinitions"]] == [0, 0, 1, 0]
+    assert found["columnDefinitions"][1]["description"] == "Which it has."
+    assert [row["cells"][:3] for row in found["rows"]] == [["a", "red", 3], ["b", None, None]]
+
+
+async def test_custom_resources_without_columns_have_a_name_and_an_age(cluster: Cluster) -> None:
+    await cluster.define()
+    await cluster.create("widgets", cluster.widget())
+
+    found = await cluster.ask("GET", cluster.path("widgets"), headers={"Accept": TABLE})
+
+    assert [column["name"] for column in found["columnDefinitions"]] == ["Name", "Age"]
+    assert found["rows"][0]["cells"][0] == "w"

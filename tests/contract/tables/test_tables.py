@@ -8,11 +8,10 @@ import pytest
 
 from dynkube.errors import APIError
 from tests.contract.cluster import Cluster
-from tests.contract.objects import JSONObject, config, pod, service, structural, version, workload
+from tests.contract.objects import JSONObject, config, pod, service, workload
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 ACCEPT = f"{TABLE},application/json"
-STREAMING = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def columns(found: JSONObject) -> list[str]:
 
 def cells(found: JSONObject) -> list[list[Any]]:
     """The cells of each row, without those that tell ages."""
-    ages = {index for index, name in enumerate(columns(found)) if name == "Age"} if found["columnDefinitions"] else {2}
+    ages = {index for index, name in enumerate(columns(found)) if name == "Age"}
     return [[cell for index, cell in enumerate(row["cells"]) if index not in ages] for row in found["rows"]]
 
 
@@ -165,67 +164,3 @@ async def test_what_is_not_there_is_a_status_in_any_form(cluster: Cluster) -> No
     answer = await cluster.call("GET", cluster.path("pods", "none"), headers={"Accept": TABLE})
 
     assert (answer.code, answer.body["kind"], answer.body["reason"]) == (404, "Status", "NotFound")
-
-
-async def test_only_the_first_event_of_a_watch_has_columns(three: Cluster) -> None:
-    start = (await three.get("configmaps", "a"))["metadata"]["resourceVersion"]
-    params = {"watch": "1", "resourceVersion": start, "includeObject": "None"}
-
-    async with three.stream(three.path("configmaps"), params, accept=TABLE) as events:
-        await three.delete("configmaps", "c")
-        shown = await events.take(3)
-
-    assert [event["type"] for event in shown] == ["ADDED", "ADDED", "DELETED"]
-    assert [cells(event["object"]) for event in shown] == [[["b", 1]], [["c", 1]], [["c", 1]]]
-    assert [bool(event["object"]["columnDefinitions"]) for event in shown] == [True, False, False]
-
-
-@pytest.mark.since("1.34", "servers did not stream lists unless told to")
-async def test_the_end_of_the_initial_events_is_marked_in_the_row_of_a_bookmark(three: Cluster) -> None:
-    params = {"watch": "1", "includeObject": "None", "fieldSelector": "metadata.name=a", **STREAMING}
-
-    async with three.stream(three.path("configmaps"), params, accept=TABLE) as events:
-        _, bookmark = await events.take(2)
-
-    (row,) = bookmark["object"]["rows"]
-    assert (bookmark["type"], row["cells"]) == ("BOOKMARK", ["", 0, "<unknown>"])
-    assert row["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-
-
-async def test_an_error_in_a_watch_is_a_plain_status(cluster: Cluster) -> None:
-    await cluster.define()
-    params = {"watch": "1", "resourceVersion": "1"}
-
-    async with cluster.stream(cluster.path("widgets"), params, accept=TABLE) as events:
-        (error,) = await events.rest()
-
-    assert (error["type"], error["object"]["kind"], error["object"]["code"]) == ("ERROR", "Status", 410)
-
-
-async def test_custom_resources_have_the_columns_of_their_definition(cluster: Cluster) -> None:
-    printed = [
-        {"name": "Color", "type": "string", "jsonPath": ".spec.color", "description": "Which it has."},
-        {"name": "Size", "type": "integer", "jsonPath": ".spec.size", "priority": 1},
-        {"name": "Born", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
-    ]
-    schema = structural(color={"type": "string"}, size={"type": "integer"})
-    await cluster.define(cluster.definition(versions=[version(schema=schema, additionalPrinterColumns=printed)]))
-    await cluster.create("widgets", cluster.widget("a", spec={"color": "red", "size": 3}))
-    await cluster.create("widgets", cluster.widget("b"))
-
-    found = await table(cluster, "widgets")
-
-    assert columns(found) == ["Name", "Color", "Size", "Born"]
-    assert [column["priority"] for column in found["columnDefinitions"]] == [0, 0, 1, 0]
-    assert found["columnDefinitions"][1]["description"] == "Which it has."
-    assert [row["cells"][:3] for row in found["rows"]] == [["a", "red", 3], ["b", None, None]]
-
-
-async def test_custom_resources_without_columns_have_a_name_and_an_age(cluster: Cluster) -> None:
-    await cluster.define()
-    await cluster.create("widgets", cluster.widget())
-
-    found = await table(cluster, "widgets")
-
-    assert columns(found) == ["Name", "Age"]
-    assert cells(found) == [["w"]]

@@ -1,0 +1,70 @@
+"""Watches that are refused before they begin."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.errors import APIError
+from tests.contract.cluster import Cluster
+
+STREAMING = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+
+
+@pytest.mark.parametrize(
+    ("params", "causes"),
+    [
+        ({"sendInitialEvents": "true"}, ["Forbidden: sendInitialEvents requires setting {match} to NotOlderThan"]),
+        (
+            {**STREAMING, "resourceVersionMatch": "Exact"},
+            [
+                "Forbidden: sendInitialEvents requires setting {match} to NotOlderThan",
+                'Unsupported value: "Exact": supported values: "NotOlderThan"',
+            ],
+        ),
+        (
+            {"resourceVersionMatch": "NotOlderThan"},
+            ["Forbidden: {match} is forbidden for watch unless sendInitialEvents is provided"],
+        ),
+        ({"continue": "x"}, ["Forbidden: {match} is forbidden when continue is provided"]),
+    ],
+)
+@pytest.mark.since("1.34", "servers did not stream lists unless told to")
+async def test_parameters_that_contradict_each_other_are_invalid(
+    cluster: Cluster, params: dict[str, str], causes: list[str]
+) -> None:
+    answer = await cluster.call("GET", cluster.path("configmaps"), params={"watch": "1", **params})
+
+    assert (answer.code, answer.body["reason"]) == (422, "Invalid")
+    assert [cause["message"] for cause in answer.body["details"]["causes"]] == [
+        cause.format(match="resourceVersionMatch") for cause in causes
+    ]
+    assert {cause["field"] for cause in answer.body["details"]["causes"]} == {"resourceVersionMatch"}
+
+
+@pytest.mark.parametrize(
+    ("params", "code", "words"),
+    [
+        ({"resourceVersion": "x"}, 500, 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid'),
+        ({"resourceVersion": "-1"}, 500, 'resourceVersion: Invalid value: "-1": strconv.ParseUint: parsing "-1": inv'),
+        ({"timeoutSeconds": "x"}, 400, 'strconv.ParseInt: parsing "x": invalid syntax'),
+        ({"limit": "x"}, 400, 'strconv.ParseInt: parsing "x": invalid syntax'),
+        ({"labelSelector": "a in"}, 400, "unable to parse requirement: found '' expected: '('"),
+        ({"fieldSelector": "spec.x=a"}, 400, '"spec.x" is not a known field selector'),
+    ],
+)
+async def test_parameters_that_do_not_parse_are_refused_before_the_watch_begins(
+    cluster: Cluster, params: dict[str, str], code: int, words: str
+) -> None:
+    with pytest.raises(APIError) as caught:
+        async with cluster.watch("configmaps", **params):
+            raise AssertionError("it is open")
+
+    assert caught.value.code == code
+    assert caught.value.status.message.startswith(words)
+
+
+@pytest.mark.parametrize("value", ["0", "false", "False"])
+async def test_a_watch_can_be_declined_by_word(cluster: Cluster, value: str) -> None:
+    found = await cluster.list_of("configmaps", watch=value)
+
+    assert found["kind"] == "ConfigMapList"
