@@ -79,7 +79,7 @@ class Engine:
         }
         self._answers: dict[tuple[str, str], Answers] = {}
         rules = Rules(self._rules)
-        ownership = Ownership(enabled=options.managed_fields)
+        ownership = Ownership(enabled=options.managed_fields, versions=self._versions_of)
         reader = Reader(Schemas(), {DEFINITIONS: decode_definition})
         self._writes = Writes(self._storage, identity, namespaces, ownership, rules, reader, RuleBook())
         self._patches = Patches(self._writes)
@@ -121,6 +121,12 @@ class Engine:
     def settle_with(self, settle: Callable[[], bool]) -> None:
         """Call ``settle`` after each call, until neither it nor anybody else has done something (``True``)."""
         self._workers.add(Unmeasured(settle))
+
+    def _versions_of(self, kind: Kind) -> frozenset[str] | None:
+        """The versions of a built-in kind; those of a definition need not be served, so here they are not known."""
+        if kind.crd_uid is not None:
+            return None
+        return frozenset(other.api_version for other in self.registry.of_storage(kind.storage_group))
 
     # ── what the wire calls ───────────────────────────────────────────────────────────────
 

@@ -53,7 +53,7 @@ def test_a_reader_that_leaves_ends_it_in_silence() -> None:
         assert (process.stderr.read(), process.wait()) == (b"", 141)
 
 
-@pytest.mark.parametrize("package", ["h11", "jsonpatch", "trustme", "kubernetes"])
+@pytest.mark.parametrize("package", ["h11", "trustme", "kubernetes"])
 def test_it_needs_no_extra_but_its_own(package: str) -> None:
     script = (
         f"import sys; sys.modules[{package!r}] = None; from dynkube.cli import main; sys.exit(main(['demo', '--fast']))"

@@ -70,6 +70,7 @@ class Answer:
     code: int
     headers: Mapping[str, str]
     body: Any
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -113,7 +114,10 @@ class Cluster:
         response = await self.http.request(method, path, params=query, content=content, headers=sent)
         is_json = response.content and response.headers.get("Content-Type", "").startswith("application/json")
         return Answer(
-            code=response.status_code, headers=response.headers, body=response.json() if is_json else response.text
+            code=response.status_code,
+            headers=response.headers,
+            body=response.json() if is_json else response.text,
+            warnings=tuple(map(_warning, response.headers.get_list("Warning"))),
         )
 
     async def ask(self, method: str, path: str, **options: Any) -> JSONObject:
@@ -364,6 +368,11 @@ class Cluster:
             if metadata.get("finalizers"):
                 path = found.path(metadata.get("namespace", ""), metadata["name"])
                 await self.call("PATCH", path, body={"metadata": {"finalizers": None}}, content_type=MERGE)
+
+
+def _warning(header: str) -> str:
+    """The text of a ``Warning`` header."""
+    return header.removeprefix('299 - "').removesuffix('"').replace('\\"', '"')
 
 
 def _established(definition: JSONObject) -> bool:

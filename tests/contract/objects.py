@@ -51,3 +51,16 @@ def structural(**properties: Any) -> JSONObject:
 def conditions(obj: JSONObject) -> dict[str, tuple[str, str]]:
     """Status and reason of each condition."""
     return {entry["type"]: (entry["status"], entry.get("reason", "")) for entry in obj["status"]["conditions"] or ()}
+
+
+def owners(obj: JSONObject) -> dict[str, JSONObject]:
+    """Who owns which fields: ``manager`` (who applied), ``manager:Update``, ``manager:Update:status``."""
+    found = {}
+    for entry in obj["metadata"].get("managedFields", ()):
+        parts = [
+            entry["manager"],
+            *(["Update"] if entry["operation"] == "Update" else []),
+            entry.get("subresource", ""),
+        ]
+        found[":".join(part for part in parts if part)] = entry["fieldsV1"]
+    return found

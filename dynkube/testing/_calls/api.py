@@ -53,7 +53,7 @@ class Call:
         body: The decoded body: an object, a list for a JSON patch, ``None`` where there was none. Not changed,
             and not kept.
         warnings: Collects what the caller is told besides the answer, be it a refusal or not.
-        repeated: What the text of the body had twice, in the words of the server: ``duplicate field "spec.a"``.
+        repeated: What the text of the body had twice, or no patch has: ``duplicate field "spec.a"``.
         content_type: Media type of the body without parameters; decides the kind of patch.
         user: Who asks.
         user_agent: As sent; names the field manager where ``fieldManager`` is not given.

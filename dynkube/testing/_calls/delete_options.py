@@ -89,7 +89,7 @@ def _source(call: Call) -> JSONObject:
             "propagationPolicy": call.params.get("propagationPolicy"),
             "gracePeriodSeconds": integer(call.params, "gracePeriodSeconds"),
             "orphanDependents": boolean(call.params, "orphanDependents"),
-            "dryRun": [call.params["dryRun"]] if call.params.get("dryRun") else None,
+            "dryRun": [call.params["dryRun"]] if "dryRun" in call.params else None,
             # Without a path: that is what the server's own conversion calls them.
             "preconditions": {key: call.params[key] for key in _PRECONDITIONS if key in call.params},
         }

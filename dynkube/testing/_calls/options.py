@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from dynkube.errors import StatusCause
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import APPLY_PATCH, Call
+from dynkube.testing._calls.gotext import quoted
 from dynkube.testing._calls.query import boolean, digits_problem, integer
 
+#: Bytes that the name of a field manager may have.
+MAX_MANAGER = 128
 _MATCHES = ("Exact", "NotOlderThan", "")
 _UINT64 = range(2**64)
 
@@ -160,8 +163,8 @@ class WriteOptions:
             causes.append(refuse.required("fieldManager", "is required for apply patch"))
         if force is not None and not applying:
             causes.append(refuse.not_allowed("force", "may not be specified for non-apply patch"))
-        if len(manager.encode()) > 128:
-            causes.append(refuse.too_long("fieldManager", "may not be more than 128 bytes"))
+        if len(manager.encode()) > MAX_MANAGER:
+            causes.append(refuse.too_long("fieldManager", f"may not be more than {MAX_MANAGER} bytes"))
         causes += _unprintable_causes(manager)
         causes += dry_run_causes(call.params.get("dryRun"))
         if validation not in {"Ignore", "Warn", "Strict"}:
@@ -177,18 +180,20 @@ class WriteOptions:
 
 
 def _unprintable_causes(manager: str) -> Iterator[StatusCause]:
-    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in manager)
     for position, character in enumerate(manager):
         if not character.isprintable():
-            detail = f"invalid character U+{ord(character):04X} (at position {position})"
-            yield StatusCause("fieldManager", "FieldValueInvalid", f'Invalid value: "{shown}": {detail}')
+            detail = f"invalid character U+{ord(character):04X} (at position {len(manager[:position].encode())})"
+            text = f"Invalid value: {quoted(manager)}: {detail}"
+            yield StatusCause("fieldManager", "FieldValueInvalid", text)
 
 
 def _agent_name(user_agent: str) -> str:
     """The product's name, which the real server takes for the manager when none is given."""
-    return user_agent.partition("/")[0].strip()[:128] or "unknown"
+    name = user_agent.partition("/")[0]
+    kept = "".join(character for character in name if character.isprintable()).encode()[:MAX_MANAGER]
+    return kept.decode("utf-8", "ignore") or "unknown"
 
 
 def dry_run_causes(value: str | None) -> list[StatusCause]:
     """Why ``dryRun`` cannot be ``value``."""
-    return [refuse.not_supported("dryRun", [value], ["All"])] if value and value != "All" else []
+    return [refuse.not_supported("dryRun", [value], ["All"])] if value is not None and value != "All" else []

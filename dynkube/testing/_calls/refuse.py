@@ -19,6 +19,17 @@ _CONTINUE_EXPIRED = (
 )
 
 
+# Where a real server keeps objects in its etcd: by their resource, except for these.
+_FOLDERS = {
+    "endpoints": "services/endpoints",
+    "ingresses.networking.k8s.io": "ingress",
+    "nodes": "minions",
+    "replicationcontrollers": "controllers",
+    "services": "services/specs",
+}
+_KEPT_BY_GROUP = {"apiextensions.k8s.io", "apiregistration.k8s.io"}
+
+
 class ContinueExpired(Gone):
     """410 for a continue token; ``continue_token`` goes into the Status' ``metadata.continue``.
 
@@ -48,6 +59,17 @@ def conflict(kind: Kind, name: str, why: str = _MODIFIED, *causes: StatusCause) 
     """409: the object is not what the caller believes."""
     message = f'Operation cannot be fulfilled on {kind.group_resource} "{name}": {why}'
     return _about(kind, name, 409, "Conflict", message, causes)
+
+
+def other_object(kind: Kind, namespace: str, name: str, wanted: str, present: str) -> APIError:
+    """409 on update: the object of that name is not the one meant. The real server shows where it keeps it."""
+    resource, group = kind.gvr.resource, kind.gvr.group
+    apart = kind.crd_uid is not None or group in _KEPT_BY_GROUP
+    folder = f"{group}/{resource}" if apart else _FOLDERS.get(kind.group_resource, resource)
+    key = "/".join(part for part in ("/registry", folder, namespace, name) if part)
+    failed = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {present}"
+    why = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {failed}"
+    return conflict(kind, name, why)
 
 
 def precondition_failed(kind: Kind, name: str, field: str, wanted: str, present: str, what: str) -> APIError:

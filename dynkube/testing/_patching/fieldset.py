@@ -20,6 +20,7 @@ FieldSet: TypeAlias = frozenset[Path]
 
 MISSING = object()
 
+_PREFIXES = {"f:", "i:", "k:", "v:"}
 # Of the identity of an object nobody is the owner.
 _NOT_OWNED: FieldSet = frozenset(
     {("f:apiVersion",), ("f:kind",)}
@@ -54,7 +55,9 @@ def fields_of(obj: JSONObject, shape: Shape) -> FieldSet:
 
 def owned(fields: Iterable[Path]) -> FieldSet:
     """``fields`` without the identity of the object, of which nobody is the owner."""
-    return frozenset(path for path in fields if path[:1] not in _NOT_OWNED and path[:2] not in _NOT_OWNED)
+    return frozenset(
+        path for path in fields if path != ("f:metadata",) and path[:1] not in _NOT_OWNED and path[:2] not in _NOT_OWNED
+    )
 
 
 def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
@@ -83,7 +86,7 @@ def changes(old: JSONObject, new: JSONObject, shape: Shape) -> tuple[FieldSet, F
     it costs what was changed, not what there is.
     """
     found = _Changes(set(), set())
-    found.compare(old, new, shape, ())
+    found.compare(old, new, shape, (), given=True)
     return owned(found.written), owned(found.gone - found.written)
 
 
@@ -94,38 +97,42 @@ class _Changes:
     written: set[Path]
     gone: set[Path]
 
-    def compare(self, old: object, new: object, shape: Shape, path: Path, *, fresh: bool = False) -> None:
-        """Note what differs at ``path`` and below; ``fresh`` says that all around it is new, or gone, as a whole."""
+    def compare(self, old: object, new: object, shape: Shape, path: Path, *, given: bool) -> None:
+        """Note what differs at ``path`` and below.
+
+        ``given`` says that there is something in both, if an empty one: what Go calls a struct.
+        """
         if old == new and isinstance(old, bool) == isinstance(new, bool):
+            return
+        if given and (old, new) in ((MISSING, {}), (MISSING, []), ({}, MISSING), ([], MISSING)):
             return
         before, after = form_of(old, shape), form_of(new, shape)
         if new is MISSING:
-            leaf = self._compare_as(before, old, new, shape, path, fresh=fresh)
+            leaf = self._compare_as(before, old, new, shape, path, given)
         elif old is MISSING or before == after:
-            leaf = self._compare_as(after, old, new, shape, path, fresh=fresh)
+            leaf = self._compare_as(after, old, new, shape, path, given)
         else:
             # Another sort of value than before: what was inside is gone, and what is inside now is new.
-            self._compare_as(before, old, new, shape, path, fresh=fresh)
-            leaf = self._compare_as(after, old, new, shape, path, fresh=fresh)
-        if leaf or (shape.always and not fresh):
+            self._compare_as(before, old, new, shape, path, given)
+            leaf = self._compare_as(after, old, new, shape, path, given)
+        if leaf or given:
             return
         if old is MISSING:
             self.written.add(path)
         elif new is MISSING:
             self.gone.add(path)
 
-    def _compare_as(self, form: Form, old: object, new: object, shape: Shape, path: Path, *, fresh: bool) -> bool:
+    def _compare_as(self, form: Form, old: object, new: object, shape: Shape, path: Path, given: bool) -> bool:
         """Compare what is of one form; whether that was compared as one value."""
         before, after = (_parts(value, shape) if form_fits(value, form) else None for value in (old, new))
         if form == "scalar" or not (before or after):
             (self.gone if new is MISSING else self.written).add(path)
             return True
-        fresh = MISSING in (old, new) and (fresh or not shape.always)
-        before, after = before or {}, after or {}
+        before, after, there = before or {}, after or {}, given or MISSING not in (old, new)
         for element in before.keys() | after.keys():
             inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
             was, now = before.get(element, MISSING), after.get(element, MISSING)
-            self.compare(was, now, inner, (*path, element), fresh=fresh)
+            self.compare(was, now, inner, (*path, element), given=there and inner.always)
         return False
 
 
@@ -166,33 +173,33 @@ def says(encoded: JSONObject, path: Path) -> bool:
 
 def all_fields_v1(obj: JSONObject, shape: Shape) -> JSONObject:
     """``to_fields_v1(changes({}, obj, shape)[0])`` in one go: every creation needs it."""
-    nested = {
-        f"f:{name}": _nested(child, shape.field(name), fresh=False) if isinstance(child, dict | list) else {}
-        for name, child in obj.items()
-    }
+    nested = _nested(obj, shape)
+    nested.pop(".", None)
     for owned_by_nobody in _NOT_OWNED:
         *parents, last = owned_by_nobody
         node = nested
         for parent in parents:
             node = node.get(parent, {})
         node.pop(last, None)
-    if not nested["f:metadata"]:
+    if not nested.get("f:metadata", True):
         del nested["f:metadata"]
     return nested
 
 
-def _nested(value: object, shape: Shape, *, fresh: bool) -> JSONObject:
+def _nested(value: object, shape: Shape, *, given: bool = True) -> JSONObject:
     parts = _parts(value, shape)
     if not parts:
         return {}
-    fresh = fresh or not shape.always
-    nested: JSONObject = {".": {}} if fresh else {}
+    nested: JSONObject = {} if given else {".": {}}
     for element, child in parts.items():
-        if isinstance(child, dict | list):
-            inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
-            nested[element] = _nested(child, inner, fresh=fresh)
-        else:
+        if not isinstance(child, dict | list):
             nested[element] = {}
+            continue
+        inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
+        given_too = given and inner.always
+        below = _nested(child, inner, given=given_too)
+        if below or not given_too or (child and _parts(child, inner) is None):
+            nested[element] = below
     return nested
 
 
@@ -259,6 +266,13 @@ def _compact(node: JSONObject) -> JSONObject:
 def from_fields_v1(encoded: JSONObject) -> FieldSet:
     """Read ``managedFields[].fieldsV1``."""
     return frozenset(_unfold(encoded, ()))
+
+
+def is_fields_v1(encoded: object) -> bool:
+    """Whether a value can be read as FieldsV1."""
+    return isinstance(encoded, dict) and all(
+        (element == "." or element[:2] in _PREFIXES) and is_fields_v1(child) for element, child in encoded.items()
+    )
 
 
 def _unfold(node: JSONObject, path: Path) -> Iterator[Path]:

@@ -6,7 +6,7 @@ read as if it were of any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -18,6 +18,7 @@ from dynkube.testing._patching.fieldset import (
     all_fields_v1,
     changes,
     from_fields_v1,
+    is_fields_v1,
     says,
     to_fields_v1,
 )
@@ -26,6 +27,8 @@ from dynkube.testing._patching.shapes import shape_of
 Operation: TypeAlias = Literal["Apply", "Update"]
 Identity: TypeAlias = tuple[str, str, str, str]
 
+# Who owns what the oldest of more updaters than these had owned.
+_ANCIENT, _MAX_UPDATERS = "ancient-changes", 10
 _BEFORE_FIRST_APPLY = "before-first-apply"
 
 
@@ -156,9 +159,15 @@ def with_former_times(obj: JSONObject, old: JSONObject) -> JSONObject:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Keeps ``managedFields``; with ``enabled=False`` creates and updates are not recorded, only kept."""
+    """Keeps ``managedFields``.
+
+    Attributes:
+        enabled: Whether creates and updates are recorded; otherwise what there is is kept.
+        versions: The versions of a kind, ``None`` where any will do.
+    """
 
     enabled: bool = True
+    versions: Callable[[Kind], Container[str] | None] = lambda _: None
 
     def record(self, kind: Kind, obj: JSONObject, old: JSONObject | None, writer: Writer) -> None:
         """Note in ``obj`` that ``writer`` wrote what differs from ``old``. Sending an empty list gives up all of it."""
@@ -175,12 +184,24 @@ class Ownership:
         if given in ([], [{}]) and not writer.subresource:
             return  # who empties the list gives up all of it, and is not on record either
         before = old["metadata"].get("managedFields")
-        if writer.subresource or not given or not read_entries(obj | {"metadata": {"managedFields": given}}):
+        if writer.subresource or not given or (given != before and not _is_readable(given)):
             given = before
         if given:
             metadata["managedFields"] = given
+            self._forget_versions(kind, obj)
             if self.enabled:
                 _record_change(kind, obj, old, writer)
+
+    def _forget_versions(self, kind: Kind, obj: JSONObject) -> None:
+        """Drop who wrote in a version that there is not."""
+        known, entries = self.versions(kind), obj["metadata"]["managedFields"]
+        if known is not None and not all(entry.get("apiVersion") in known for entry in entries):
+            write_entries(obj, [entry for entry in read_entries(obj) if entry.api_version in known])
+
+
+def _is_readable(given: object) -> bool:
+    entries = read_entries({"metadata": {"managedFields": given}}) if isinstance(given, list) else ()
+    return bool(entries) and all(is_fields_v1(entry.encoded) for entry in entries)
 
 
 def _record_change(kind: Kind, obj: JSONObject, old: JSONObject, writer: Writer) -> None:
@@ -199,4 +220,26 @@ def _record_change(kind: Kind, obj: JSONObject, old: JSONObject, writer: Writer)
         writer = replace(writer, time=before_me.time)
     # What is gone has no owner; what was written has a new one.
     others = [entry.without(written | gone) for entry in entries if entry.identity != writer.identity]
-    write_entries(obj, [*others, new_entry(kind, writer, to_fields_v1((mine - gone) | written))])
+    write_entries(obj, _capped([*others, new_entry(kind, writer, to_fields_v1((mine - gone) | written))]))
+
+
+def _capped(entries: list[Entry]) -> tuple[Entry, ...]:
+    """No more than so many updaters: the oldest that wrote in the same version become one."""
+    entries = [entry for entry in entries if entry.encoded]
+    updaters = sorted(
+        (entry for entry in entries if entry.operation == "Update"), key=lambda entry: (entry.time, entry.manager)
+    )
+    count, first = len(updaters), dict[str, Entry]()
+    for entry in updaters:
+        if count <= _MAX_UPDATERS:
+            break
+        oldest = first.get(entry.api_version)
+        if oldest is None:
+            first[entry.api_version] = entry
+            continue
+        fields = to_fields_v1(oldest.fields | entry.fields)
+        merged = replace(entry, manager=_ANCIENT, subresource="", encoded=fields)
+        entries = [each for each in entries if each not in (oldest, entry)] + [merged]
+        first[entry.api_version] = merged
+        count -= 1
+    return tuple(entries)

@@ -14,6 +14,7 @@ from dynkube.testing._calls.api import (
 )
 from dynkube.testing._calls.gotext import json_name
 from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._patching.jsonpatch import NotApplicable, json_patched
 from dynkube.testing._patching.shapes import SchemaShape, Shape, shape_of
 from dynkube.testing._patching.strategic import strategically_merged
 
@@ -53,27 +54,23 @@ def _shape(call: Call) -> Shape:
 
 
 def _json_patched(obj: JSONObject, patch: object) -> object:
-    try:
-        import jsonpatch  # an extra of the package, needed for this alone
-    except ImportError as error:
-        raise ImportError("JSON patches need the 'serve' extra: pip install 'dynkube[serve]'") from error
-
     if not isinstance(patch, list):
         raise _undecodable(patch, "[]handlers.jsonPatchOp")
     for operation in patch:
         if not isinstance(operation, dict):
             raise _undecodable(operation, "handlers.jsonPatchOp")
-    # Who gives no value means null.
-    operations = [{"value": None, **each} if each.get("op") in _WITH_VALUE else each for each in patch]
+        for member in ("op", "path", "from"):
+            if not isinstance(found := operation.get(member), str | None):
+                raise _undecodable(found, "string", into=f"struct field jsonPatchOp.{member}")
     try:
-        return jsonpatch.apply_patch(obj, operations)
-    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError) as error:
+        return json_patched(obj, patch)
+    except NotApplicable as error:
         raise refuse.unprocessable() from error
 
 
-def _undecodable(value: object, wanted: str) -> Exception:
+def _undecodable(value: object, wanted: str, *, into: str = "value") -> Exception:
     found = json_name(value)
-    return refuse.bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type {wanted}")
+    return refuse.bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go {into} of type {wanted}")
 
 
 def merged(target: object, patch: object) -> object:

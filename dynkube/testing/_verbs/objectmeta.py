@@ -11,12 +11,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dynkube.errors import StatusCause
+from dynkube.meta import GVK
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._calls.gotext import json_name
 from dynkube.testing._calls.query import digits_problem
 from dynkube.testing._kinds import naming
 from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._kinds.schemas import builtin_schemas
 
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
@@ -32,6 +34,16 @@ SYSTEM_FIELDS = (
     "selfLink",
 )
 _STANDARD_FINALIZERS = {"foregroundDeletion", "kubernetes", "orphan"}
+_NOT_A_FINALIZER = "name is neither a standard finalizer name nor is it fully qualified"
+# Groups of built-in kinds that take finalizers of any name, as custom resources do.
+_ANY_FINALIZERS = {
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "coordination.k8s.io",
+}
+# Groups that parts of a real server have for themselves: the others do not know their kinds.
+_OTHER_SCHEMES = {"apiextensions.k8s.io", "apiregistration.k8s.io"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +137,19 @@ def _unrecognized(obj: JSONObject, kind: Kind, why: str) -> Exception:
 
 
 def _wrong_builtin_type(obj: JSONObject, kind: Kind) -> Exception:
-    version, name = obj.get("apiVersion") or kind.api_version, obj.get("kind") or kind.kind
-    short = str(version).rpartition("/")[2]
-    return refuse.bad_request(
-        f'{name} in version "{short}" cannot be handled as a {kind.kind}: no kind "{name}" is registered for version '
-        f'"{version}" in scheme "pkg/runtime/scheme.go:111"'
-    )
+    version, name = str(obj.get("apiVersion") or kind.api_version), str(obj.get("kind") or kind.kind)
+    short, problem = version.rpartition("/")[2], conversion_problem(version, name, kind.gvk)
+    return refuse.bad_request(f'{name} in version "{short}" cannot be handled as a {kind.kind}: {problem}')
+
+
+def conversion_problem(version: str, name: str, wanted: GVK) -> str:
+    """Why objects of another ``apiVersion`` or ``kind`` are none of the built-in kind ``wanted``."""
+    group, _, short = version.rpartition("/")
+    if group not in _OTHER_SCHEMES and builtin_schemas().name_of(GVK(group, short, name)) is not None:
+        # It is read as what it is first, and that cannot be made what is wanted.
+        package = wanted.group.partition(".")[0] or "core"
+        return f"converting ({short}.{name}) to ({package}.{wanted.kind}): unknown conversion"
+    return f'no kind "{name}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
 
 
 def check_namespace(obj: JSONObject, call: Call) -> None:
@@ -163,7 +182,7 @@ def check_name_in_path(obj: JSONObject, call: Call, *, required: bool = True) ->
         raise refuse.bad_request(
             f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
         )
-    name = obj["metadata"].setdefault("name", call.name)
+    name = obj["metadata"].get("name") or call.name
     if name != call.name:
         raise refuse.bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
 
@@ -183,6 +202,7 @@ def read_version(obj: JSONObject) -> str:
 def stamp_new(obj: JSONObject, kind: Kind, identity: Identity, *, applied: bool = False) -> None:
     """Set what the server sets on creation; who creates by an apply may say how long a deletion will take."""
     metadata = obj["metadata"]
+    generation = metadata.get("generation")
     for field in SYSTEM_FIELDS:
         if not (applied and field in {"deletionGracePeriodSeconds", "deletionTimestamp"}):
             metadata.pop(field, None)
@@ -190,6 +210,8 @@ def stamp_new(obj: JSONObject, kind: Kind, identity: Identity, *, applied: bool 
     metadata["creationTimestamp"] = identity.timestamp()
     if kind.generation:
         metadata["generation"] = 1
+    elif generation:  # where the server does not count, whoever creates the object may say what they like
+        metadata["generation"] = generation
 
 
 def carry_over(obj: JSONObject, old: JSONObject) -> None:
@@ -197,7 +219,7 @@ def carry_over(obj: JSONObject, old: JSONObject) -> None:
     metadata, before = obj["metadata"], old["metadata"]
     for field in SYSTEM_FIELDS:
         # A deletion cannot be called off, and its grace period not be forgotten; both cannot be made up either.
-        kept = field == "deletionTimestamp" and field not in before
+        kept = (field == "deletionTimestamp" and field not in before) or (field == "uid" and metadata.get("uid"))
         if kept or (field == "deletionGracePeriodSeconds" and metadata.get(field) is not None):
             continue
         metadata.pop(field, None)
@@ -229,6 +251,8 @@ def change_causes(obj: JSONObject, old: JSONObject, kind: Kind, *, again: bool) 
 def _accessor_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     metadata = obj["metadata"]
     causes = _name_causes(metadata, kind)
+    if (generation := metadata.get("generation", 0)) < 0:
+        causes.append(refuse.bad_value("metadata.generation", generation, "must be greater than or equal to 0"))
     causes += _label_causes(metadata.get("labels", {}))
     causes += _annotation_causes(metadata.get("annotations", {}))
     causes += _owner_causes(metadata.get("ownerReferences", ()))
@@ -241,14 +265,14 @@ def _accessor_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
 
 
 def _finalizer_name_causes(finalizers: Sequence[str]) -> list[StatusCause]:
-    problems = ((name, naming.qualified_name_problem(name)) for name in finalizers)
-    return [refuse.bad_value("metadata.finalizers", name, problem) for name, problem in problems if problem]
+    problems = ((name, problem) for name in finalizers for problem in naming.qualified_name_problems(name))
+    return [refuse.bad_value("metadata.finalizers", name, problem) for name, problem in problems]
 
 
 def _change_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
     metadata = obj["metadata"]
     causes = finalizer_causes(obj, old)
-    for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+    for field in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if metadata.get(field) != old["metadata"].get(field):
             causes.append(refuse.bad_value(f"metadata.{field}", metadata.get(field), "field is immutable"))
     causes += _label_causes(metadata.get("labels", {}))
@@ -258,11 +282,14 @@ def _change_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
 
 def _builtin_finalizer_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
     """Built-in kinds have more to say of finalizers; custom resources get a warning instead."""
-    if kind.crd_uid is not None:
+    if kind.crd_uid is not None or kind.gvr.group in _ANY_FINALIZERS:
         return []
     finalizers = obj["metadata"].get("finalizers", ())
-    problems = ((index, name, finalizer_problem(name)) for index, name in enumerate(finalizers))
-    return [refuse.bad_value(f"metadata.finalizers[{at}]", name, problem) for at, name, problem in problems if problem]
+    return [
+        refuse.bad_value(f"metadata.finalizers[{at}]", name, _NOT_A_FINALIZER)
+        for at, name in enumerate(finalizers)
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
 
 
 def _label_causes(labels: Mapping[str, str]) -> list[StatusCause]:
@@ -292,9 +319,7 @@ def without_repeated_owners(obj: JSONObject, *, patched: bool = False) -> list[s
 def finalizer_problem(name: str) -> str:
     """Why ``name`` cannot be a finalizer; ``""`` where it can."""
     problem = naming.qualified_name_problem(name)
-    if not problem and "/" not in name and name not in _STANDARD_FINALIZERS:
-        return "name is neither a standard finalizer name nor is it fully qualified"
-    return problem
+    return problem or (_NOT_A_FINALIZER if "/" not in name and name not in _STANDARD_FINALIZERS else "")
 
 
 def finalizer_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:

@@ -94,6 +94,8 @@ class Patches:
         application = Application(call.kind, writer, options.force)
         objectmeta.read_version(applied)
         if old is None:
+            objectmeta.check_namespace(applied, call)
+            objectmeta.check_name_in_path(applied, call)
             if uid := applied["metadata"].get("uid"):
                 why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
                 raise refuse.conflict(call.kind, call.name, why)
@@ -101,6 +103,7 @@ class Patches:
             created = self._completed(call, application.merge(None, applied), applied)
             return self.writes.create_object(call, created, options, owned=True)
         merged = self._completed(call, application.merge(old.decode(call.kind), applied), applied)
+        objectmeta.check_namespace(merged.obj, call)
         return self.writes.update_object(call, merged, old, options, owned=True)
 
     def _completed(self, call: Call, merged: JSONObject, given: JSONObject) -> Reading:
@@ -111,7 +114,7 @@ class Patches:
     def _applied(call: Call, applied: JSONObject) -> JSONObject:
         """What the manager wants, without what it has no say in through this subresource."""
         metadata = applied["metadata"]
-        if metadata.get("managedFields"):
+        if "managedFields" in metadata:
             raise refuse.bad_request("metadata.managedFields must be nil")
         for field in objectmeta.SYSTEM_FIELDS:
             if field not in {"uid", "deletionGracePeriodSeconds", "deletionTimestamp"}:

@@ -91,11 +91,14 @@ class Reader:
         kind = call.kind
         if not isinstance(patched, dict):
             raise refuse.unprocessable()
-        obj = objectmeta.own_copy(replace(call, body=patched))
 
         def shown() -> str:  # only where something is refused: it costs as much as all the rest
             return go_text(call.body) if call.content_type == STRATEGIC_PATCH else compact(patched)
 
+        version, name = str(patched.get("apiVersion") or kind.api_version), str(patched.get("kind") or kind.kind)
+        if kind.crd_uid is None and (version, name) != (kind.api_version, kind.kind):
+            raise refuse.invalid_patch(shown(), objectmeta.conversion_problem(version, name, kind.gvk))
+        obj = objectmeta.own_copy(replace(call, body=patched))
         try:
             obj, unknown = self._decoded(kind, obj)
         except Unreadable as trouble:
@@ -128,7 +131,6 @@ class Reader:
         obj = objectmeta.own_copy(call)
         if errors := self._typed_errors(kind, obj):
             raise refuse.failed(apply_failure(errors, _place(obj["metadata"]), _gvk(kind)))
-        objectmeta.check_namespace(obj, call)
         objectmeta.check_name_in_path(obj, call, required=False)
         problems = call.repeated if options.field_validation != "Ignore" else ()
         if problems and options.field_validation == "Strict":

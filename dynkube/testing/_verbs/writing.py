@@ -82,7 +82,8 @@ class Writes:
         if kind.terminating:
             why = "create not allowed while custom resource definition is terminating"
             raise refuse.forbidden(kind, metadata.get("name", ""), why)
-        if metadata.pop("resourceVersion", "").strip("0"):
+        version = metadata.pop("resourceVersion", "")
+        if version.isdecimal() and int(version):  # what is no number is overlooked
             raise refuse.version_set_on_create()
         self.namespaces.check_open(kind, call.namespace, metadata.get("name", ""))
         generated = not metadata.get("name") and bool(metadata.get("generateName"))
@@ -168,8 +169,7 @@ class Writes:
         """
         metadata = reading.obj["metadata"]
         if uid := metadata.get("uid"):
-            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
-            raise refuse.conflict(call.kind, call.name, why)
+            raise refuse.other_object(call.kind, call.namespace, call.name, uid, "")
         objectmeta.read_version(reading.obj)
         self.permit_create(call)
         metadata.pop("resourceVersion", None)
@@ -196,7 +196,7 @@ class Writes:
             writer: Who is on record for it, if not the caller as such.
         """
         kind, obj = call.kind, reading.obj
-        self._check_same(kind, obj, old)
+        self._check_same(call, obj, old)
         before = old.decode(kind)
         misfits = not owned and not call.subresource and self.reader.misfits(kind, obj)
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
@@ -275,14 +275,14 @@ class Writes:
             version = replace(version, provisional=True)
         return StoredDocument(kind, self.storage.put_version(kind, version))
 
-    def _check_same(self, kind: Kind, obj: JSONObject, old: Version) -> None:
+    def _check_same(self, call: Call, obj: JSONObject, old: Version) -> None:
         metadata = obj["metadata"]
         uid, revision = metadata.get("uid"), objectmeta.read_version(obj)
-        if uid and uid != old.uid:
-            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.uid}"
-            raise refuse.conflict(kind, old.name, why)
+        # Another UID in a patch is an attempt to change it, and refused as that.
+        if call.verb == "update" and uid and uid != old.uid:
+            raise refuse.other_object(call.kind, old.namespace, old.name, uid, old.uid)
         if revision and revision != str(old.revision):
-            raise refuse.conflict(kind, old.name)
+            raise refuse.conflict(call.kind, old.name)
 
     def _writer(self, call: Call, options: WriteOptions) -> Writer:
         return Writer(

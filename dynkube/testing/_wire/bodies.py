@@ -46,15 +46,15 @@ def decode_body(verb: Verb, kind: str, content_type: str, body: bytes, *, custom
         case "get" | "list" | "watch":
             return None
         case "patch":
-            return _decode_patch(content_type, body, custom=custom)
+            check_media_type(verb, content_type, custom=custom)
+            return _decode_patch(content_type, body)
         case "delete" | "deletecollection":
             return _decode_options(content_type, body) if body.strip() else None
+    check_media_type(verb, content_type)
     return _decode_object(kind, content_type or JSON_TYPE, body, custom=custom)
 
 
 def _decode_object(kind: str, media_type: str, body: bytes, *, custom: bool) -> object:
-    if media_type not in _OBJECT_TYPES:
-        raise refusals.unsupported_media_type(_OBJECT_TYPES)
     data = _parsed(media_type, body, f"the object provided is unrecognized (must be of type {kind}): ", _summary(body))
     if data is None and not custom:
         return {}  # nothing at all is an object without fields, as far as built-in kinds go
@@ -91,19 +91,20 @@ def _decode_options(content_type: str, body: bytes) -> object:
     return data
 
 
-def check_patch_type(media_type: str, *, custom: bool) -> None:
-    """Refuse what is no type of patch that the kind takes.
+def check_media_type(verb: Verb, content_type: str, *, custom: bool = False) -> None:
+    """Refuse a content type that creates, updates or patches do not take.
 
     Raises:
-        APIError: 415.
+        UnsupportedMediaType: It is none of those; ``""`` counts as JSON, except with patches.
     """
-    accepted = _CUSTOM_PATCH_TYPES if custom else _PATCH_TYPES
-    if media_type not in accepted:
-        raise refusals.unsupported_media_type(accepted) if custom else refusals.unknown_patch_type(accepted)
+    if verb != "patch":
+        if (content_type or JSON_TYPE) not in _OBJECT_TYPES:
+            raise refusals.unsupported_media_type(_OBJECT_TYPES)
+    elif content_type not in (_CUSTOM_PATCH_TYPES if custom else _PATCH_TYPES):
+        raise refusals.unsupported_media_type(_CUSTOM_PATCH_TYPES) if custom else refusals.unknown_patch_type()
 
 
-def _decode_patch(media_type: str, body: bytes, *, custom: bool) -> object:
-    check_patch_type(media_type, custom=custom)
+def _decode_patch(media_type: str, body: bytes) -> object:
     if media_type == APPLY_PATCH:
         return _decode_configuration(body)
     # Only the real server knows why strategic patches are told of in fewer words.
@@ -112,6 +113,10 @@ def _decode_patch(media_type: str, body: bytes, *, custom: bool) -> object:
         data = parse_json(body)
     except ValueError as error:
         raise refusals.bad_request(f"{prefix}{error}") from None
+    if data is None and media_type == STRATEGIC_PATCH:
+        return {}
+    if data is None and media_type == MERGE_PATCH:
+        raise refusals.bad_request("Invalid JSON Patch")
     wanted, go_type = (list, "[]handlers.jsonPatchOp") if media_type == JSON_PATCH else (dict, _GO_MAP)
     if not isinstance(data, wanted):
         found = json_name(data)

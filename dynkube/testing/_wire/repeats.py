@@ -1,4 +1,4 @@
-"""Fields that the text of a body has twice: lost once it is decoded, told by a real server (``fieldValidation``)."""
+"""What a real server tells of the text of a body (``fieldValidation``): fields that are there twice, odd operations."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH
 from dynkube.testing._calls.gotext import quoted
 from dynkube.testing._wire import protobuf, yaml
 
+# Of an operation in a JSON patch.
+_MEMBERS = {"from", "op", "path", "value"}
 _KEY = re.compile(rb'"\s*:')
 
 
@@ -37,6 +39,19 @@ def repeated_fields(media_type: str, body: bytes, data: object) -> tuple[str, ..
     except (ValueError, RecursionError):
         return ()
     return tuple(f"{prefix}duplicate field {quoted(path)}" for path in dict.fromkeys(_repeats(marked, "")))
+
+
+def unknown_members(media_type: str, data: object) -> tuple[str, ...]:
+    """What the operations of a JSON patch say that no operation has, in the words of the server's decoder."""
+    if media_type != JSON_PATCH or not isinstance(data, list):
+        return ()
+    return tuple(
+        f"json patch unknown field {quoted(f'[{index}].{name}')}"
+        for index, operation in enumerate(data)
+        if isinstance(operation, dict)
+        for name in operation
+        if name not in _MEMBERS
+    )
 
 
 class _Pairs(list[tuple[str, Any]]):

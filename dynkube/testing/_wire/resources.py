@@ -32,7 +32,7 @@ from dynkube.testing._wire.http import (
 )
 from dynkube.testing._wire.layouts import JSON_TYPE, Layout
 from dynkube.testing._wire.negotiate import Wanted, accepts_gzip, negotiate, negotiate_stream
-from dynkube.testing._wire.repeats import repeated_fields
+from dynkube.testing._wire.repeats import repeated_fields, unknown_members
 from dynkube.testing._wire.routes import ResourcePath, Target, asked_verb, route
 
 # Items that are made one by one (rows, YAML) are sent in groups, so that none of them holds the loop for long.
@@ -218,20 +218,23 @@ async def _call(request: HTTPRequest, target: Target, user: User, receive: Recei
         data = await read_body(receive, bodies.MAX_BODY)
     except BodyTooLarge:
         raise refusals.body_too_large(bodies.MAX_BODY) from None
-    if target.verb == "patch":
-        bodies.check_patch_type(request.content_type, custom=target.kind.crd_uid is not None)
-    if target.verb in _WITH_OPTIONS:
-        WriteOptions.read(call)  # a real server looks at them before it looks at the body
     kind = subresource.gvk.kind if subresource else target.kind.kind
     custom = target.kind.crd_uid is not None and not subresource
+    # A real server looks at the options before it looks at the body; what is in it, it mostly has to know before.
+    if target.verb in {"create", "patch"}:
+        bodies.check_media_type(target.verb, request.content_type, custom=custom)
+    if target.verb in _WITH_OPTIONS:
+        WriteOptions.read(call)
     try:
         body = bodies.decode_body(target.verb, kind, request.content_type, data, custom=custom)
     except APIError as error:
         if target.verb != "patch":
             raise
         body = Undecodable(error)
-    repeated = repeated_fields(call.content_type, data, body) if target.verb in _WITH_OPTIONS else ()
-    return replace(call, body=body, repeated=repeated)
+    if target.verb not in _WITH_OPTIONS:
+        return replace(call, body=body)
+    told = (*repeated_fields(call.content_type, data, body), *unknown_members(call.content_type, body))
+    return replace(call, body=body, repeated=told)
 
 
 def _warning_headers(warnings: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -1,14 +1,12 @@
-"""``managedFields`` on creates and updates, and the field sets behind them."""
+"""The field sets behind ``managedFields``, and an engine that does not record them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.errors import ApplyConflict
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._patching.fieldset import (
@@ -24,55 +22,6 @@ from dynkube.testing._patching.fieldset import (
 )
 from dynkube.testing._patching.shapes import shape_of
 from tests.testing.engine.cluster import Cluster, config
-
-
-@pytest.fixture
-def cluster() -> Cluster:
-    return Cluster(managed_fields=True)
-
-
-def entries(obj: JSONObject) -> dict[str, Any]:
-    return {entry["manager"]: (entry["operation"], entry["fieldsV1"]) for entry in obj["metadata"]["managedFields"]}
-
-
-def test_a_creation_owns_all_it_says(cluster: Cluster) -> None:
-    created = cluster.create("configmaps", config(labels={"a": "b"}), params={"fieldManager": "maker"})
-
-    fields = {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}, "f:data": {".": {}, "f:k": {}}}
-    assert entries(created) == {"maker": ("Update", fields)}
-
-
-def test_the_manager_is_the_program_where_nobody_says(cluster: Cluster) -> None:
-    created = cluster.create("configmaps", config(), user_agent="kubectl/v1.37.0 (linux/amd64)")
-
-    assert list(entries(created)) == ["kubectl"]
-
-
-def test_an_update_owns_what_it_changes_and_the_others_lose_it(cluster: Cluster) -> None:
-    created = cluster.create("configmaps", {**config(), "data": {"a": "1", "b": "1"}}, params={"fieldManager": "one"})
-
-    updated = cluster.update("configmaps", {**created, "data": {"a": "2", "c": "3"}}, params={"fieldManager": "two"})
-
-    assert entries(updated) == {
-        "one": ("Update", {"f:data": {}}),
-        "two": ("Update", {"f:data": {"f:a": {}, "f:c": {}}}),
-    }
-
-
-def test_an_apply_conflicts_with_who_created(cluster: Cluster) -> None:
-    cluster.create("configmaps", config(), params={"fieldManager": "maker"})
-
-    with pytest.raises(ApplyConflict) as caught:
-        cluster.apply("configmaps", {**config(), "data": {"k": "other"}}, "me")
-    assert caught.value.causes[0].message == 'conflict with "maker" using v1'
-
-
-def test_sending_an_empty_list_forgets_all_owners(cluster: Cluster) -> None:
-    created = cluster.create("configmaps", config())
-    created["metadata"]["managedFields"] = []
-
-    assert "managedFields" not in cluster.update("configmaps", created)["metadata"]
-
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(0, 9) | st.text("ab", max_size=2),

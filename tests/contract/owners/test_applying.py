@@ -1,0 +1,230 @@
+"""Server-side apply: create or merge, conflicts between managers, giving up fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.errors import APIError, ApplyConflict, BadRequest, Conflict, Invalid, NotFound
+from tests.contract.cluster import APPLY, Cluster
+from tests.contract.objects import JSONObject, config, owners, version
+
+TOLD = pytest.mark.since("1.22", "it was told in other words")
+
+
+def applied(**data: str) -> JSONObject:
+    return {**config(), "data": data}
+
+
+async def test_an_apply_creates_what_is_not_there_and_owns_it(cluster: Cluster) -> None:
+    path = cluster.path("configmaps", "a")
+    params = {"fieldManager": "me"}
+
+    answer = await cluster.call("PATCH", path, body=applied(k="v"), content_type=APPLY, params=params)
+
+    assert answer.code == 201
+    (entry,) = answer.body["metadata"]["managedFields"]
+    assert entry.pop("time")
+    assert entry == {
+        "manager": "me",
+        "operation": "Apply",
+        "apiVersion": "v1",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:data": {"f:k": {}}},
+    }
+
+
+async def test_yaml_can_be_applied(cluster: Cluster) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata: {k: 'yes'}\n"
+
+    created = await cluster.patch("configmaps", "a", text, APPLY, params={"fieldManager": "me"})
+
+    assert created["data"] == {"k": "yes"}
+
+
+async def test_a_dry_run_of_an_apply_stores_nothing(cluster: Cluster) -> None:
+    answer = await cluster.apply("configmaps", applied(k="v"), "me", params={"dryRun": "All"})
+
+    assert owners(answer) == {"me": {"f:data": {"f:k": {}}}}
+    with pytest.raises(NotFound):
+        await cluster.get("configmaps", "a")
+
+
+async def test_managers_share_an_object_field_by_field(cluster: Cluster) -> None:
+    await cluster.apply("configmaps", applied(a="1", both="x"), "one")
+    merged = await cluster.apply("configmaps", applied(b="2", both="x"), "two")
+
+    assert merged["data"] == {"a": "1", "b": "2", "both": "x"}
+    assert owners(merged) == {
+        "one": {"f:data": {"f:a": {}, "f:both": {}}},
+        "two": {"f:data": {"f:b": {}, "f:both": {}}},
+    }
+
+
+async def test_another_value_for_a_field_of_others_is_a_conflict_that_names_them(cluster: Cluster) -> None:
+    await cluster.apply("configmaps", applied(a="1", b="1"), "one")
+
+    with pytest.raises(ApplyConflict) as caught:
+        await cluster.apply("configmaps", applied(a="2", b="1"), "two")
+
+    (cause,) = caught.value.causes
+    assert (cause.reason, cause.field, cause.message) == ("FieldManagerConflict", ".data.a", 'conflict with "one"')
+    assert caught.value.status.message == 'Apply failed with 1 conflict: conflict with "one": .data.a'
+    assert (caught.value.status.code, caught.value.status.reason) == (409, "Conflict")
+
+
+async def test_several_conflicts_are_told_by_manager(cluster: Cluster) -> None:
+    await cluster.apply("configmaps", applied(a="1", b="1"), "two")
+    await cluster.apply("configmaps", applied(b="1", c="1"), "one")
+
+    with pytest.raises(ApplyConflict) as caught:
+        await cluster.apply("configmaps", applied(a="2", b="2", c="1"), "me")
+
+    assert caught.value.status.message == (
+        'Apply failed with 3 conflicts: conflicts with "one":\n- .data.b\nconflicts with "two":\n- .data.a\n- .data.b'
+    )
+    assert sorted((cause.message, cause.field) for cause in caught.value.causes) == [
+        ('conflict with "one"', ".data.b"),
+        ('conflict with "two"', ".data.a"),
+        ('conflict with "two"', ".data.b"),
+    ]
+
+
+async def test_force_takes_the_field_over(cluster: Cluster) -> None:
+    await cluster.apply("configmaps", applied(a="1", b="1"), "one")
+    taken = await cluster.apply("configmaps", applied(a="2"), "two", force=True)
+
+    assert taken["data"] == {"a": "2", "b": "1"}
+    assert owners(taken) == {"one": {"f:data": {"f:b": {}}}, "two": {"f:data": {"f:a": {}}}}
+
+
+async def test_a_field_no_longer_applied_goes_unless_somebody_else_owns_it(cluster: Cluster) -> None:
+    await cluster.apply("configmaps", applied(mine="1", ours="1"), "one")
+    await cluster.apply("configmaps", applied(ours="1"), "two")
+
+    assert (await cluster.apply("configmaps", applied(), "one"))["data"] == {"ours": "1"}
+
+
+async def test_applying_the_same_again_writes_nothing(cluster: Cluster) -> None:
+    first = await cluster.apply("configmaps", applied(a="1"), "one")
+
+    assert await cluster.apply("configmaps", applied(a="1"), "one") == first
+
+
+async def test_an_apply_merges_into_the_metadata(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config(labels={"a": "1"}, finalizers=["a.b/c"]))
+
+    body = config(labels={"b": "2"}, annotations={"c": "3"}, finalizers=["d.e/f"])
+    merged = await cluster.apply("configmaps", body, "me")
+
+    metadata = merged["metadata"]
+    assert (metadata["labels"], metadata["annotations"]) == ({"a": "1", "b": "2"}, {"c": "3"})
+    assert metadata["finalizers"] == ["a.b/c", "d.e/f"]
+    left = await cluster.apply("configmaps", config(), "me")
+    assert (left["metadata"]["labels"], left["metadata"]["finalizers"]) == ({"a": "1"}, ["a.b/c"])
+
+
+async def test_lists_merge_by_their_keys(cluster: Cluster) -> None:
+    def of(*containers: JSONObject) -> JSONObject:
+        body = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "p"}}
+        return {**body, "template": {"spec": {"containers": list(containers)}}}
+
+    await cluster.apply("podtemplates", of({"name": "app", "image": "app:1"}), "one")
+    merged = await cluster.apply("podtemplates", of({"name": "side", "image": "side:1"}), "two")
+    assert [container["name"] for container in merged["template"]["spec"]["containers"]] == ["app", "side"]
+
+    with pytest.raises(ApplyConflict) as caught:
+        await cluster.apply("podtemplates", of({"name": "app", "image": "app:2"}), "two")
+    assert caught.value.causes[0].field == '.template.spec.containers[name="app"].image'
+
+    left = await cluster.apply("podtemplates", of({"name": "app"}), "two")
+    assert [container["name"] for container in left["template"]["spec"]["containers"]] == ["app"]
+
+
+async def test_a_schema_says_how_the_lists_of_custom_objects_merge(cluster: Cluster) -> None:
+    def listed(kind: str, **more: object) -> JSONObject:
+        return {"type": "array", "x-kubernetes-list-type": kind, **more}
+
+    fields = {name: {"type": "integer"} for name in ("id", "a", "b")}
+    item = {"type": "object", "properties": fields, "required": ["id"]}
+    spec = {
+        "keyed": listed("map", **{"x-kubernetes-list-map-keys": ["id"]}, items=item),
+        "set": listed("set", items={"type": "string"}),
+        "whole": {"type": "array", "items": {"type": "string"}},
+    }
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}}
+    await cluster.define(cluster.definition(versions=[version(schema={"openAPIV3Schema": schema})]))
+    first = cluster.widget(spec={"keyed": [{"id": 1, "a": 1}], "set": ["x"], "whole": ["x"]})
+    await cluster.apply("widgets", first, "one")
+
+    second = cluster.widget(spec={"keyed": [{"id": 1, "b": 1}, {"id": 2}], "set": ["y"]})
+    merged = (await cluster.apply("widgets", second, "two"))["spec"]
+
+    assert merged == {"keyed": [{"id": 1, "a": 1, "b": 1}, {"id": 2}], "set": ["x", "y"], "whole": ["x"]}
+    with pytest.raises(ApplyConflict):
+        await cluster.apply("widgets", cluster.widget(spec={"whole": ["y"]}), "two")
+
+
+@pytest.mark.since("1.22", "owners were not told apart by subresource")
+async def test_the_status_is_applied_through_its_subresource(cluster: Cluster) -> None:
+    await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
+    await cluster.apply("widgets", cluster.widget(spec={"a": 1}, status={"ready": True}), "one")
+
+    body = cluster.widget(spec={"a": 2}, status={"ready": True})
+    done = await cluster.apply("widgets/status", body, "two")
+
+    assert (done["spec"], done["status"]) == ({"a": 1}, {"ready": True})
+    status: JSONObject = {"f:status": {".": {}, "f:ready": {}}}
+    assert owners(done) == {"one": {"f:spec": {".": {}, "f:a": {}}}, "two:status": status}
+
+
+async def test_a_status_is_not_created_by_an_apply(cluster: Cluster) -> None:
+    await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
+
+    with pytest.raises(NotFound):
+        await cluster.apply("widgets/status", cluster.widget(status={"ready": True}), "me")
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "words"),
+    [
+        ({**config(), "metadata": {"name": "a", "managedFields": [{}]}}, BadRequest, "managedFields must be nil"),
+        ({**config(), "metadata": {"name": "a", "managedFields": []}}, BadRequest, "managedFields must be nil"),
+        pytest.param({"metadata": {"name": "a"}}, BadRequest, "invalid object type: /, Kind=", marks=TOLD),
+        pytest.param({**config(), "kind": "Secret"}, BadRequest, "invalid object type: /v1, Kind=Secret", marks=TOLD),
+        (config("b"), BadRequest, "does not match the name on the URL"),
+        (config(namespace="other"), BadRequest, "does not match the namespace"),
+        (config(uid="x"), Conflict, "uid mismatch: the provided object specified uid x, and no existing object was"),
+        ([], BadRequest, "error decoding YAML: "),
+        ("a: [", BadRequest, "error decoding YAML: error converting YAML to JSON: yaml: "),
+        ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a"}}, BadRequest, "undeterminable"),
+        ({**config(), "spec": {}}, APIError, r"failed to create typed patch object.*: \.spec: field not declared in"),
+    ],
+)
+async def test_a_body_that_cannot_be_applied_is_refused(
+    cluster: Cluster, body: Any, error: type[APIError], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        await cluster.patch("configmaps", "a", body, APPLY, params={"fieldManager": "me"})
+
+
+async def test_an_apply_may_name_the_version_and_the_identity_it_is_about(cluster: Cluster) -> None:
+    created = await cluster.create("configmaps", config())
+    await cluster.patch("configmaps", "a", {"metadata": {"labels": {"a": "b"}}})
+    identity = {"uid": created["metadata"]["uid"], "resourceVersion": created["metadata"]["resourceVersion"]}
+
+    assert await cluster.apply("configmaps", config(uid=identity["uid"]), "me")
+    with pytest.raises(Conflict, match="the object has been modified"):
+        await cluster.apply("configmaps", config(**identity, labels={"c": "d"}), "me")
+    with pytest.raises(Invalid, match=r'metadata\.uid: Invalid value: "x": field is immutable'):
+        await cluster.apply("configmaps", config(uid="x"), "me")
+
+
+async def test_what_is_on_its_way_out_can_be_applied_to(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config(finalizers=["a.b/c"]))
+    await cluster.delete("configmaps", "a")
+
+    assert (await cluster.apply("configmaps", applied(k="v", l="w"), "me"))["data"] == {"k": "v", "l": "w"}
+    with pytest.raises(Invalid, match="no new finalizers can be added"):
+        await cluster.apply("configmaps", config(finalizers=["d.e/f"]), "me")

@@ -1,0 +1,251 @@
+"""``managedFields``: who owns what after creates, updates, patches and applies, and how owners are given up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.errors import ApplyConflict
+from tests.contract.cluster import MERGE, STRATEGIC, Cluster
+from tests.contract.objects import JSONObject, config, owners, pod, version, workload
+
+ENTRY = {"manager": "x", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {}}
+READ = pytest.mark.since("1.22", "such entries were dropped, and so were all others")
+
+
+def by(manager: str, **more: str) -> dict[str, str]:
+    return {"fieldManager": manager, **more}
+
+
+async def reset(cluster: Cluster, value: Any) -> JSONObject:
+    """Set ``managedFields`` by a patch of somebody who writes nothing else."""
+    patch = {"metadata": {"managedFields": value}}
+    return await cluster.patch("configmaps", "a", patch, params=by("resetter"))
+
+
+async def test_a_creation_owns_all_it_says(cluster: Cluster) -> None:
+    created = await cluster.create("configmaps", config(labels={"a": "b"}), params=by("maker"))
+
+    fields = {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}, "f:data": {".": {}, "f:k": {}}}
+    assert owners(created) == {"maker:Update": fields}
+
+
+async def test_defaults_belong_to_who_creates(cluster: Cluster) -> None:
+    await cluster.create("serviceaccounts", {"metadata": {"name": "default"}})
+    created = await cluster.create("pods", pod(), params=by("maker"))
+
+    spec = owners(created)["maker:Update"]["f:spec"]
+    container = spec["f:containers"]['k:{"name":"app"}']
+    assert set(container) >= {".", "f:name", "f:image", "f:imagePullPolicy", "f:resources"}
+    assert set(spec) >= {"f:dnsPolicy", "f:restartPolicy", "f:schedulerName"}
+    assert "." not in spec, "there is a spec in any Pod, so nobody owns it"
+
+
+async def test_an_update_owns_what_it_changes_and_the_others_lose_it(cluster: Cluster) -> None:
+    created = await cluster.create("configmaps", {**config(), "data": {"a": "1", "b": "1"}}, params=by("one"))
+
+    updated = await cluster.update("configmaps", {**created, "data": {"a": "2", "c": "3"}}, params=by("two"))
+
+    assert owners(updated) == {
+        "one:Update": {"f:data": {}},
+        "two:Update": {"f:data": {"f:a": {}, "f:c": {}}},
+    }
+
+
+async def test_a_patch_owns_what_it_changes(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config(), params=by("one"))
+
+    patched = await cluster.patch("configmaps", "a", {"data": {"k": "v", "l": "w"}}, params=by("two"))
+
+    assert owners(patched)["two:Update"] == {"f:data": {"f:l": {}}}
+
+
+async def test_nobody_owns_what_is_gone(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config(), params=by("one"))
+    await cluster.patch("configmaps", "a", {"data": {"l": "w"}}, params=by("two"))
+
+    patched = await cluster.patch("configmaps", "a", {"data": {"l": None}}, params=by("three"))
+
+    assert owners(patched) == {"one:Update": {"f:data": {".": {}, "f:k": {}}}}
+
+
+async def test_a_strategic_patch_owns_items_by_their_keys(cluster: Cluster) -> None:
+    await cluster.create("deployments", workload(), params=by("one"))
+    containers = [{"name": "app", "ports": [{"containerPort": 80}], "resources": {"limits": {"cpu": "1"}}}]
+    patch = {"spec": {"template": {"spec": {"containers": containers}}}}
+
+    patched = await cluster.patch("deployments", "d", patch, STRATEGIC, params=by("two"))
+
+    items = owners(patched)["two:Update"]["f:spec"]["f:template"]["f:spec"]["f:containers"]
+    port: JSONObject = {".": {}, "f:containerPort": {}, "f:protocol": {}}
+    ports = {".": {}, 'k:{"containerPort":80,"protocol":"TCP"}': port}
+    limits: JSONObject = {"f:limits": {".": {}, "f:cpu": {}}}
+    assert items == {'k:{"name":"app"}': {"f:ports": ports, "f:resources": limits}}
+
+
+async def test_the_same_manager_is_another_one_when_it_applies(cluster: Cluster) -> None:
+    await cluster.apply("configmaps", config(), "me")
+    patched = await cluster.patch("configmaps", "a", {"data": {"l": "w"}}, params=by("me"))
+
+    assert owners(patched) == {"me": {"f:data": {"f:k": {}}}, "me:Update": {"f:data": {"f:l": {}}}}
+
+
+async def test_an_apply_conflicts_with_who_created(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config(), params=by("maker"))
+
+    with pytest.raises(ApplyConflict) as caught:
+        await cluster.apply("configmaps", {**config(), "data": {"k": "other"}}, "me")
+    assert caught.value.causes[0].message == 'conflict with "maker" using v1'
+
+
+@pytest.mark.since("1.22", "owners were not told apart by subresource")
+async def test_the_status_is_owned_through_its_subresource(cluster: Cluster) -> None:
+    await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
+    created = await cluster.create("widgets", cluster.widget(spec={"a": 1}, status={"x": 1}), params=by("one"))
+
+    written = await cluster.update("widgets/status", {**created, "status": {"ready": True}}, params=by("one"))
+
+    assert owners(written) == {
+        "one:Update": {"f:spec": {".": {}, "f:a": {}}},
+        "one:Update:status": {"f:status": {".": {}, "f:ready": {}}},
+    }
+    with pytest.raises(ApplyConflict, match='conflict with "one" with subresource "status" using'):
+        await cluster.apply("widgets/status", cluster.widget(status={"ready": False}), "two")
+
+
+async def test_owners_are_told_apart_by_the_version_they_write_in(cluster: Cluster) -> None:
+    versions = [version(), version("v2", storage=False)]
+    await cluster.define(cluster.definition(versions=versions))
+    await cluster.create("widgets", cluster.widget(spec={"a": 1}), params=by("one"))
+
+    await cluster.patch("widgets.v2", "w", {"spec": {"b": 1}}, params=by("one"))
+    entries = (await cluster.get("widgets", "w"))["metadata"]["managedFields"]
+
+    assert [(entry["manager"], entry["apiVersion"].partition("/")[2]) for entry in entries] == [
+        ("one", "v1"),
+        ("one", "v2"),
+    ]
+    applied = {**cluster.widget(spec={"b": 2}), "apiVersion": f"{cluster.group}/v1"}
+    with pytest.raises(ApplyConflict, match=f'conflict with "one" using {cluster.group}/v2: .spec.b'):
+        await cluster.apply("widgets", applied, "two")
+
+
+async def test_who_applies_is_the_same_through_all_versions(cluster: Cluster) -> None:
+    await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
+    await cluster.apply("widgets", cluster.widget(spec={"a": 1}), "me")
+
+    body = {**cluster.widget(spec={"b": 1}), "apiVersion": f"{cluster.group}/v2"}
+    moved = await cluster.apply("widgets.v2", body, "me")
+
+    assert moved["spec"] == {"b": 1}
+    (entry,) = moved["metadata"]["managedFields"]
+    assert entry["apiVersion"] == f"{cluster.group}/v2"
+
+
+@pytest.mark.parametrize("value", [[], [{}]])
+async def test_an_empty_list_gives_up_all_owners_and_no_account_is_kept(cluster: Cluster, value: Any) -> None:
+    await cluster.create("configmaps", config())
+
+    assert "managedFields" not in (await reset(cluster, value))["metadata"]
+    written = await cluster.patch("configmaps", "a", {"data": {"l": "w"}}, params=by("two"))
+    assert "managedFields" not in written["metadata"]
+
+
+async def test_the_first_apply_after_that_meets_somebody_who_was_there_before(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config(labels={"a": "b"}))
+    await reset(cluster, [])
+
+    with pytest.raises(ApplyConflict) as caught:
+        await cluster.apply("configmaps", {**config(), "data": {"k": "other"}}, "me")
+    assert caught.value.causes[0].message == 'conflict with "before-first-apply" using v1'
+
+    applied = await cluster.apply("configmaps", {**config(), "data": {"l": "w"}}, "me")
+    assert owners(applied) == {
+        "me": {"f:data": {"f:l": {}}},
+        "before-first-apply:Update": {
+            "f:data": {".": {}, "f:k": {}},
+            "f:metadata": {"f:labels": {".": {}, "f:a": {}}},
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [{"manager": "x"}],
+        pytest.param([{**ENTRY, "operation": "Other"}], marks=READ),
+        [{**ENTRY, "fieldsType": "V2"}],
+        pytest.param([{**ENTRY, "apiVersion": ""}], marks=READ),
+        [{**ENTRY, "fieldsV1": {"a": {}}}],
+    ],
+)
+async def test_what_does_not_say_who_owns_what_changes_nothing(cluster: Cluster, value: Any) -> None:
+    created = await cluster.create("configmaps", config(), params=by("one"))
+
+    patched = await reset(cluster, value)
+
+    assert patched["metadata"]["managedFields"] == created["metadata"]["managedFields"]
+
+
+async def test_owners_can_be_set(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config(), params=by("one"))
+    fields: JSONObject = {"f:data": {"f:k": {}}}
+    entry = {"manager": "x", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
+
+    patched = await reset(cluster, [entry])
+
+    assert owners(patched) == {"x": fields}
+
+
+async def test_who_wrote_in_a_version_that_is_none_is_forgotten(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config(), params=by("one"))
+    entry = {"manager": "x", "operation": "Update", "apiVersion": "v9", "fieldsType": "FieldsV1"}
+
+    patched = await reset(cluster, [{**entry, "fieldsV1": {"f:data": {"f:k": {}}}}])
+
+    assert "managedFields" not in patched["metadata"]
+
+
+async def test_through_a_subresource_no_owners_can_be_set(cluster: Cluster) -> None:
+    await cluster.create("deployments", workload(), params=by("one"))
+
+    patch = {"metadata": {"managedFields": []}, "status": {"replicas": 1}}
+    patched = await cluster.patch("deployments/status", "d", patch, MERGE, params=by("two"))
+
+    assert "one:Update" in owners(patched)
+
+
+@pytest.mark.since("1.27", "a first apply counted as a write before")
+async def test_an_apply_that_changes_nothing_has_no_time(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config(), params=by("one"))
+
+    applied = await cluster.apply("configmaps", config(), "me")
+
+    assert ["time" in entry for entry in applied["metadata"]["managedFields"]] == [False, True]
+
+
+async def test_an_update_that_creates_owns_all_it_says(cluster: Cluster) -> None:
+    lease = {"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}}
+
+    created = await cluster.update("leases", lease, params=by("maker"))
+
+    assert owners(created) == {"maker:Update": {"f:spec": {"f:holderIdentity": {}}}}
+
+
+async def test_who_says_nothing_owns_nothing(cluster: Cluster) -> None:
+    created = await cluster.create("leases", {"metadata": {"name": "l"}, "spec": {}})
+
+    assert "managedFields" not in created["metadata"]
+
+
+async def test_the_oldest_of_more_than_ten_updaters_become_one(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config(), params=by("m0"))
+    for number in range(1, 12):
+        await cluster.patch("configmaps", "a", {"data": {f"k{number}": "v"}}, params=by(f"m{number:02}"))
+
+    found = owners(await cluster.get("configmaps", "a"))
+    assert len(found) == 10
+    assert "ancient-changes:Update" in found
+    assert sum(len(fields["f:data"]) for fields in found.values()) == 13

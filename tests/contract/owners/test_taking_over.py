@@ -1,0 +1,62 @@
+"""What kubectl applied from the client side, and now applies by the server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dynkube.errors import ApplyConflict
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, config
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def applied(**data: str) -> JSONObject:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+
+
+@pytest.fixture
+async def settings(cluster: Cluster) -> JSONObject:
+    """Applied from the client side, which is a create with an annotation."""
+    obj = {**config(), "data": {"colour": "blue"}}
+    obj["metadata"] = {"name": "a", "annotations": {LAST_APPLIED: json.dumps(applied(colour="blue"))}}
+    return await cluster.create("configmaps", obj, params={"fieldManager": "kubectl-client-side-apply"})
+
+
+async def test_kubectl_may_change_what_it_applied_itself(cluster: Cluster, settings: JSONObject) -> None:
+    changed = await cluster.apply("configmaps", applied(colour="red"), "kubectl")
+
+    assert changed["data"] == {"colour": "red"}
+    assert json.loads(changed["metadata"]["annotations"][LAST_APPLIED]) == applied(colour="red")
+
+
+async def test_other_managers_meet_a_conflict(cluster: Cluster, settings: JSONObject) -> None:
+    with pytest.raises(ApplyConflict, match='conflict with "kubectl-client-side-apply" using v1'):
+        await cluster.apply("configmaps", applied(colour="red"), "somebody")
+
+
+@pytest.mark.since("1.22", "kubectl's own entry was told as well")
+async def test_a_field_changed_since_is_a_conflict_for_kubectl_too(cluster: Cluster, settings: JSONObject) -> None:
+    await cluster.patch("configmaps", "a", {"data": {"colour": "green"}}, params={"fieldManager": "painter"})
+
+    with pytest.raises(ApplyConflict, match=r'conflict with "painter" using v1: \.data\.colour'):
+        await cluster.apply("configmaps", applied(colour="red"), "kubectl")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"apiVersion": "v2", "data": {"colour": "blue"}}'])
+async def test_an_annotation_that_says_nothing_gives_no_rights(
+    cluster: Cluster, settings: JSONObject, text: str
+) -> None:
+    annotated = {"metadata": {"annotations": {LAST_APPLIED: text}}}
+    await cluster.patch("configmaps", "a", annotated, params={"fieldManager": "kubectl-client-side-apply"})
+
+    with pytest.raises(ApplyConflict):
+        await cluster.apply("configmaps", applied(colour="red"), "kubectl")
+
+
+async def test_where_there_is_no_annotation_none_is_written(cluster: Cluster) -> None:
+    created = await cluster.apply("configmaps", applied(colour="red"), "kubectl")
+
+    assert "annotations" not in created["metadata"]

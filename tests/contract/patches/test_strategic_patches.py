@@ -1,0 +1,130 @@
+"""Strategic merge patches: lists by their keys, sets, and directives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dynkube.errors import APIError
+from tests.contract.cluster import STRATEGIC, Cluster
+from tests.contract.objects import JSONObject, config
+
+# For each kind an object, and patches of it with the object that results or the refusal.
+RECORDED = json.loads(Path(__file__).with_name("strategic.json").read_text())
+
+
+@pytest.fixture
+async def template(cluster: Cluster) -> JSONObject:
+    spec = {
+        "containers": [
+            {"name": "app", "image": "app:1", "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]},
+            {"name": "side", "image": "side:1"},
+        ],
+        "nodeSelector": {"disk": "ssd"},
+    }
+    body = {"metadata": {"name": "p", "finalizers": ["a.b/c"]}, "template": {"spec": spec}}
+    return await cluster.create("podtemplates", body)
+
+
+async def test_a_strategic_patch_merges_lists_by_their_keys(cluster: Cluster, template: JSONObject) -> None:
+    env = [{"name": "A", "$patch": "delete"}, {"name": "C", "value": "3"}]
+    spec = {"containers": [{"name": "app", "env": env}], "nodeSelector": {"zone": "a"}}
+
+    answer = await cluster.patch("podtemplates", "p", {"template": {"spec": spec}}, STRATEGIC)
+
+    patched = answer["template"]["spec"]
+    app, side = patched["containers"]
+    assert (app["image"], app["env"]) == ("app:1", [{"name": "C", "value": "3"}, {"name": "B", "value": "2"}])
+    assert side == template["template"]["spec"]["containers"][1]
+    assert patched["nodeSelector"] == {"disk": "ssd", "zone": "a"}
+
+
+@pytest.mark.parametrize(
+    ("patch", "expected"),
+    [
+        ({"$patch": "replace", "zone": "a"}, {"zone": "a"}),
+        ({"$retainKeys": ["zone"], "zone": "a"}, {"zone": "a"}),
+        ({"$patch": "delete"}, {}),
+        ({"disk": None, "zone": "a"}, {"zone": "a"}),
+    ],
+)
+async def test_strategic_directives_replace_retain_and_delete(
+    cluster: Cluster, template: JSONObject, patch: JSONObject, expected: JSONObject
+) -> None:
+    body = {"template": {"spec": {"nodeSelector": patch}}}
+
+    patched = await cluster.patch("podtemplates", "p", body, STRATEGIC)
+
+    assert patched["template"]["spec"].get("nodeSelector", {}) == expected
+
+
+async def test_a_strategic_patch_replaces_or_shortens_lists_when_told(cluster: Cluster, template: JSONObject) -> None:
+    patch = {
+        "metadata": {"$deleteFromPrimitiveList/finalizers": ["a.b/c"], "finalizers": ["d.e/f"]},
+        "template": {"spec": {"containers": [{"$patch": "replace"}, {"name": "only", "image": "x"}]}},
+    }
+
+    patched = await cluster.patch("podtemplates", "p", patch, STRATEGIC)
+
+    assert patched["metadata"]["finalizers"] == ["d.e/f"]
+    assert [each["name"] for each in patched["template"]["spec"]["containers"]] == ["only"]
+
+
+async def test_a_null_is_a_strategic_patch_that_changes_nothing(cluster: Cluster) -> None:
+    created = await cluster.create("configmaps", config())
+
+    assert await cluster.patch("configmaps", "a", "null", STRATEGIC) == created
+
+
+def _cases(outcome: str) -> list[Any]:
+    return [
+        pytest.param(kind, recorded["object"], case, id=f"{kind}: {case['case']}")
+        for kind, recorded in RECORDED.items()
+        for case in recorded["cases"]
+        if outcome in case
+    ]
+
+
+@pytest.mark.parametrize(("kind", "obj", "case"), _cases("result"))
+async def test_a_patch_comes_to_this(cluster: Cluster, kind: str, obj: JSONObject, case: JSONObject) -> None:
+    if cluster.version < tuple(case.get("since", ())):
+        pytest.skip("it was refused before")
+    body = {**obj, "metadata": {"name": "a", **obj.get("metadata", {})}}
+    await cluster.create(f"{kind}s", body)
+
+    result = await cluster.patch(f"{kind}s", "a", case["patch"], STRATEGIC)
+
+    assert _within(_without_empty(case["result"]), result) == []
+
+
+@pytest.mark.parametrize(("kind", "obj", "case"), _cases("message"))
+async def test_a_patch_is_refused_with_this(cluster: Cluster, kind: str, obj: JSONObject, case: JSONObject) -> None:
+    body = {**obj, "metadata": {"name": "a", **obj.get("metadata", {})}}
+    await cluster.create(f"{kind}s", body)
+
+    with pytest.raises(APIError) as refused:
+        await cluster.patch(f"{kind}s", "a", case["patch"], STRATEGIC)
+
+    # What it shows of the object has defaults.
+    told, expected = (text.partition(": [[")[0] for text in (refused.value.status.message, case["message"]))
+    assert (refused.value.status.code, told) == (case["code"], expected)
+
+
+def _without_empty(value: Any) -> Any:
+    """What is empty after a patch is not written at all by the real server, which keeps objects as structs."""
+    if isinstance(value, dict):
+        return {key: part for key, item in value.items() if (part := _without_empty(item)) not in ({}, [], None)}
+    return [_without_empty(item) for item in value] if isinstance(value, list) else value
+
+
+def _within(wanted: Any, found: Any, path: str = "") -> list[str]:
+    """Where ``found`` is not what is ``wanted``; it may have defaults besides, but no other items in lists."""
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        return [trouble for key, item in wanted.items() for trouble in _within(item, found.get(key), f"{path}.{key}")]
+    if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
+        pairs = enumerate(zip(wanted, found, strict=True))
+        return [trouble for index, (one, other) in pairs for trouble in _within(one, other, f"{path}[{index}]")]
+    return [] if wanted == found else [f"{path}: {found!r} instead of {wanted!r}"]

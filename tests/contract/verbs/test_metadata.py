@@ -1,0 +1,133 @@
+"""What metadata may say: names, labels, annotations, finalizers, owners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.errors import Invalid
+from tests.contract.cluster import MERGE, Cluster
+from tests.contract.objects import JSONObject, config, service
+
+OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
+LONG = "x" * 64
+
+
+@pytest.mark.parametrize(
+    ("metadata", "field", "words"),
+    [
+        ({"name": "No_Good"}, "metadata.name", "a lowercase RFC 1123 subdomain must consist of"),
+        ({"name": "a" * 254}, "metadata.name", "must be no more than 253 characters"),
+        ({"labels": {"-a": "b"}}, "metadata.labels", "name part must consist of"),
+        ({"labels": {LONG: "b"}}, "metadata.labels", "name part must be no more than 63"),
+        ({"labels": {"/a": "b"}}, "metadata.labels", "prefix part must be non-empty"),
+        ({"labels": {"A.b/c": "d"}}, "metadata.labels", "prefix part a lowercase RFC 1123 subdomain must consist of"),
+        ({"labels": {"a/b/c": "d"}}, "metadata.labels", "with an optional DNS subdomain prefix and '/'"),
+        ({"labels": {"a": "b c"}}, "metadata.labels", "a valid label must be an empty string or consist of"),
+        ({"labels": {"a": LONG}}, "metadata.labels", "must be no more than 63"),
+        ({"annotations": {"a b": "c"}}, "metadata.annotations", "name part must consist of"),
+        ({"annotations": {"a": "x" * 300_000}}, "metadata.annotations", "Too long: "),
+        ({"generation": -1}, "metadata.generation", "must be greater than or equal to 0"),
+        ({"finalizers": ["plain"]}, "metadata.finalizers[0]", "neither a standard finalizer name nor"),
+        ({"finalizers": ["a/b/c"]}, "metadata.finalizers", "with an optional DNS subdomain prefix and '/'"),
+        (
+            {"finalizers": ["orphan", "foregroundDeletion"]},
+            "metadata.finalizers",
+            "finalizer orphan and foregroundDeletion cannot be both set",
+        ),
+        ({"ownerReferences": [{**OWNER, "apiVersion": ""}]}, "metadata.ownerReferences.apiVersion", "version must not"),
+        ({"ownerReferences": [{**OWNER, "uid": ""}]}, "metadata.ownerReferences.uid", "must not be empty"),
+        ({"ownerReferences": [{**OWNER, "kind": "Event"}]}, "metadata.ownerReferences", "Kind=Event is disallowed"),
+        (
+            {"ownerReferences": [{**OWNER, "controller": True}, {**OWNER, "uid": "v", "controller": True}]},
+            "metadata.ownerReferences",
+            'Only one reference can have Controller set to true. Found "true" in references for',
+        ),
+    ],
+)
+async def test_what_metadata_may_not_say_is_a_cause_with_its_field(
+    cluster: Cluster, metadata: JSONObject, field: str, words: str
+) -> None:
+    with pytest.raises(Invalid) as caught:
+        await cluster.create("configmaps", config(**{"name": "a", **metadata}))
+
+    (cause,) = caught.value.causes
+    assert cause.field == field
+    assert words in cause.message
+
+
+async def test_all_that_is_wrong_is_told_at_once(cluster: Cluster) -> None:
+    with pytest.raises(Invalid) as caught:
+        await cluster.create("configmaps", config("A", labels={"-": "-"}, finalizers=["plain"]))
+
+    fields = [cause.field for cause in caught.value.causes]
+    assert fields == ["metadata.name", "metadata.labels", "metadata.labels", "metadata.finalizers[0]"]
+    status = caught.value.status
+    assert (status.code, status.kind, status.name, status.group) == (422, "ConfigMap", "A", "")
+
+
+@pytest.mark.parametrize(
+    ("resource", "name", "fine"),
+    [
+        ("configmaps", "a.b", True),
+        ("configmaps", "1", True),
+        ("services", "a.b", False),
+        ("services", "a" * 64, False),
+        ("roles", "system:any thing", True),
+        ("roles", "a%b", False),
+        ("serviceaccounts", "a.b", True),
+        ("serviceaccounts", "A", False),
+    ],
+)
+async def test_each_kind_has_its_names(cluster: Cluster, resource: str, name: str, fine: bool) -> None:
+    body = service(name) if resource == "services" else {"metadata": {"name": name}}
+
+    answer = await cluster.call("POST", cluster.path(resource), body=body)
+
+    assert answer.code == (201 if fine else 422), answer.body
+
+
+async def test_annotations_may_be_written_in_capitals(cluster: Cluster) -> None:
+    created = await cluster.create("configmaps", config(annotations={"Example.COM/key": "v"}))
+
+    assert created["metadata"]["annotations"] == {"Example.COM/key": "v"}
+
+
+async def test_custom_resources_may_have_finalizers_of_any_name(cluster: Cluster) -> None:
+    await cluster.define()
+    body = cluster.widget(metadata={"name": "w", "finalizers": ["plain", "a.b/c"]})
+
+    answer = await cluster.call("POST", cluster.path("widgets"), body=body)
+
+    assert answer.body["metadata"]["finalizers"] == ["plain", "a.b/c"]
+    if cluster.version >= (1, 30):
+        (warning,) = answer.warnings
+        assert warning.startswith('metadata.finalizers: "plain": prefer a domain-qualified finalizer name')
+
+
+@pytest.mark.parametrize("verb", ["create", "update", "patch"])
+async def test_owners_that_are_there_twice_are_told_of_and_dropped(cluster: Cluster, verb: str) -> None:
+    body = config(ownerReferences=[OWNER, OWNER, {**OWNER, "name": "q"}])
+    path = cluster.path("configmaps", "" if verb == "create" else "a")
+    if verb != "create":
+        await cluster.create("configmaps", config())
+
+    how: dict[str, Any] = {"method": {"create": "POST", "update": "PUT", "patch": "PATCH"}[verb], "path": path}
+    answer = await cluster.call(**how, body=body, content_type=MERGE if verb == "patch" else "application/json")
+
+    assert answer.body["metadata"]["ownerReferences"] == [OWNER, {**OWNER, "name": "q"}]
+    (warning,) = answer.warnings
+    when = " after mutating admission happens" if verb == "patch" else ""
+    assert warning.startswith(f".metadata.ownerReferences contains duplicate entries{when}; API server dedups")
+    assert "; duplicate UID(s) observed: u" in warning
+
+
+async def test_an_update_checks_metadata_as_a_creation_does(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config())
+
+    with pytest.raises(Invalid) as caught:
+        await cluster.update("configmaps", config(labels={"a": "b c"}))
+
+    assert {cause.field for cause in caught.value.causes} == {"metadata.labels"}
+    assert caught.value.status.message.count("metadata.labels") == 1
