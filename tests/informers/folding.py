@@ -73,9 +73,14 @@ class Subscription:
     def delete(self, obj: Unstructured) -> None:
         self.expect(self.folded.pop(obj.key, None) is obj, f"{obj!r} was deleted and is not what was shown")
         self.told[obj.key] += 1
+        self.progress.set()
 
     async def wait_for(self, key: Key) -> None:
         """Wait until an object of this key was shown."""
         while key not in self.folded:
-            self.progress = trio.Event()
-            await self.progress.wait()
+            await self.told_more()
+
+    async def told_more(self) -> None:
+        """Wait for the next event."""
+        self.progress = trio.Event()
+        await self.progress.wait()
