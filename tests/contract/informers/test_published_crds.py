@@ -11,7 +11,7 @@ import pytest
 import trio
 import yaml
 
-from dynkube import ABSENT, LIVE, Client, Informer, Unstructured
+from dynkube import ABSENT, LIVE, Client, Informer, Phase, Unstructured
 from dynkube.meta import Key
 from tests.contract.cluster import Cluster
 from tests.contract.objects import CRDS, JSONObject
@@ -111,9 +111,9 @@ async def install(cluster: Cluster, project: Project) -> None:
     async with trio.open_nursery() as nursery:
         for definition in project.definitions:
             cluster.know(definition)
+            cluster.leftovers.append(cluster.path(CRDS, definition["metadata"]["name"]))
             if cluster.version >= (1, 31):
                 nursery.start_soon(cluster.apply, CRDS, definition, "installer")
-                cluster.leftovers.append(cluster.path(CRDS, definition["metadata"]["name"]))
             else:
                 nursery.start_soon(cluster.create, CRDS, definition)
 
@@ -134,11 +134,10 @@ async def create_examples(cluster: Cluster, project: Project) -> list[Unstructur
     return created
 
 
-async def wait_all(followers: list[Follower], phase: str) -> None:
-    wanted = {"LIVE": LIVE, "ABSENT": ABSENT}[phase]
+async def wait_all(followers: list[Follower], phase: Phase) -> None:
     with trio.fail_after(PATIENCE):
         for follower in followers:
-            await follower.informer.wait_state(wanted)
+            await follower.informer.wait_state(phase)
 
 
 async def check(cluster: Cluster, followers: list[Follower], created: list[Unstructured], letters: str) -> None:
@@ -170,12 +169,12 @@ async def test_informers_outlive_the_definitions_of_a_project(cluster: Cluster, 
     project = published(name, cluster.version)
     assert project.examples
     async with following(client, project) as followers:
-        await wait_all(followers, "ABSENT")
+        await wait_all(followers, ABSENT)
         assert all(follower.informer.has_synced for follower in followers)
 
         for _ in range(2):
             await install(cluster, project)
-            await wait_all(followers, "LIVE")
+            await wait_all(followers, LIVE)
             created = await create_examples(cluster, project)
             await check(cluster, followers, created, ALL)
             for letters in ("abcdefgh", ALL[8:], ALL):
@@ -185,7 +184,7 @@ async def test_informers_outlive_the_definitions_of_a_project(cluster: Cluster, 
 
             for definition in project.definitions:
                 await cluster.delete(CRDS, definition["metadata"]["name"])
-            await wait_all(followers, "ABSENT")
+            await wait_all(followers, ABSENT)
             for follower in followers:
                 await follower.settle()
                 assert follower.informer.list() == []
