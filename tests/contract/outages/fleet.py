@@ -28,8 +28,6 @@ class Fleet:
     """A cluster with objects in shards, and the informers that follow them."""
 
     cluster: Cluster
-    client: Client
-    random: Random = field(default_factory=lambda: Random(3))
     members: list[Member] = field(default_factory=list)
     written: int = 0
     _progress: trio.Event = field(default_factory=trio.Event)
@@ -157,7 +155,7 @@ async def launch(cluster: Cluster, client: Client) -> AsyncIterator[Fleet]:
     """Five resources, ten informers of each: one for each shard, and two for all of them with filters."""
     await cluster.define()
     await cluster.define(cluster.definition("gadgets", "Gadget"))
-    fleet = Fleet(cluster=cluster, client=client)
+    fleet = Fleet(cluster=cluster)
     for plural in fleet.resources:
         for number in range(SHARDS):
             await cluster.create(plural, fleet.body(plural, f"stable-{number}", number, team="x"))
