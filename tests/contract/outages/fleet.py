@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from random import Random
 
@@ -54,11 +54,9 @@ class Fleet:
             plural = random.choice(list(self.resources))
             shard = random.randrange(SHARDS)
             name = f"n{shard}-{random.randrange(4)}"
-            try:
+            with suppress(httpx2.HTTPError):  # nobody is there now
                 await self._write(random, plural, name, shard)
-            except httpx2.HTTPError:
-                await trio.sleep(0.05)  # nobody is there now
-            await trio.sleep(0.01)
+            await trio.sleep(0.03)
 
     async def _write(self, random: Random, plural: str, name: str, shard: int) -> None:
         path, team = self.cluster.path(plural, name), random.choice("xy")

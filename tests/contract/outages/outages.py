@@ -56,7 +56,7 @@ async def _unavailable(server: APIServer, status: int) -> AsyncIterator[None]:
     fault = server.fail(status=status)
     try:
         server.end_watches(how="cut")
-        await trio.sleep(10)
+        await trio.sleep(SILENCE)
         yield
     finally:
         fault.remove()
