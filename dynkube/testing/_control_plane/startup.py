@@ -37,7 +37,7 @@ class Startup:
     """Builds the two servers and starts them; every server it makes goes into ``servers``, so that all can be ended.
 
     Raises:
-        ControlPlaneError: A program is missing or cannot be run.
+        ControlPlaneError: A program is missing or cannot be run, or the port that kube-apiserver is to have is taken.
     """
 
     def __init__(self, settings: Settings, folder: Path, servers: dict[str, ServerProcess]) -> None:
@@ -45,6 +45,9 @@ class Startup:
         self._folder = folder
         self._servers = servers
         self._rng = random.SystemRandom()
+        if settings.port and not is_free(settings.port):
+            where = f"port {settings.port} of {LOOPBACK}"
+            raise ControlPlaneError(f"{where} is taken: end what listens there, or say port=0")
         self._api_server_program = settings.assets.program("kube-apiserver")
         self._etcd_program = settings.assets.program("etcd")
         self.version = version_of(self._api_server_program, r"Kubernetes (v\d+\.\d+\.\d\S*)")
@@ -68,7 +71,7 @@ class Startup:
         """Start kube-apiserver and return its port. Blocks.
 
         Raises:
-            ControlPlaneError: It does not get ready, or the port it is to have is taken.
+            ControlPlaneError: It does not get ready.
         """
         major, minor, *_ = _numbers(self.version)
         tls = credentials.tls()
@@ -105,8 +108,6 @@ class Startup:
         for attempt in range(1, _PORT_ATTEMPTS + 1):
             port = fixed_port or free_port(self._rng)
             server = build(port)
-            if fixed_port and not is_free(port):
-                raise ControlPlaneError(f"port {port} of {LOOPBACK} is taken: end what listens there, or say port=0")
             try:
                 server.start()
             except ControlPlaneError:

@@ -92,8 +92,9 @@ def test_a_project_may_have_a_control_plane_of_its_own(project: pytest.Pytester)
         from dynkube.testing import ControlPlane
 
         @pytest.fixture(scope="module")
-        def control_plane():
-            with ControlPlane(etcd_flags={"quota-backend-bytes": 10}) as plane:
+        def control_plane(tmp_path_factory):
+            folder = tmp_path_factory.mktemp("plane")
+            with ControlPlane(etcd_flags={"quota-backend-bytes": 10}, folder=folder, keep=False) as plane:
                 yield plane
 
         @pytest.fixture(scope="module")
