@@ -6,8 +6,7 @@ from typing import Any
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, version
-
-AS_TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+from tests.contract.schemas.kit import AS_TABLE
 
 
 def _column(name: str, kind: str, path: str, **more: Any) -> JSONObject:

@@ -11,6 +11,7 @@ from dynkube.errors import Invalid
 from tests.contract.cluster import Answer, Cluster
 from tests.contract.objects import CRDS, JSONObject, structural, version
 
+AS_TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
 # Field, reason and message.
 Cause: TypeAlias = tuple[str, str, str]
 
@@ -44,13 +45,21 @@ async def reschema(cluster: Cluster, schema: JSONObject) -> None:
 
 
 async def redefine(cluster: Cluster, schema: JSONObject) -> None:
-    """Edit the definition of Widgets: all of their schema is another from now on, which ends watches of them."""
+    """Edit the definition of Widgets: all of their schema is another from now on.
+
+    A real server learns of it a little later. No event tells when, but a column that came with it does.
+    """
     name = f"widgets.{cluster.group}"
     found = await cluster.get(CRDS, name)
-    found["spec"]["versions"][0]["schema"] = schema
-    async with cluster.watch("widgets") as events:
-        await cluster.update(CRDS, found)
-        await events.rest()
+    mark = {"name": f"Edit {found['metadata']['generation']}", "type": "string", "jsonPath": ".metadata.name"}
+    found["spec"]["versions"][0] |= {"schema": schema, "additionalPrinterColumns": [mark]}
+    await cluster.update(CRDS, found)
+
+    async def in_force() -> bool:
+        answer = await cluster.call("GET", cluster.path("widgets"), params={"limit": "1"}, headers=AS_TABLE)
+        return answer.code == 200 and answer.body["columnDefinitions"][-1]["name"] == mark["name"]
+
+    await cluster.until(in_force)
     await cluster.until_served("widgets")
 
 
