@@ -127,9 +127,11 @@ async def test_a_group_of_the_community_needs_an_approval(cluster: Cluster) -> N
 
 
 async def test_what_the_server_writes_into_the_status_is_its_own(cluster: Cluster) -> None:
-    defined = await cluster.define()
+    created = await cluster.create(CRDS, cluster.definition())
 
-    (entry,) = [entry for entry in defined["metadata"]["managedFields"] if entry["manager"] == "kube-apiserver"]
+    established = await cluster.becomes(CRDS, created, lambda found: "Established" in conditions(found))
+
+    (entry,) = [entry for entry in established["metadata"]["managedFields"] if entry["manager"] == "kube-apiserver"]
     assert {"f:acceptedNames", "f:conditions"} <= set(entry["fieldsV1"]["f:status"])
     if cluster.version >= (1, 22):
         assert entry["subresource"] == "status"

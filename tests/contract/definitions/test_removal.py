@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynkube.errors import AlreadyExists, Forbidden, MethodNotAllowed, NotFound
+from dynkube.errors import AlreadyExists, Conflict, Forbidden, MethodNotAllowed, NotFound
 from tests.contract.cluster import Cluster, seen
 from tests.contract.objects import CRDS, conditions, version
 
@@ -154,6 +154,29 @@ async def test_a_definition_with_a_finalizer_of_its_own_stays_without_objects(cl
     assert conditions(kept)["Terminating"] == ("False", "InstanceDeletionCompleted")
     await cluster.patch(CRDS, name, {"metadata": {"finalizers": None}})
     await cluster.gone(CRDS, kept)
+
+
+async def test_definitions_go_by_selector_and_leave_others(cluster: Cluster) -> None:
+    labelled = cluster.definition()
+    labelled["metadata"]["labels"] = {"going": cluster.namespace}
+    first, second = await cluster.define(labelled), await cluster.define(cluster.definition("gadgets", "Gadget"))
+    await cluster.create("widgets", cluster.widget())
+
+    await cluster.delete_all(CRDS, labelSelector=f"going={cluster.namespace}")
+
+    await cluster.gone(CRDS, first)
+    kept = await cluster.get(CRDS, second["metadata"]["name"])
+    assert "deletionTimestamp" not in kept["metadata"]
+    await cluster.until_not_served("widgets")
+
+
+async def test_another_uid_keeps_a_definition(cluster: Cluster) -> None:
+    defined = await cluster.define()
+
+    with pytest.raises(Conflict, match="Precondition failed: UID in precondition: other"):
+        await cluster.delete(CRDS, defined["metadata"]["name"], body={"preconditions": {"uid": "other"}})
+
+    assert "deletionTimestamp" not in (await cluster.get(CRDS, defined["metadata"]["name"]))["metadata"]
 
 
 async def test_deleting_twice_is_answered_as_once(cluster: Cluster) -> None:
