@@ -111,14 +111,7 @@ class Cluster:
         content = body if body is None or isinstance(body, str | bytes) else json.dumps(body)
         sent = {**self.headers, **({} if content is None else {"Content-Type": content_type}), **(headers or {})}
         query = dict(params) if params else None  # an empty one would replace that of the path
-        response = await self.http.request(method, path, params=query, content=content, headers=sent)
-        is_json = response.content and response.headers.get("Content-Type", "").startswith("application/json")
-        return Answer(
-            code=response.status_code,
-            headers=response.headers,
-            body=response.json() if is_json else response.text,
-            warnings=tuple(map(_warning, response.headers.get_list("Warning"))),
-        )
+        return _answer(await self.http.request(method, path, params=query, content=content, headers=sent))
 
     async def ask(self, method: str, path: str, **options: Any) -> JSONObject:
         """One request, and the document answered.
@@ -128,8 +121,7 @@ class Cluster:
         """
         answer = await self.call(method, path, **options)
         if answer.code >= 400:
-            given = answer.body if isinstance(answer.body, dict) else {"message": answer.body}
-            raise APIError.from_status(Status.from_mapping(given, code=answer.code), request=f"{method} {path}")
+            raise _refusal(answer, f"{method} {path}")
         assert isinstance(answer.body, dict), answer
         return answer.body
 
@@ -207,8 +199,8 @@ class Cluster:
         headers = {**self.headers, "Accept": accept, "Accept-Encoding": "identity"}
         async with self.http.stream("GET", path, params=dict(params), headers=headers, timeout=None) as response:
             if response.status_code >= 400:
-                body = json.loads(await response.aread())
-                raise APIError.from_status(Status.from_mapping(body, code=response.status_code))
+                await response.aread()
+                raise _refusal(_answer(response), f"GET {path}")
             chunks = aiter(response.stream)  # type: ignore[arg-type]  # typed for the sync half as well
             assert isinstance(chunks, AsyncGenerator)
             async with aclosing(chunks):  # not aiter_raw(), which leaves what it wraps suspended when it is closed
@@ -373,6 +365,22 @@ class Cluster:
 def _warning(header: str) -> str:
     """The text of a ``Warning`` header."""
     return header.removeprefix('299 - "').removesuffix('"').replace('\\"', '"')
+
+
+def _answer(response: httpx2.Response) -> Answer:
+    is_json = response.content and response.headers.get("Content-Type", "").startswith("application/json")
+    return Answer(
+        code=response.status_code,
+        headers=response.headers,
+        body=response.json() if is_json else response.text,
+        warnings=tuple(map(_warning, response.headers.get_list("Warning"))),
+    )
+
+
+def _refusal(answer: Answer, request: str) -> APIError:
+    """What is no object (``404 page not found``) is a message."""
+    given = answer.body if isinstance(answer.body, dict) else {"message": answer.body}
+    return APIError.from_status(Status.from_mapping(given, code=answer.code), request=request)
 
 
 def _established(definition: JSONObject) -> bool:

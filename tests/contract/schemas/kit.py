@@ -65,8 +65,7 @@ async def redefine(cluster: Cluster, schema: JSONObject) -> None:
 
 def warnings(answer: Answer) -> list[str]:
     """The texts of the warnings."""
-    texts = answer.headers.get_list("warning")  # type: ignore[attr-defined]  # httpx2's, as every Answer has
-    return [text.removeprefix('299 - "').removesuffix('"').replace('\\"', '"') for text in texts]
+    return list(answer.warnings)
 
 
 def messages(error: Invalid) -> list[str]:
