@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-cluster control-plane check format bench clean
+.PHONY: help demo test fuzz test-cluster control-plane check format bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -37,6 +37,9 @@ test: $(STAMPS)/test ## run the tests; ARGS="..." goes to pytest
 
 test-cluster: $(STAMPS)/test ## run what a cluster decides on real API servers too; builds them first; ARGS="..." goes to pytest
 	@$(BIN)/python -m tools.control_plane test $(if $(OPTIONAL),--optional) $(ARGS)
+
+fuzz: $(STAMPS)/test ## compare random requests with a real API server; ARGS="--cluster a=KUBECONFIG --differential-examples 1000"
+	$(BIN)/python -m pytest tests/contract/differential/test_differential.py -q -k "not embedded" $(ARGS)
 
 control-plane: $(STAMPS)/venv ## build these API servers, once (about 15 minutes), and print their folders
 	@$(BIN)/python -m tools.control_plane build

@@ -14,7 +14,7 @@ _SUBJECTS = ("ServiceAccount", "User", "Group")
 
 
 def _decide_role(obj: JSONObject, old: JSONObject | None) -> None:
-    obj.setdefault("rules", None)
+    obj["rules"] = obj.get("rules") or None  # on its way through the storage an empty list becomes none
 
 
 def _check_role(findings: Findings, obj: JSONObject, old: JSONObject | None, *, namespaced: bool) -> None:

@@ -17,6 +17,24 @@ _COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThr
 _VARIABLE_HELP = "a valid environment variable name must consist only of printable ASCII characters other than '='"
 
 
+_IDS = range(2**31)
+# The fields of a security context, as Go's own type has them.
+_SECURITY = (
+    "Capabilities",
+    "Privileged",
+    "SELinuxOptions",
+    "WindowsOptions",
+    "RunAsUser",
+    "RunAsGroup",
+    "RunAsNonRoot",
+    "ReadOnlyRootFilesystem",
+    "AllowPrivilegeEscalation",
+    "ProcMount",
+    "SeccompProfile",
+    "AppArmorProfile",
+)
+
+
 def check_containers(findings: Findings, path: str, spec: JSONObject, volumes: set[str]) -> None:
     """The three lists of containers; ``volumes`` are the names of what they may mount."""
     if not spec.get("containers"):
@@ -24,38 +42,50 @@ def check_containers(findings: Findings, path: str, spec: JSONObject, volumes: s
     names: set[str] = set()
     host_ports: set[str] = set()
     for at, container in indexed(spec, path, "containers"):
-        _check_name(findings, at, container, names)
-        _check_container(findings, at, container, volumes)
+        _check_container(findings, at, container, volumes, names)
         _check_host_ports(findings, at, container, host_ports)
     for field in ("initContainers", "ephemeralContainers"):
         for at, container in indexed(spec, path, field):
-            _check_name(findings, at, container, names)
-            _check_container(findings, at, container, volumes)
+            _check_container(findings, at, container, volumes, names)
 
 
-def _check_name(findings: Findings, at: str, container: JSONObject, names: set[str]) -> None:
+def check_images(findings: Findings, path: str, spec: JSONObject) -> None:
+    """What pods say of images, and templates of pods do not."""
+    for field in ("containers", "initContainers", "ephemeralContainers"):
+        for at, container in indexed(spec, path, field):
+            image = container.get("image") or ""
+            if image != image.strip():
+                findings.invalid(f"{at}.image", image, "must not have leading or trailing whitespace")
+
+
+def _check_container(findings: Findings, at: str, container: JSONObject, volumes: set[str], names: set[str]) -> None:
     name = container.get("name") or ""
-    if name and name in names:
-        findings.duplicate(f"{at}.name", name)
-    else:
-        findings.label(f"{at}.name", name)
-    names.add(name)
-
-
-def _check_container(findings: Findings, at: str, container: JSONObject, volumes: set[str]) -> None:
-    image = container.get("image") or ""
-    if not image:
+    findings.label(f"{at}.name", name)
+    if not container.get("image"):
         findings.required(f"{at}.image")
-    elif image != image.strip():
-        findings.invalid(f"{at}.image", image, "must not have leading or trailing whitespace")
-    for name in ("livenessProbe", "readinessProbe", "startupProbe"):
-        if isinstance(probe := container.get(name), dict):
-            _check_probe(findings, f"{at}.{name}", probe, once=name != "readinessProbe")
     _check_ports(findings, at, container)
     _check_variables(findings, at, container)
     _check_mounts(findings, at, container, volumes)
     findings.one_of(f"{at}.imagePullPolicy", container.get("imagePullPolicy"), _POLICIES)
     check_resources(findings, f"{at}.resources", container.get("resources") or {})
+    _check_security(findings, f"{at}.securityContext", container.get("securityContext") or {})
+    if name in names and name:
+        findings.duplicate(f"{at}.name", name)
+    names.add(name)
+    for probe_name in ("livenessProbe", "readinessProbe", "startupProbe"):
+        if isinstance(probe := container.get(probe_name), dict):
+            _check_probe(findings, f"{at}.{probe_name}", probe, once=probe_name != "readinessProbe")
+
+
+def _check_security(findings: Findings, path: str, context: JSONObject) -> None:
+    for field in ("runAsUser", "runAsGroup"):
+        number = context.get(field)
+        if number is not None and number not in _IDS:
+            findings.invalid(f"{path}.{field}", number, f"must be between 0 and {_IDS[-1]}, inclusive")
+    if context.get("allowPrivilegeEscalation") is False and context.get("privileged"):
+        shown = {name: context.get(name[:1].lower() + name[1:]) for name in _SECURITY}
+        detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
+        findings.invalid(path, shown, detail)
 
 
 def _check_ports(findings: Findings, at: str, container: JSONObject) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 
+from dynkube.testing._builtin.containerchecks import check_images
 from dynkube.testing._builtin.findings import Findings, fill, items
 from dynkube.testing._builtin.podchecks import check_pod_spec, check_template
 from dynkube.testing._builtin.podspecs import complete_pod_spec, complete_template
@@ -139,6 +140,7 @@ def quality(spec: JSONObject) -> str:
 def _check(findings: Findings, pod: JSONObject, old: JSONObject | None) -> None:
     spec = pod["spec"]
     check_pod_spec(findings, "spec", spec)
+    check_images(findings, "spec", spec)
     ephemeral = items(spec, "ephemeralContainers")
     if old is None:
         if ephemeral:

@@ -212,6 +212,10 @@ def _check_node_ports(findings: Findings, spec: JSONObject) -> None:
 
 
 def _check_traffic(findings: Findings, spec: JSONObject) -> None:
+    if spec["type"] != "LoadBalancer":
+        for field in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
+            if spec.get(field) is not None:
+                findings.forbidden(f"spec.{field}", "may only be used when `type` is 'LoadBalancer'")
     policy = spec.get("externalTrafficPolicy")
     if policy and spec["type"] not in _REACHABLE and not spec.get("externalIPs"):
         detail = "may only be set for externally-accessible services"

@@ -43,9 +43,17 @@ class ListOptions:
         options, version = cls._read(call.params), call.params.get("resourceVersion", "")
         if causes := _list_causes(options, version):
             raise refuse.invalid_options("ListOptions", causes)
-        if problem := _version_problem(version):
+        return options
+
+    def at_version(self, text: str) -> ListOptions:
+        """The same for the state that ``text``, a resourceVersion, tells.
+
+        Raises:
+            BadRequest: It is no number; a real server finds that after everything else.
+        """
+        if problem := _version_problem(text):
             raise refuse.bad_request(f"invalid resource version: {problem}")
-        return replace(options, resource_version=int(version) if version else None)
+        return replace(self, resource_version=int(text) if text else None)
 
     @classmethod
     def for_watch(cls, call: Call, *, watch_list: bool) -> ListOptions:

@@ -107,6 +107,12 @@ def _scale_status_causes(written: Written) -> Iterator[StatusCause]:
 
 
 def _replicas_causes(obj: JSONObject, path: str) -> Iterator[StatusCause]:
+    container: Any = obj
+    for name in path.removeprefix(".").split(".")[:-1]:
+        container = container.get(name) if isinstance(container, dict) else container
+        if container is not None and not isinstance(container, dict):
+            yield bad_value(path, 0, _accessor(path, container, "map[string]interface{}"))
+            return
     replicas = _at(obj, path)
     if replicas is None:
         return

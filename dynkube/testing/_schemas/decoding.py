@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import binascii
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 from dynkube.testing._calls.gotext import quoted
@@ -51,28 +52,35 @@ def _error(node: Node, value: Any, path: str, struct: str, name: str) -> str:
     if found == "object":
         return _object_error(node, value, path, struct, name)
     if found == "array" and node.items is not None:
-        items = (_error(node.items, item, path, struct, name) for item in value)
-        return next((error for error in items if error), "")
+        return _told(_error(node.items, item, path, struct, name) for item in value)
     return ""
 
 
 def _object_error(node: Node, value: dict[str, Any], path: str, struct: str, name: str) -> str:
     title = str(node.source.get("title") or "").rpartition(".")[2]
     texts = node.source.get(TEXTS, {})
+    errors = []
     for key, content in value.items():
         child = node.properties.get(key)
         if child is not None:
             below = f"{path}.{key}" if path else key
-            error = _error(child, content, below, title or struct, texts.get(key, ""))
+            errors.append(_error(child, content, below, title or struct, texts.get(key, "")))
         elif node.additional is not None:
-            error = _error(node.additional, content, path, struct, name)
-        else:
-            continue
-        if error:
+            errors.append(_error(node.additional, content, path, struct, name))
+    return _told(errors)
+
+
+def _told(errors: Iterable[str]) -> str:
+    """The first of several errors; but types that read themselves stop Go's decoder, and others do not."""
+    first = ""
+    for error in errors:
+        if error and not error.startswith(_GOES_ON):
             return error
-    return ""
+        first = first or error
+    return first
 
 
+_GOES_ON: Final = ("json: cannot unmarshal ", "illegal base64 ")
 _FINE: Final = "fine"
 
 
@@ -116,7 +124,7 @@ def _mismatch(found: str, path: str, struct: str, go_type: str) -> str:
 def _go_type(node: Node, name: str = "") -> str:
     match node.types[0] if node.types else "":
         case "string":
-            return name or "string"
+            return name or ("[]uint8" if node.source.get("format") == "byte" else "string")
         case "integer":
             return str(node.source.get("format") or "int64")
         case "number":

@@ -54,6 +54,7 @@ def list_objects(storage: Storage, call: Call) -> ListDocument:
     """
     check_selectors(call)
     options, wanted = ListOptions.for_list(call), selection(call)
+    options = options.at_version(call.params.get("resourceVersion", ""))
     if options.continue_token:
         return _continued(storage, call.kind, options, wanted)
     revision = _revision(storage, options)

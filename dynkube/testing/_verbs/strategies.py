@@ -46,6 +46,16 @@ def reset_for_create(obj: JSONObject, kind: Kind) -> None:
         defaults(obj)
 
 
+# Whose metadata is written with the status too, and which parts of it are not.
+_METADATA_WITH_STATUS = {
+    # https://github.com/kubernetes/kubernetes/issues/137681
+    "customresourcedefinitions.apiextensions.k8s.io": (),
+    "deployments.apps": ("labels",),
+    "pods": ("ownerReferences",),
+    "services": (),
+}
+
+
 def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: str) -> JSONObject:
     """The object that results from writing ``obj`` over ``old`` through ``subresource`` (``""``: the object itself).
 
@@ -55,9 +65,10 @@ def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: 
     """
     if subresource in _PARTS:
         result = copy.deepcopy(old)
-        if subresource == "status" and kind.gvr.group == "apiextensions.k8s.io":
-            # Here the metadata is written too, see https://github.com/kubernetes/kubernetes/issues/137681.
+        if subresource == "status" and (kept := _METADATA_WITH_STATUS.get(kind.storage_group)) is not None:
             result["metadata"] = dict(obj["metadata"])
+            for field in kept:
+                _take(result["metadata"], old["metadata"], field)
         for field in ("managedFields", "resourceVersion"):
             if field in obj["metadata"]:
                 result["metadata"][field] = obj["metadata"][field]

@@ -278,6 +278,9 @@ class Writes:
     def _check_same(self, call: Call, obj: JSONObject, old: Version) -> None:
         metadata = obj["metadata"]
         uid, revision = metadata.get("uid"), objectmeta.read_version(obj)
+        unlocked = bool(metadata.get("resourceVersion")) and not revision
+        if unlocked and not strategies.allows_unconditional_update(call.kind):
+            raise refuse.must_be_locked(call.kind, old.name)
         # Another UID in a patch is an attempt to change it, and refused as that.
         if call.verb == "update" and uid and uid != old.uid:
             raise refuse.other_object(call.kind, old.namespace, old.name, uid, old.uid)

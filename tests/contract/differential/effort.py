@@ -12,6 +12,7 @@ from tests.contract.differential.side_by_side import Difference
 
 _Test = TypeVar("_Test", bound=Callable[..., None])
 _USUAL_EXAMPLES = 30
+_BESIDE_ITSELF = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +32,11 @@ class Effort:
         """Whether to go on after a difference, in order to find all there are."""
         return self.examples is not None
 
-    @property
-    def settings(self) -> hypothesis.settings:
+    def settings(self, *, itself: bool) -> hypothesis.settings:
+        """Those of hypothesis; the embedded server beside ``itself`` only shows that the comparison works."""
         phases = [hypothesis.Phase.generate] + ([] if self.survey else [hypothesis.Phase.shrink])
         return hypothesis.settings(
-            max_examples=self.examples or _USUAL_EXAMPLES,
+            max_examples=self.examples or (_BESIDE_ITSELF if itself else _USUAL_EXAMPLES),
             derandomize=not self.survey,
             phases=phases,
             database=None,

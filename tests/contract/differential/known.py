@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tests.contract.cluster import APPLY, MERGE
 from tests.contract.differential.asking import TABLE, Request, request
 
 
@@ -41,7 +42,50 @@ def _descriptions(asked: Request | None, ours: Any, theirs: Any) -> bool:
     return tables and bool(_without_descriptions(ours) == _without_descriptions(theirs))
 
 
+def _scale_applied(asked: Request | None, ours: Any, theirs: Any) -> bool:
+    """An apply to the scale of a custom resource, which the embedded server refuses."""
+    scale = asked is not None and asked.target.startswith(("widgets", "gadgets")) and asked.target.endswith("/scale")
+    return scale and asked is not None and asked.content_type == APPLY and ours["code"] == 415
+
+
+_CHANGED_POD = "pod updates may not change fields other than"
+
+
+def _pod_diff(asked: Request | None, ours: Any, theirs: Any) -> bool:
+    """Two refusals of a change of a pod, of which the real one goes on with a comparison of Go's types."""
+    return bool(_CHANGED_POD in str(ours["body"]) and _causes(ours) == _causes(theirs))
+
+
+def _causes(answer: Any) -> list[Any]:
+    causes = (answer["body"].get("details") or {}).get("causes") or []
+    return [{**cause, "message": cause["message"].partition("\n")[0]} for cause in causes]
+
+
+_WIDGET = {"apiVersion": "{group}/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 2}}
+_SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
+_POD = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "i"}]}}
+
 KNOWN: tuple[Known, ...] = (
+    Known(
+        name="an apply to the scale of a custom resource",
+        reason="a real server takes it, and then fails with 500 or a conflict that nobody can resolve",
+        area="widgets",
+        script=(
+            request("POST", "widgets.v1", _WIDGET),
+            request("PATCH", "widgets.v1/a/scale", _SCALE, content_type=APPLY, fieldManager="m1"),
+        ),
+        covers=_scale_applied,
+    ),
+    Known(
+        name="the comparison in refused changes of pods",
+        reason="it shows Go's internal types field by field",
+        area="pods",
+        script=(
+            request("POST", "pods", _POD),
+            request("PATCH", "pods/a", {"spec": {"hostname": "h"}}, content_type=MERGE),
+        ),
+        covers=_pod_diff,
+    ),
     Known(
         name="descriptions of columns",
         reason="the texts of built-in fields are not in the package",

@@ -18,11 +18,16 @@ from tests.contract.differential.stage import stage
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("area", AREAS)
 def test_both_servers_answer_alike(area: str, backend: Backend, effort: Effort) -> None:
+    """Only the release that the embedded server follows is compared: older ones have other words for most things."""
+    if backend.version < (1, 36):
+        pytest.skip("the embedded server answers in the words of 1.36")
+    if AREAS[area].left and not effort.survey:
+        pytest.skip(f"left: {AREAS[area].left}")
     found: dict[str, Difference] = {}
 
     with stage(backend, AREAS[area].ground, KNOWN) as play:
 
-        @effort.settings
+        @effort.settings(itself=not backend.real)
         @effort.seed
         @given(AREAS[area].scripts())
         def compare(script: list[Request]) -> None:
