@@ -1,6 +1,6 @@
 """Server-side apply (KEP-555): merge what a manager wants into what is there, and keep account of who owns what.
 
-Known limit: one set of owners for all versions of a resource.
+The results are those of structured-merge-diff; fields are told apart by the schema of the version that is written.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who wrote which field: ``metadata.managedFields``, kept on every write as server-side apply needs it.
 
-Compared with a real server, versions are not told apart: ownership written through one version of a resource is
-read as if it were of any other.
+Who updates through two versions of a resource has an entry for each, as on a real server. What they own is read as if
+it were written through any version, which is the same where nothing is converted.
 """
 
 from __future__ import annotations
