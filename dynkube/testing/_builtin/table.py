@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import random
 
-from dynkube.testing._builtin import access, autoscaling, cluster, contents, jobs, networks, volumes, workloads
+from dynkube.testing._builtin import (
+    access,
+    autoscaling,
+    certificates,
+    cluster,
+    contents,
+    jobs,
+    networks,
+    volumes,
+    workloads,
+)
 from dynkube.testing._builtin.pods import pod_rules
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._builtin.services import service_rules
 from dynkube.testing._kinds.kinds import Registry
 from dynkube.testing._store.storage import Storage
 
-_TABLES = (access, autoscaling, cluster, contents, jobs, networks, volumes, workloads)
+_TABLES = (access, autoscaling, certificates, cluster, contents, jobs, networks, volumes, workloads)
 
 
 def builtin_rules(storage: Storage, registry: Registry, random: random.Random) -> dict[str, BuiltinRules]:

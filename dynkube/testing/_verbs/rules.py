@@ -33,6 +33,9 @@ class KindRules:
             Forbidden: They may not.
         """
 
+    def ascribe(self, call: Call, obj: JSONObject) -> None:
+        """Write into a new object who it is from, where its kind keeps that."""
+
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
         """What the writer is told about ``obj``, which is stored all the same."""
         return []
@@ -77,6 +80,11 @@ class SeveralRules(KindRules):
         """Who refuses first is heard."""
         for part in self.parts:
             part.authorize(call, obj, old)
+
+    def ascribe(self, call: Call, obj: JSONObject) -> None:
+        """One after the other."""
+        for part in self.parts:
+            part.ascribe(call, obj)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
         """All there are."""

@@ -112,6 +112,7 @@ class Writes:
             # Before the server has its say: what it decides is nobody's.
             self.ownership.record(kind, obj, None, writer)
         rules.authorize(call, obj, None)
+        rules.ascribe(call, obj)
         rules.prepare(kind, obj, None)
         causes = objectmeta.metadata_causes(obj, kind) + rules.causes(kind, obj, None)
         outcome = self._judged(call, obj, None, causes)
