@@ -142,7 +142,7 @@ def status_object(error: APIError) -> JSONObject:
 
 
 # The real server has something to tell about what was asked for with these, be it nothing.
-_DETAILED = {"Forbidden", "MethodNotAllowed", "NotFound"}
+_DETAILED = {"Forbidden", "Invalid", "MethodNotAllowed", "NotFound"}
 
 
 def deleted_status(kind: Kind, version: Version) -> PlainDocument:

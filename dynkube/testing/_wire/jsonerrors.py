@@ -53,18 +53,38 @@ def _describe(body: bytes, error: str) -> str:
         offset -= 1
     if problem == "invalid character":
         problem, offset = _inside_what(body, offset)
+    elif problem == "invalid number":
+        problem = _number_problem(body, offset)
     if offset >= len(body):
         return _END
     text = body[:offset].decode("utf-8", "replace")
-    character = body[offset:].decode("utf-8", "replace")[0]
+    # The real decoder goes by bytes, and names one in the way of a character.
+    character = chr(body[offset])
     line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
     return f"invalid character {_quoted(character)} {_WORDS.get(problem, problem)} at line {line}, column {column}"
+
+
+def _number_problem(body: bytes, offset: int) -> str:
+    """What is wrong with the number that cannot go on at ``offset``."""
+    before = body[offset - 1 : offset]
+    if before == b".":
+        return "after decimal point in numeric literal"
+    if before in {b"e", b"E", b"+"} or re.search(rb"[eE]-$", body[:offset]):
+        return "in exponent of numeric literal"
+    # Nothing goes on after a leading zero, so what follows is wrong as anything behind a whole number would be.
+    try:
+        msgspec.json.decode(body[:offset] + b" " + body[offset:])
+    except msgspec.DecodeError as error:
+        return str(error).removeprefix("JSON is malformed: ").partition(" (byte")[0]
+    return "in numeric literal"
 
 
 def _inside_what(body: bytes, offset: int) -> tuple[str, int]:
     """Where a character that cannot be there is: in a string, in a misspelled word, or where a value has to begin."""
     if body[offset : offset + 1] < b" " and _in_string(body[:offset]):
         return "in string literal", offset
+    if body[offset - 1 : offset] == b"-":
+        return "in numeric literal", offset
     for literal in _LITERALS:
         # The parser reads as many bytes as the word has, and tells of the end rather than of the difference.
         start = offset - len(literal)
