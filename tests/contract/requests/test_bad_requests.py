@@ -26,6 +26,7 @@ _PASSED_OVER = (
     # Where a scheme was made in the server's own source.
     (r' in scheme "[^"]*"', " in scheme"),
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
+    (r"\(0x[0-9a-f]+\)", "(ADDRESS)"),  # where something was in the memory of an old version
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME"),
     (r'(resourceVersion\\?":\\?"|ResourceVersion in record \()\d+', r"\1VERSION"),
 )
