@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from dynkube.errors import StatusCause
 from dynkube.testing._builtin.findings import Findings, fill, indexed, items, section
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._builtin.selectors import check_selector
 from dynkube.testing._builtin.workloads import check_count_or_percent
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._schemas.quantities import normalize
 
 _SOURCES = {
@@ -46,13 +49,7 @@ def _complete_behavior(behavior: JSONObject) -> None:
         down["policies"] = [{"type": "Percent", "value": 100, "periodSeconds": 15}]
 
 
-def _decide_autoscaler(obj: JSONObject, old: JSONObject | None) -> None:
-    status = section(obj, "status")
-    status.setdefault("desiredReplicas", 0)
-    status.setdefault("currentMetrics", None)
-
-
-def _check_autoscaler(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_autoscaler(findings: Findings, obj: JSONObject) -> None:
     spec = obj["spec"]
     least, most = spec["minReplicas"], spec.get("maxReplicas", 0)
     if least < 1:
@@ -85,6 +82,37 @@ def _check_metric(findings: Findings, at: str, metric: JSONObject) -> None:
         findings.required(f"{at}.{_SOURCES[kind]}", "must populate information for the given metric source")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutoscalerRules(BuiltinRules):
+    """The rules of HorizontalPodAutoscalers, of which the first version knows no metric but the use of processors."""
+
+    def complete(self, kind: Kind, obj: JSONObject) -> None:
+        """Defaults; without any metric it is processors at 80 percent."""
+        BuiltinRules.complete(self, kind, obj)
+        if kind.gvr.version == "v1":
+            fill(section(obj, "spec"), minReplicas=1, targetCPUUtilizationPercentage=80)
+        else:
+            _complete_autoscaler(obj)
+
+    def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
+        """The status of one that nobody has looked at yet."""
+        status = section(obj, "status")
+        status.setdefault("desiredReplicas", 0)
+        if kind.gvr.version == "v1":
+            status.setdefault("currentReplicas", 0)
+        else:
+            status.setdefault("currentMetrics", None)
+
+    def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
+        """What is wrong, told of fields of the second version, as a real server does."""
+        findings = Findings()
+        _check_autoscaler(findings, obj)
+        target = obj["spec"].get("targetCPUUtilizationPercentage", 1)
+        if kind.gvr.version == "v1" and target < 1:
+            findings.invalid("spec.metrics[0].resource.target.averageUtilization", target, "must be greater than 0")
+        return findings.causes
+
+
 def _decide_budget(obj: JSONObject, old: JSONObject | None) -> None:
     section(obj, "spec")
     fill(section(obj, "status"), disruptionsAllowed=0, currentHealthy=0, desiredHealthy=0, expectedPods=0)
@@ -106,8 +134,6 @@ def _check_budget(findings: Findings, obj: JSONObject, old: JSONObject | None) -
 
 
 RULES: Mapping[str, BuiltinRules] = {
-    "horizontalpodautoscalers.autoscaling": BuiltinRules(
-        defaults=_complete_autoscaler, decides=_decide_autoscaler, checks=_check_autoscaler
-    ),
+    "horizontalpodautoscalers.autoscaling": AutoscalerRules(),
     "poddisruptionbudgets.policy": BuiltinRules(decides=_decide_budget, checks=_check_budget),
 }
