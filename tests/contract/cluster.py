@@ -372,7 +372,7 @@ def _answer(response: httpx2.Response) -> Answer:
     return Answer(
         code=response.status_code,
         headers=response.headers,
-        body=response.json() if is_json else response.text,
+        body=response.json() if is_json and response.content else response.text,
         warnings=tuple(map(_warning, response.headers.get_list("Warning"))),
     )
 

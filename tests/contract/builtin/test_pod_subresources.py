@@ -1,0 +1,235 @@
+"""Subresources of pods: what works on the object, and what needs a kubelet that is not there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.contract.cluster import MERGE, STRATEGIC, Answer, Cluster
+
+POD: dict[str, Any] = {
+    "metadata": {"name": "p", "labels": {"app": "x"}},
+    "spec": {"containers": [{"name": "a", "image": "x"}]},
+}
+PODS = "/api/v1/namespaces/{namespace}/pods"
+BUDGETS = "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
+_EVICTIONS = pytest.mark.since("1.22", "evictions and budgets of policy/v1 came with 1.22")
+BUDGET = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}}}
+SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def _eviction(name: str = "p", **more: Any) -> dict[str, Any]:
+    return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}, **more}
+
+
+async def _call(
+    cluster: Cluster, method: str, path: str, body: object = None, content_type: str = "application/json"
+) -> Answer:
+    place = path.replace("{namespace}", cluster.namespace)
+    return await cluster.call(method, place, body=body, content_type=content_type)
+
+
+async def _running(cluster: Cluster) -> None:
+    await _call(cluster, "POST", PODS, POD)
+    await _call(
+        cluster,
+        "PATCH",
+        f"{PODS}/p/status",
+        {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}},
+        MERGE,
+    )
+
+
+# ── binding ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("path", [f"{PODS}/p/binding", "/api/v1/namespaces/{namespace}/bindings"])
+async def test_a_binding_assigns_a_pod_to_its_node(cluster: Cluster, path: str) -> None:
+    await _call(cluster, "POST", PODS, POD)
+
+    answer = await _call(cluster, "POST", path, {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}})
+
+    pod = (await _call(cluster, "GET", f"{PODS}/p")).body
+    assert (answer.code, answer.body) == (201, SUCCESS)
+    assert pod["spec"]["nodeName"] == "n1"
+    assert [(c["type"], c["status"]) for c in pod["status"]["conditions"]] == [("PodScheduled", "True")]
+
+
+async def test_a_pod_is_assigned_once(cluster: Cluster) -> None:
+    binding = {"metadata": {"name": "p"}, "target": {"name": "n1"}}
+    await _call(cluster, "POST", PODS, POD)
+    await _call(cluster, "POST", f"{PODS}/p/binding", binding)
+
+    answer = await _call(cluster, "POST", f"{PODS}/p/binding", binding)
+
+    assert answer.code == 409
+    assert answer.body["message"] == (
+        'Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "n1"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("binding", "code", "message"),
+    [
+        (
+            {"metadata": {"name": "z"}, "target": {"name": "n"}},
+            400,
+            "name in URL does not match name in Binding object",
+        ),
+        ({"metadata": {"name": "p"}, "target": {}}, 500, "target.name: Required value"),
+        (
+            {"metadata": {"name": "p"}, "target": {"kind": "Pod", "name": "n"}},
+            500,
+            'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
+        ),
+    ],
+)
+async def test_a_binding_that_makes_no_sense_is_refused(
+    cluster: Cluster, binding: object, code: int, message: str
+) -> None:
+    await _call(cluster, "POST", PODS, POD)
+
+    answer = await _call(cluster, "POST", f"{PODS}/p/binding", binding)
+
+    assert (answer.body["code"], answer.body["message"]) == (code, message)
+
+
+# ── eviction ──────────────────────────────────────────────────────────────────────────────────
+
+
+@_EVICTIONS
+async def test_an_eviction_deletes_a_pod_that_no_budget_protects(cluster: Cluster) -> None:
+    await _call(cluster, "POST", PODS, POD)
+
+    answer = await _call(cluster, "POST", f"{PODS}/p/eviction", _eviction())
+
+    assert (answer.code, answer.body) == (201, SUCCESS)
+    assert (await _call(cluster, "GET", f"{PODS}/p")).code == 404
+
+
+@_EVICTIONS
+async def test_an_eviction_for_a_dry_run_leaves_the_pod(cluster: Cluster) -> None:
+    await _call(cluster, "POST", PODS, POD)
+
+    await _call(cluster, "POST", f"{PODS}/p/eviction", _eviction(deleteOptions={"dryRun": ["All"]}))
+
+    assert (await _call(cluster, "GET", f"{PODS}/p")).code == 200
+
+
+@_EVICTIONS
+@pytest.mark.parametrize(
+    ("status", "cause", "retry_after"),
+    [
+        ({}, "The disruption budget b is still being processed by the server.", 10),
+        (
+            {"observedGeneration": 1, "currentHealthy": 1, "desiredHealthy": 1, "disruptionsAllowed": 0},
+            "The disruption budget b needs 1 healthy pods and has 1 currently",
+            None,
+        ),
+    ],
+)
+async def test_a_budget_refuses_an_eviction(
+    cluster: Cluster, status: dict[str, int], cause: str, retry_after: int | None
+) -> None:
+    await _running(cluster)
+    budget = (await _call(cluster, "POST", BUDGETS, BUDGET)).body
+    await _call(cluster, "PUT", f"{BUDGETS}/b/status", {**budget, "status": status})
+
+    answer = await _call(cluster, "POST", f"{PODS}/p/eviction", _eviction())
+
+    assert answer.code == 429
+    assert answer.body["message"] == "Cannot evict pod as it would violate the pod's disruption budget."
+    assert answer.body["details"]["causes"] == [{"reason": "DisruptionBudget", "message": cause}]
+    assert answer.body["details"].get("retryAfterSeconds") == retry_after
+
+
+@_EVICTIONS
+async def test_a_budget_counts_the_evictions_it_allowed(cluster: Cluster) -> None:
+    await _running(cluster)
+    budget = (await _call(cluster, "POST", BUDGETS, BUDGET)).body
+    status = {"observedGeneration": 1, "currentHealthy": 2, "desiredHealthy": 1, "disruptionsAllowed": 1}
+    await _call(cluster, "PUT", f"{BUDGETS}/b/status", {**budget, "status": status})
+
+    answer = await _call(cluster, "POST", f"{PODS}/p/eviction", _eviction())
+
+    left = (await _call(cluster, "GET", f"{BUDGETS}/b")).body["status"]
+    assert answer.code == 201
+    assert left["disruptionsAllowed"] == 0
+    assert list(left["disruptedPods"]) == ["p"]
+
+
+# ── parts of a pod ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.since("1.33", "pods are resized through a subresource since 1.33")
+async def test_resize_reaches_the_resources_of_containers_and_nothing_else(cluster: Cluster) -> None:
+    asking = {"name": "a", "image": "x", "resources": {"requests": {"cpu": "1"}}}
+    await _call(cluster, "POST", PODS, {**POD, "spec": {"containers": [asking]}})
+    wanted = {"name": "a", "image": "other", "resources": {"requests": {"cpu": "2"}}}
+
+    answer = await _call(cluster, "PATCH", f"{PODS}/p/resize", {"spec": {"containers": [wanted]}}, STRATEGIC)
+
+    (container,) = answer.body["spec"]["containers"]
+    assert (container["image"], container["resources"]) == ("x", {"requests": {"cpu": "2"}})
+
+
+@pytest.mark.since("1.23", "the subresource takes a pod since then")
+async def test_ephemeral_containers_are_added_through_their_subresource(cluster: Cluster) -> None:
+    await _call(cluster, "POST", PODS, POD)
+    spec = {"nodeName": "ignored", "ephemeralContainers": [{"name": "debug", "image": "b"}]}
+
+    answer = await _call(cluster, "PATCH", f"{PODS}/p/ephemeralcontainers", {"spec": spec}, STRATEGIC)
+
+    pod = answer.body["spec"]
+    assert [container["name"] for container in pod["ephemeralContainers"]] == ["debug"]
+    assert "nodeName" not in pod
+
+
+# ── what leads to a kubelet ───────────────────────────────────────────────────────────────────
+
+
+async def test_a_pod_without_a_node_has_an_empty_log(cluster: Cluster) -> None:
+    await _call(cluster, "POST", PODS, POD)
+
+    answer = await _call(cluster, "GET", f"{PODS}/p/log")
+
+    assert (answer.code, answer.body) == (204, "")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code", "message"),
+    [
+        ("POST", "p/exec?command=ls", 400, "pod p does not have a host assigned"),
+        ("GET", "p/attach", 400, "pod p does not have a host assigned"),
+        ("POST", "p/portforward", 400, "pod p does not have a host assigned"),
+        ("GET", "p/log?container=zz", 400, "container zz is not valid for pod p"),
+        ("GET", "p/proxy/a/b", 400, "address not allowed"),
+        ("GET", "nope/log", 404, 'pods "nope" not found'),
+    ],
+)
+async def test_what_needs_a_kubelet_says_what_is_missing(
+    cluster: Cluster, method: str, path: str, code: int, message: str
+) -> None:
+    await _call(cluster, "POST", PODS, POD)
+
+    answer = await _call(cluster, method, f"{PODS}/{path}")
+
+    assert (answer.code, answer.body["message"]) == (code, message)
+
+
+async def test_a_node_without_an_address_cannot_be_reached(cluster: Cluster) -> None:
+    node = cluster.namespace
+    await cluster.create("nodes", {"metadata": {"name": node}})
+    await _call(cluster, "POST", PODS, {**POD, "spec": {**POD["spec"], "nodeName": node}})
+
+    answer = await _call(cluster, "GET", f"{PODS}/p/log")
+
+    assert (answer.code, answer.body["message"]) == (500, "no preferred addresses found; known addresses: []")
+
+
+async def test_a_verb_that_a_subresource_does_not_have_is_refused(cluster: Cluster) -> None:
+    await _call(cluster, "POST", PODS, POD)
+
+    assert (await _call(cluster, "PUT", f"{PODS}/p/log", {})).code == 405
+    assert (await _call(cluster, "GET", f"{PODS}/p/eviction")).code == 405
