@@ -244,9 +244,10 @@ class Engine:
         if call.verb == "create" and (answers := self._answers.get((call.kind.storage_group, call.subresource))):
             self._writes.reader.check_question(call)
             answered = answers(call)
-            if not call.subresource and isinstance(answered.document, PlainDocument):
-                content = self._writes.on_record(call, answered.document.content)
-                return replace(answered, document=PlainDocument(content))
+            document = answered.document
+            # Who asked goes on record with the question; a Status, which says how a Binding went, is none.
+            if isinstance(document, PlainDocument) and not call.subresource and document.content["kind"] != "Status":
+                answered = replace(answered, document=PlainDocument(self._writes.on_record(call, document.content)))
             return answered
         match call.verb:
             case "get":
