@@ -78,11 +78,11 @@ class Patches:
         return Result(document=PlainDocument(scale_of(call, written.document.data)))
 
     def _apply(self, call: Call, options: WriteOptions) -> Result:
-        if call.subresource == "scale":
-            raise refuse.unsupported_patch(transforms.accepted_patches(call.kind)[:-1])
         old = self.writes.storage.get(call.kind, call.namespace, call.name)
         if old is None and call.subresource:
             raise refuse.not_found(call.kind, call.name)
+        if call.subresource == "scale":
+            raise refuse.unsupported_patch(transforms.accepted_patches(call.kind)[:-1])
         reading = self.writes.reader.read_applied(call, options)
         applied = self._applied(call, reading.obj)
         writer = Writer(
