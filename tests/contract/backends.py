@@ -22,11 +22,11 @@ import dynkube
 from dynkube.rest._transport import PoolTransport
 from dynkube.testing import APIServer, ControlPlane, User
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION
-from tests.contract.cluster import Cluster
+from tests.contract.cluster import GIVE_UP, Cluster
+from tests.contract.objects import JSONObject
 
 EMBEDDED = "embedded"
 _TOKEN, _ADMIN = "admin-token", User("system:admin", ("system:masters",))
-_NOT_FOR_LONG = 30.0  # seconds until a test on a real server is stuck
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class Backend:
         if not user:
             return dynkube.connect(kubeconfig=self.kubeconfig, settings=settings)
         document = yaml.safe_load(self.kubeconfig.read_text())
-        document["users"][0]["user"]["as"] = user
+        _current(document)[1]["as"] = user
         return dynkube.connect(kubeconfig=document, settings=settings)
 
 
@@ -115,6 +115,8 @@ async def open_cluster(backend: Backend, server: APIServer | None) -> AsyncItera
         await cluster.ask("POST", "/api/v1/namespaces", body={"metadata": {"name": cluster.namespace}})
         yield cluster
         await cluster.clean_up()
+        if backend.real and backend.plane is None:  # the namespaces of processes of our own go with them
+            await cluster.call("DELETE", f"/api/v1/namespaces/{cluster.namespace}")
 
 
 @contextmanager
@@ -156,12 +158,12 @@ def _client_of(kubeconfig: Path) -> httpx2.AsyncClient:
     server, headers, context = _credentials(kubeconfig)
     # Streams of httpx2's own transport leave something behind when they are closed before their end.
     transport = PoolTransport(ssl_context=context, proxy_url=None, max_connections=None, keepalive=60, http2=False)
-    return httpx2.AsyncClient(transport=transport, base_url=server, headers=headers, timeout=_NOT_FOR_LONG)
+    return httpx2.AsyncClient(transport=transport, base_url=server, headers=headers, timeout=GIVE_UP)
 
 
 def _version_of(kubeconfig: Path) -> tuple[int, int]:
     server, headers, context = _credentials(kubeconfig)
-    with httpx2.Client(base_url=server, headers=headers, verify=context, timeout=_NOT_FOR_LONG) as client:
+    with httpx2.Client(base_url=server, headers=headers, verify=context, timeout=GIVE_UP) as client:
         return _minor(client.get("/version").raise_for_status().json()["gitVersion"])
 
 
@@ -170,11 +172,24 @@ def _minor(text: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
+def _current(document: JSONObject) -> tuple[JSONObject, JSONObject]:
+    """The cluster and the user of a kubeconfig's current context, as dynkube itself and kubectl choose them."""
+
+    def named(section: str, name: str) -> JSONObject:
+        (found,) = [entry[section] for entry in document[f"{section}s"] if entry["name"] == name]
+        chosen: JSONObject = found
+        return chosen
+
+    context = named("context", document["current-context"])
+    return named("cluster", context["cluster"]), named("user", context["user"])
+
+
 @cache  # building a context takes milliseconds, and thousands of tests ask for two of them
 def _credentials(kubeconfig: Path) -> tuple[str, Mapping[str, str], ssl.SSLContext]:
-    """The server, who asks, and whom to trust; of the first cluster and the first user."""
-    document = yaml.safe_load(kubeconfig.read_text())
-    cluster, user = document["clusters"][0]["cluster"], document["users"][0]["user"]
+    """The server, who asks, and whom to trust."""
+    cluster, user = _current(yaml.safe_load(kubeconfig.read_text()))
+    if not user.keys() & {"token", "client-certificate-data"}:
+        raise ValueError(f"{kubeconfig}: give its user a token, or client-certificate-data and client-key-data")
     context = ssl.create_default_context()
     if authority := cluster.get("certificate-authority-data"):
         context.load_verify_locations(cadata=base64.b64decode(authority).decode())

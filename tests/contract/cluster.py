@@ -34,8 +34,10 @@ MERGE = "application/merge-patch+json"
 JSON = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
-# Real servers answer in milliseconds; this is when a test gives up waiting for an event that does not come.
-_GIVE_UP = 20.0
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+# Real servers answer in milliseconds, and virtual time is free: what has not come by then does not come.
+GIVE_UP = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,7 @@ class Answer:
     code: int
     headers: Mapping[str, str]
     body: Any
-    warnings: tuple[str, ...] = ()
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -297,11 +299,11 @@ class Cluster:
 
         The handlers of a real server learn of a written definition some milliseconds later than its watchers.
         """
-        for _ in range(1000):
-            if await so():
-                return
-            await trio.sleep(0.01)
-        raise AssertionError("it is still not so")
+        with trio.move_on_after(GIVE_UP):
+            while not await so():  # noqa: ASYNC110 - nobody sets an event
+                await trio.sleep(0.01)
+            return
+        raise AssertionError(f"it is still not so: {so.__qualname__}")
 
     async def until_served(self, resource: str) -> None:
         """Wait for the paths of a resource, and for its watch cache: 404, then 429, is what clients see meanwhile."""
@@ -337,7 +339,7 @@ class Cluster:
         return replace(self, headers=headers)
 
     async def clean_up(self) -> None:
-        """Delete what is in no namespace; the last first. The namespace itself stays."""
+        """Delete what is in no namespace, the last first."""
         for path in reversed(self.leftovers):
             if f"/{CRDS}/" in path:
                 await self._release_objects((await self.call("GET", path)).body.get("spec"))
@@ -373,7 +375,7 @@ def _answer(response: httpx2.Response) -> Answer:
         code=response.status_code,
         headers=response.headers,
         body=response.json() if is_json and response.content else response.text,
-        warnings=tuple(map(_warning, response.headers.get_list("Warning"))),
+        warnings=[_warning(header) for header in response.headers.get_list("Warning")],
     )
 
 
@@ -402,7 +404,7 @@ class Events:
             StopAsyncIteration: The server has ended the watch.
             trio.TooSlowError: None came.
         """
-        with trio.fail_after(_GIVE_UP):
+        with trio.fail_after(GIVE_UP):
             while b"\n" not in self._buffer:
                 self._buffer += await anext(self._chunks)
         line, _, self._buffer = self._buffer.partition(b"\n")

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.contract.cluster import Cluster
+from tests.contract.cluster import AGGREGATED, Cluster
 from tests.contract.objects import CRDS, JSONObject, structural, version
 
 VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
-AGGREGATED = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
 
 
 async def _found(cluster: Cluster, path: str) -> JSONObject:
@@ -125,7 +124,7 @@ async def test_the_aggregated_document_has_the_definition_while_it_is_there(clus
     defined = await cluster.define()
 
     async def resources() -> list[JSONObject]:
-        found = await cluster.ask("GET", "/apis", headers=AGGREGATED)
+        found = await cluster.ask("GET", "/apis", headers={"Accept": AGGREGATED})
         groups = [group for group in found["items"] if group["metadata"]["name"] == cluster.group]
         return [resource for group in groups for entry in group["versions"] for resource in entry["resources"]]
 

@@ -6,7 +6,6 @@ import pytest
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import CRDS, JSONObject, conditions
-from tests.contract.schemas.kit import warnings
 
 PATH = "/apis/apiextensions.k8s.io/v1beta1/customresourcedefinitions"
 
@@ -26,12 +25,14 @@ async def _skip_unless_served(cluster: Cluster) -> None:
         pytest.skip("removed in 1.22")
 
 
-async def test_current_servers_know_no_such_path(cluster: Cluster) -> None:
+async def test_old_servers_warn_of_the_old_version_and_newer_ones_know_no_such_path(cluster: Cluster) -> None:
     answer = await cluster.call("POST", PATH, body=_old(cluster), params={"dryRun": "All"})
 
-    assert answer.code == (201 if cluster.version < (1, 22) else 404)
-    if answer.code == 201:
-        (words,) = warnings(answer)
+    if cluster.version >= (1, 22):
+        assert (answer.code, answer.body["reason"]) == (404, "NotFound")
+    else:
+        (words,) = answer.warnings
+        assert answer.code == 201
         assert "is deprecated in v1.16+, unavailable in v1.22+" in words
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.contract.cluster import Cluster
+from tests.contract.cluster import TABLE, Cluster
 from tests.contract.objects import JSONObject, version
-from tests.contract.schemas.kit import AS_TABLE
 
 
 def _column(name: str, kind: str, path: str, **more: Any) -> JSONObject:
@@ -18,7 +17,7 @@ async def _table(cluster: Cluster, *columns: JSONObject, **spec: Any) -> JSONObj
     served = version() | ({"additionalPrinterColumns": list(columns)} if columns else {})
     await cluster.define(cluster.definition(versions=[served]))
     await cluster.create("widgets", cluster.widget(spec=spec))
-    return await cluster.ask("GET", cluster.path("widgets"), headers=AS_TABLE)
+    return await cluster.ask("GET", cluster.path("widgets"), headers={"Accept": TABLE})
 
 
 def _headings(table: JSONObject) -> list[tuple[str, str, str, int]]:
@@ -109,7 +108,8 @@ async def test_each_version_has_its_own_columns(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=versions))
     await cluster.create("widgets", cluster.widget(spec={"a": "x", "b": "y"}))
 
-    tables = [await cluster.ask("GET", cluster.path(f"widgets.{name}"), headers=AS_TABLE) for name in ("v1", "v2")]
+    paths = [cluster.path("widgets.v1"), cluster.path("widgets.v2")]
+    tables = [await cluster.ask("GET", path, headers={"Accept": TABLE}) for path in paths]
 
     assert [_cells(table) for table in tables] == [["w", "x"], ["w", "y"]]
     assert [_headings(table)[1][0] for table in tables] == ["A", "B"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.cluster import Cluster
+from tests.contract.cluster import AGGREGATED, Cluster
 
-AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 BETA = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 since_aggregated = pytest.mark.since("1.30", "aggregated discovery is v2 since 1.30")
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.cluster import Cluster
+from tests.contract.cluster import AGGREGATED, Cluster
 from tests.contract.objects import JSONObject, version
 
-AGGREGATED = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
 since_aggregated = pytest.mark.since("1.30", "aggregated discovery is v2 since 1.30")
 
 
@@ -21,7 +20,7 @@ async def legacy(cluster: Cluster, group_version: str) -> dict[str, JSONObject]:
 
 async def aggregated(cluster: Cluster, group: str) -> JSONObject:
     """What the aggregated form tells of a group."""
-    document = await cluster.ask("GET", "/apis" if group else "/api", headers=AGGREGATED)
+    document = await cluster.ask("GET", "/apis" if group else "/api", headers={"Accept": AGGREGATED})
     found: JSONObject = next(item for item in document["items"] if item["metadata"].get("name", "") == group)
     return found
 

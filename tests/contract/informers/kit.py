@@ -9,12 +9,10 @@ import trio
 
 from dynkube import LIVE, Informer, Registration, State, Unstructured
 from dynkube.errors import Conflict, NotFound
-from tests.contract.cluster import Cluster
+from tests.contract.cluster import GIVE_UP, Cluster
 from tests.contract.objects import JSONObject
 
 CONFIGS = "configmaps.v1"  # for scenarios that need no definition: real servers take a second to serve a new one
-# Real servers answer in milliseconds, and virtual time is free: what has not come by then does not come.
-GIVE_UP = 20.0
 
 
 def resource(cluster: Cluster, plural: str = "widgets", version: str = "v1") -> str:

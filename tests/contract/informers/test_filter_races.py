@@ -6,8 +6,8 @@ import pytest
 import trio
 
 from dynkube import Client, LabelFilter, Unstructured
-from tests.contract.cluster import Cluster
-from tests.contract.informers.kit import CONFIGS, GIVE_UP, Recorder, change, names, put
+from tests.contract.cluster import GIVE_UP, Cluster
+from tests.contract.informers.kit import CONFIGS, Recorder, change, names, put
 
 HIDDEN = LabelFilter("hidden")
 # Steps of the scheduler between both; on a real server there is a request of some milliseconds beside.

@@ -18,6 +18,12 @@ from tests.contract.outages.outages import EMBEDDED, ON_PROCESSES, SILENCE
 pytestmark = pytest.mark.timeout(240)
 
 
+@pytest.fixture(autouse=True)
+def _ours(backend: Backend) -> None:
+    if backend.real and backend.plane is None:
+        pytest.skip("the processes behind a kubeconfig are not ours to kill: name the folder of their programs")
+
+
 @pytest.mark.parametrize("outage", ON_PROCESSES)
 async def test_after_an_outage_everybody_knows_the_truth_and_was_told_it_once(
     outage: str, backend: Backend, server: APIServer | None, cluster: Cluster, connect: Callable[..., dynkube.Client]
@@ -45,7 +51,6 @@ async def test_after_an_outage_everybody_knows_the_truth_and_was_told_it_once(
 async def strike(outage: str, backend: Backend, server: APIServer | None) -> None:
     if server is not None:
         await EMBEDDED[outage](server)
-    elif backend.plane is not None:
-        await ON_PROCESSES[outage](backend.plane)
     else:
-        pytest.skip("the processes behind a kubeconfig are not ours to kill: name the folder of their programs")
+        assert backend.plane is not None
+        await ON_PROCESSES[outage](backend.plane)

@@ -214,7 +214,8 @@ async def test_an_apply_may_name_the_version_and_the_identity_it_is_about(cluste
     await cluster.patch("configmaps", "a", {"metadata": {"labels": {"a": "b"}}})
     identity = {"uid": created["metadata"]["uid"], "resourceVersion": created["metadata"]["resourceVersion"]}
 
-    assert await cluster.apply("configmaps", config(uid=identity["uid"]), "me")
+    applied = await cluster.apply("configmaps", config(uid=identity["uid"]), "me")
+    assert owners(applied)["me"] == {"f:data": {"f:k": {}}}
     with pytest.raises(Conflict, match="the object has been modified"):
         await cluster.apply("configmaps", config(**identity, labels={"c": "d"}), "me")
     with pytest.raises(Invalid, match=r'metadata\.uid: Invalid value: "x": field is immutable'):

@@ -146,4 +146,4 @@ async def test_members_that_no_operation_has_are_told(cluster: Cluster, stored: 
 
     answer = await cluster.call("PATCH", path, body=[operation], content_type=JSON)
 
-    assert answer.warnings == ('json patch unknown field "[0].note"',)
+    assert answer.warnings == ['json patch unknown field "[0].note"']

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dynkube.errors import Invalid
-from tests.contract.cluster import Answer, Cluster
+from tests.contract.cluster import TABLE, Answer, Cluster
 from tests.contract.objects import CRDS, JSONObject, structural, version
 
-AS_TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
 # Field, reason and message.
 Cause: TypeAlias = tuple[str, str, str]
 
@@ -56,16 +55,11 @@ async def redefine(cluster: Cluster, schema: JSONObject) -> None:
     await cluster.update(CRDS, found)
 
     async def in_force() -> bool:
-        answer = await cluster.call("GET", cluster.path("widgets"), params={"limit": "1"}, headers=AS_TABLE)
+        answer = await cluster.call("GET", cluster.path("widgets"), params={"limit": "1"}, headers={"Accept": TABLE})
         return answer.code == 200 and answer.body["columnDefinitions"][-1]["name"] == mark["name"]
 
     await cluster.until(in_force)
     await cluster.until_served("widgets")
-
-
-def warnings(answer: Answer) -> list[str]:
-    """The texts of the warnings."""
-    return list(answer.warnings)
 
 
 def messages(error: Invalid) -> list[str]:

@@ -12,7 +12,7 @@ from dynkube.testing import APIServer
 from tests.contract.backends import Backend, open_cluster
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, structural, version
-from tests.contract.schemas.kit import INTEGER, STRING, fields, redefine, reschema, serve, warnings
+from tests.contract.schemas.kit import INTEGER, STRING, fields, redefine, reschema, serve
 
 pytestmark = pytest.mark.since("1.30", "every value was looked at by every update")
 
@@ -95,7 +95,7 @@ async def test_a_rule_that_was_broken_before_is_told_by_a_warning(cluster: Clust
 
     answer = await cluster.call("PUT", cluster.path("widgets", "w"), body=body)
 
-    assert warnings(answer) == ['spec.f: Invalid value: "bad": no']
+    assert answer.warnings == ['spec.f: Invalid value: "bad": no']
 
 
 async def test_through_the_status_only_the_status_is_looked_at(cluster: Cluster) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from tests.contract.cluster import Answer, Cluster
 from tests.contract.objects import CRDS, config
-from tests.contract.schemas.kit import warnings
 
 pytestmark = pytest.mark.since("1.25", "nobody was told")
 
@@ -28,20 +27,20 @@ async def test_the_last_one_counts_and_each_is_told(cluster: Cluster) -> None:
     answer = await send(cluster, "POST", cluster.path("configmaps"), JSON, "application/json", "Warn")
 
     assert answer.body["data"] == {"k": "w", "l": '":'}
-    assert warnings(answer) == ['duplicate field "metadata.name"', 'duplicate field "data.k"']
+    assert answer.warnings == ['duplicate field "metadata.name"', 'duplicate field "data.k"']
 
 
 async def test_yaml_is_told_by_lines(cluster: Cluster) -> None:
     answer = await send(cluster, "POST", cluster.path("configmaps"), YAML, "application/yaml", "Warn")
 
     assert answer.body["data"] == {"k": "w", "l": "c"}
-    assert warnings(answer) == ['line 5: key "k" already set in map', 'line 7: key "l" already set in map']
+    assert answer.warnings == ['line 5: key "k" already set in map', 'line 7: key "l" already set in map']
 
 
 async def test_nothing_is_told_where_it_is_to_be_ignored(cluster: Cluster) -> None:
     answer = await send(cluster, "POST", cluster.path("configmaps"), JSON, "application/json", "Ignore")
 
-    assert (answer.code, warnings(answer)) == (201, [])
+    assert (answer.code, answer.warnings) == (201, [])
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ async def test_patches_are_read_so_too(cluster: Cluster, kind: str, body: str, t
     answer = await send(cluster, "PATCH", cluster.path("configmaps", "a"), body, f"application/{kind}", "Warn")
 
     assert answer.code == 200
-    assert warnings(answer) == told
+    assert answer.warnings == told
 
 
 async def test_a_strict_apply_has_words_of_its_own(cluster: Cluster) -> None:
@@ -108,4 +107,4 @@ async def test_a_definition_with_a_field_twice_is_told_of(cluster: Cluster) -> N
 
     answer = await send(cluster, "POST", cluster.path(CRDS), body, "application/json", "Warn")
 
-    assert (answer.code, warnings(answer)) == (201, ['duplicate field "spec.scope"'])
+    assert (answer.code, answer.warnings) == (201, ['duplicate field "spec.scope"'])

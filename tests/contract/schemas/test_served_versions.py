@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, structural, version
-from tests.contract.schemas.kit import STRING, warnings
+from tests.contract.schemas.kit import STRING
 
 
 async def _two_versions(cluster: Cluster) -> None:
@@ -45,4 +45,4 @@ async def test_each_version_tells_its_own_unknown_fields(cluster: Cluster) -> No
     answer = await cluster.call("POST", cluster.path("widgets.v1beta1"), body=body)
 
     assert answer.code == 201
-    assert warnings(answer) == (['unknown field "spec.new"'] if cluster.version >= (1, 25) else [])
+    assert answer.warnings == (['unknown field "spec.new"'] if cluster.version >= (1, 25) else [])

@@ -9,7 +9,7 @@ import pytest
 from dynkube.errors import APIError, BadRequest, Invalid
 from tests.contract.cluster import JSON, MERGE, STRATEGIC, Cluster
 from tests.contract.objects import JSONObject, config, pod
-from tests.contract.schemas.kit import ANYTHING, INTEGER, STRING, Fields, fields, serve, warnings
+from tests.contract.schemas.kit import ANYTHING, INTEGER, STRING, Fields, fields, serve
 
 TOLD = pytest.mark.since("1.25", "nobody was told")
 LIST = {"type": "array", "items": fields(x=STRING)}
@@ -63,7 +63,7 @@ async def test_what_the_schema_does_not_know_is_dropped_with_a_warning_for_each(
     answer = await widgets.answer(schema, written)
 
     assert next(iter(answer.body["spec"].values())) == kept
-    told = [text.replace(next(iter(answer.body["spec"])), "f") for text in warnings(answer)]
+    told = [text.replace(next(iter(answer.body["spec"])), "f") for text in answer.warnings]
     assert told == ([f'unknown field "{path}"' for path in unknown] if widgets.cluster.version >= (1, 25) else [])
 
 
@@ -77,7 +77,7 @@ async def test_unknown_fields_of_the_metadata_and_of_the_top_are_told_too(cluste
     assert "more" not in answer.body
     assert "zork" not in answer.body["metadata"]
     told = ['unknown field "metadata.zork"', 'unknown field "more"', 'unknown field "spec.g"']
-    assert warnings(answer) == (told if cluster.version >= (1, 25) else [])
+    assert answer.warnings == (told if cluster.version >= (1, 25) else [])
 
 
 @TOLD
@@ -87,7 +87,7 @@ async def test_nobody_is_told_where_field_validation_is_to_ignore_them(cluster: 
 
     answer = await cluster.call("POST", cluster.path("widgets"), body=body, params=params)
 
-    assert (answer.code, answer.body["spec"], warnings(answer)) == (201, {}, [])
+    assert (answer.code, answer.body["spec"], answer.warnings) == (201, {}, [])
 
 
 @TOLD
@@ -111,7 +111,7 @@ async def test_built_in_kinds_are_read_by_their_own_schemas(cluster: Cluster) ->
 
     answer = await cluster.call("POST", cluster.path("pods"), body=body, params={"dryRun": "All"})
 
-    assert warnings(answer) == ['unknown field "metadata.zork"', 'unknown field "spec.containers[0].fooo"']
+    assert answer.warnings == ['unknown field "metadata.zork"', 'unknown field "spec.containers[0].fooo"']
     assert "fooo" not in answer.body["spec"]["containers"][0]
 
 
@@ -144,7 +144,7 @@ async def test_a_patch_with_unknown_fields_is_carried_out_without_them(cluster: 
     answer = await cluster.call("PATCH", cluster.path("widgets", "w"), body={"spec": {"g": 1}}, content_type=MERGE)
 
     assert answer.body["spec"] == {"f": "x"}
-    assert warnings(answer) == (['unknown field "spec.g"'] if cluster.version >= (1, 25) else [])
+    assert answer.warnings == (['unknown field "spec.g"'] if cluster.version >= (1, 25) else [])
 
 
 @pytest.mark.parametrize(("schema", "applied", "trouble"), APPLIED)
@@ -173,4 +173,4 @@ async def test_who_is_refused_is_told_too(cluster: Cluster) -> None:
     answer = await cluster.call("POST", cluster.path("widgets"), body=body)
 
     assert answer.code == 422
-    assert warnings(answer) == ['unknown field "spec.g"']
+    assert answer.warnings == ['unknown field "spec.g"']

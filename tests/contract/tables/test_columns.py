@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.cluster import Cluster, Resource
+from tests.contract.cluster import TABLE, Cluster, Resource
 from tests.contract.objects import structural, version
 
 RECORDED = Path(__file__).parents[2] / "testing" / "tables" / "recorded" / "builtin.jsonl"
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
 def recorded() -> dict[tuple[str, str], list[str]]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.cluster import Cluster
+from tests.contract.cluster import TABLE, Cluster
 from tests.contract.objects import config
 
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 STREAMING = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
 
 

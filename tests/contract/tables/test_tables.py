@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from dynkube.errors import APIError
-from tests.contract.cluster import Cluster
+from tests.contract.cluster import TABLE, Cluster
 from tests.contract.objects import JSONObject, config, pod, service, workload
 
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 ACCEPT = f"{TABLE},application/json"
 
 

@@ -38,19 +38,6 @@ async def test_bookmarks_come_shortly_before_the_end_and_tell_how_far_it_got(clu
     assert int(told["metadata"]["resourceVersion"]) >= int(created["metadata"]["resourceVersion"])
 
 
-async def test_a_watch_ends_with_the_definition_of_its_kind(cluster: Cluster) -> None:
-    definition = await cluster.define()
-    for name in "ab":
-        await cluster.create("widgets", cluster.widget(name))
-    start = (await cluster.list_of("widgets"))["metadata"]["resourceVersion"]
-
-    async with cluster.watch("widgets", resourceVersion=start) as events:
-        await cluster.delete("customresourcedefinitions", definition["metadata"]["name"])
-        shown = await events.rest()
-
-    assert sorted(seen(shown)) == [("DELETED", "a"), ("DELETED", "b")]
-
-
 async def test_a_change_of_the_definition_ends_watches_and_they_cannot_be_taken_up_again(cluster: Cluster) -> None:
     definition = await cluster.define()
     await cluster.create("widgets", cluster.widget())
@@ -65,15 +52,3 @@ async def test_a_change_of_the_definition_ends_watches_and_they_cannot_be_taken_
     async with cluster.watch("widgets", resourceVersion=start) as events:
         (error,) = await events.rest()
     assert (error["type"], error["object"]["code"]) == ("ERROR", 410)
-
-
-async def test_a_label_on_the_definition_changes_nothing_for_its_watches(cluster: Cluster) -> None:
-    definition = await cluster.define()
-    start = (await cluster.list_of("widgets"))["metadata"]["resourceVersion"]
-
-    async with cluster.watch("widgets", resourceVersion=start) as events:
-        patch = {"metadata": {"labels": {"a": "b"}}}
-        await cluster.patch("customresourcedefinitions", definition["metadata"]["name"], patch)
-        await cluster.create("widgets", cluster.widget())
-
-        assert seen(await events.take(1)) == [("ADDED", "w")]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from tests.contract.cluster import Cluster
+from tests.contract.cluster import TABLE, Cluster
 from tests.contract.objects import config
 
 JSON, YAML = "application/json", "application/yaml"
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 # Of these a server may have more than another: the embedded one writes no protobuf.
