@@ -1,11 +1,10 @@
-"""The forms of answers: JSON, YAML, warnings, discovery with tags, version and health."""
+"""The forms of answers: YAML, lists in pieces, warnings, discovery with tags, and reviews without RBAC."""
 
 from __future__ import annotations
 
 import json
 
 import httpx2
-import pytest
 import yaml
 
 from dynkube.meta import GVR
@@ -74,20 +73,6 @@ async def test_aggregated_discovery_can_be_switched_off() -> None:
 
     assert answer.headers["content-type"] == "application/json"
     assert answer.json()["kind"] == "APIGroupList"
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("/api", "APIVersions"),
-        ("/api/v1", "APIResourceList"),
-        ("/apis", "APIGroupList"),
-        ("/apis/apps", "APIGroup"),
-        ("/apis/apps/v1", "APIResourceList"),
-    ],
-)
-async def test_legacy_discovery_is_always_there(client: httpx2.AsyncClient, path: str, kind: str) -> None:
-    assert (await client.get(path)).json()["kind"] == kind
 
 
 async def test_reviews_say_yes_and_are_not_stored(client: httpx2.AsyncClient) -> None:

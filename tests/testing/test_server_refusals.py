@@ -1,4 +1,4 @@
-"""What the wire refuses, it refuses with the Status of a real server, and goes on."""
+"""What the server does with odd requests beside what a cluster decides: trouble on purpose, tokens, and going on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import yaml
 
 from dynkube.testing import APIServer
 from dynkube.testing._calls.api import MERGE_PATCH
-from dynkube.testing._wire.bodies import MAX_BODY
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -22,88 +21,12 @@ def _status(response: httpx2.Response) -> dict[str, Any]:
     return body
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/api/v2",
-        "/apis/apps/v2",
-        "/api/v1/unicorns",
-    ],
-)
-async def test_what_an_api_does_not_have_is_a_404(client: httpx2.AsyncClient, path: str) -> None:
-    status = _status(await client.get(path))
-
-    assert (status["code"], status["reason"]) == (404, "NotFound")
-    assert status["message"] == "the server could not find the requested resource"
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/nothing",
-        "/apis/unknown.example",
-        "/apis/unknown.example/v1",
-        "/apis/unknown.example/v1/things",
-        "/metrics",
-    ],
-)
-async def test_a_path_of_no_api_is_a_404_in_plain_text(client: httpx2.AsyncClient, path: str) -> None:
-    answer = await client.get(path)
-
-    assert (answer.status_code, answer.text) == (404, "404 page not found\n")
-    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
-
-
-@pytest.mark.parametrize(
-    ("method", "path"), [("PUT", CONFIGMAPS), ("POST", "/api/v1/configmaps"), ("POST", "/version"), ("DELETE", "/api")]
-)
-async def test_a_method_that_a_path_does_not_take_is_a_405(client: httpx2.AsyncClient, method: str, path: str) -> None:
-    status = _status(await client.request(method, path))
-
-    assert (status["code"], status["reason"]) == (405, "MethodNotAllowed")
-    assert status["message"] == "the server does not allow this method on the requested resource"
-
-
-async def test_a_form_that_cannot_be_produced_is_a_406(client: httpx2.AsyncClient) -> None:
-    status = _status(await client.get(CONFIGMAPS, headers={"Accept": "text/html"}))
-
-    assert (status["code"], status["reason"]) == (406, "NotAcceptable")
-
-
 async def test_a_watch_has_no_yaml_form_and_says_so_in_yaml(client: httpx2.AsyncClient) -> None:
     answer = await client.get(CONFIGMAPS, params={"watch": "1"}, headers={"Accept": "application/yaml"})
 
     status = yaml.safe_load(answer.text)
     assert (answer.status_code, answer.headers["content-type"]) == (406, "application/yaml")
     assert (status["code"], status["reason"]) == (406, "NotAcceptable")
-
-
-async def test_a_content_type_that_is_not_understood_is_a_415(client: httpx2.AsyncClient) -> None:
-    status = _status(await client.post(CONFIGMAPS, content=b"x", headers={"Content-Type": "text/plain"}))
-
-    assert (status["code"], status["reason"]) == (415, "UnsupportedMediaType")
-
-
-async def test_a_malformed_body_is_a_400_with_its_position(client: httpx2.AsyncClient) -> None:
-    status = _status(await client.post(CONFIGMAPS, content=b'{"kind":\n oops'))
-
-    assert (status["code"], status["reason"]) == (400, "BadRequest")
-    assert "line 2, column 2" in status["message"]
-
-
-async def test_a_body_over_the_limit_is_a_413(client: httpx2.AsyncClient) -> None:
-    status = _status(await client.post(CONFIGMAPS, content=b" " * (MAX_BODY + 1)))
-
-    assert (status["code"], status["reason"]) == (413, "RequestEntityTooLarge")
-    assert status["message"] == f"Request entity too large: limit is {MAX_BODY}"
-
-
-async def test_what_the_engine_refuses_has_its_details(client: httpx2.AsyncClient) -> None:
-    status = _status(await client.get(f"{CONFIGMAPS}/missing"))
-
-    assert (status["code"], status["reason"]) == (404, "NotFound")
-    assert status["message"] == 'configmaps "missing" not found'
-    assert status["details"] == {"name": "missing", "kind": "configmaps"}
 
 
 async def test_a_group_version_out_of_order_is_a_503(server: APIServer, client: httpx2.AsyncClient) -> None:

@@ -1,4 +1,4 @@
-"""Namespaces: there from the start, needed for what goes into them, emptied when they go."""
+"""Namespaces: there from the start, and emptied when they go."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ def test_the_namespaces_of_every_cluster_are_there(cluster: Cluster) -> None:
     default = cluster.get("namespaces", "default")
     assert default["status"] == {"phase": "Active"}
     assert default["metadata"]["labels"] == {"kubernetes.io/metadata.name": "default"}
-
-
-def test_nothing_is_created_in_a_namespace_that_does_not_exist(cluster: Cluster) -> None:
-    with pytest.raises(NotFound, match='namespaces "shop" not found'):
-        cluster.create("configmaps", config(), namespace="shop")
 
 
 async def test_deleting_a_namespace_empties_it_first(cluster: Cluster) -> None:
@@ -60,12 +55,6 @@ def test_a_namespace_with_a_finalizer_of_its_own_stays_until_it_is_gone(cluster:
     cluster.patch("namespaces", "shop", {"metadata": {"finalizers": None}})
     with pytest.raises(NotFound):
         cluster.get("namespaces", "shop")
-
-
-@pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
-def test_namespaces_that_a_cluster_needs_cannot_be_deleted(cluster: Cluster, name: str) -> None:
-    with pytest.raises(Forbidden, match="this namespace may not be deleted"):
-        cluster.delete("namespaces", name)
 
 
 def _version(event: dict[str, dict[str, dict[str, str]]]) -> int:

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from dynkube.errors import Gone
-from tests.testing.engine.cluster import Cluster, config, read_ended, read_some, seen
+from tests.testing.engine.cluster import Cluster, config, read_some, seen
 
 
 async def test_an_event_reaches_a_waiting_reader_at_once(cluster: Cluster) -> None:
@@ -41,17 +41,6 @@ async def test_a_version_of_the_future_is_waited_for(cluster: Cluster) -> None:
         cluster.create("configmaps", config(name))
 
     assert seen(await cluster.rest_of(stream)) == [("ADDED", "b")]
-
-
-async def test_a_version_that_is_gone_is_an_error_event_in_a_good_answer(cluster: Cluster) -> None:
-    cluster.create("configmaps", config())
-    cluster.engine.compact()
-
-    (event,) = await read_ended(cluster.watch("configmaps", resourceVersion="1"))
-
-    assert event["type"] == "ERROR"
-    assert (event["object"]["kind"], event["object"]["code"], event["object"]["reason"]) == ("Status", 410, "Expired")
-    assert event["object"]["message"] == f"too old resource version: 1 ({cluster.engine.revision})"
 
 
 async def test_a_version_that_is_gone_can_be_an_http_answer_as_in_older_servers() -> None:

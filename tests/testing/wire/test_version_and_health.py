@@ -32,11 +32,3 @@ async def test_a_server_calls_itself_what_it_is_told_to() -> None:
 def test_a_version_that_is_none_is_refused(version: str) -> None:
     with pytest.raises(InvalidInput, match=r"give one like 'v1\.36\.3'"):
         APIServer(version=version)
-
-
-async def test_the_root_lists_what_can_be_asked_for(server: APIServer, client: httpx2.AsyncClient) -> None:
-    paths = (await client.get("/")).json()["paths"]
-
-    assert {"/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/openapi/v3", "/version"} <= set(paths)
-    assert {"/healthz/ping", "/livez/etcd", "/readyz/informer-sync"} <= set(paths)
-    assert paths == sorted(paths)

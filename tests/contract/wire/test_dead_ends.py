@@ -1,4 +1,4 @@
-"""Paths that lead nowhere, and what is said of them."""
+"""Requests that lead nowhere: by their path, their method, or their size."""
 
 from __future__ import annotations
 
@@ -29,11 +29,9 @@ PAGE = "404 page not found\n"
         ("/apis/none/v1", PAGE),
         ("/apis/apps/v9", STATUS),
         ("/api/v2", STATUS),
-        ("/nowhere", None),
-        ("/favicon.ico", None),
     ],
 )
-async def test_a_path_that_leads_nowhere_is_not_found(cluster: Cluster, path: str, told: str | None) -> None:
+async def test_a_path_that_leads_nowhere_is_not_found(cluster: Cluster, path: str, told: str) -> None:
     await cluster.define()
 
     answer = await cluster.call("GET", path.format(group=cluster.group))
@@ -41,15 +39,27 @@ async def test_a_path_that_leads_nowhere_is_not_found(cluster: Cluster, path: st
     assert answer.code == 404
     if told == PAGE:
         assert (answer.body, answer.headers["content-type"]) == (PAGE, "text/plain; charset=utf-8")
-    elif told == STATUS:
+    else:
         assert (answer.body["kind"], answer.body["message"], answer.body["reason"]) == ("Status", told, "NotFound")
         assert answer.body["metadata"] == {}
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/favicon.ico"])
+async def test_a_path_of_no_api_is_not_found_either(cluster: Cluster, path: str) -> None:
+    answer = await cluster.call("GET", path)
+
+    assert answer.code == 404
+    if cluster.version > (1, 20):
+        assert (answer.body, answer.headers["content-type"]) == (PAGE, "text/plain; charset=utf-8")
+    else:
+        assert "/healthz" in answer.body["paths"], "it told what there is instead"
 
 
 @pytest.mark.parametrize(
     ("method", "path"),
     [
         ("POST", "/api/v1/pods"),
+        ("PUT", "/api/v1/namespaces/{namespace}/configmaps"),
         ("DELETE", "/api/v1/configmaps"),
         ("DELETE", "/api/v1/namespaces/{namespace}/pods/b/status"),
         ("POST", "/api/v1/namespaces/{namespace}/status"),
@@ -62,6 +72,7 @@ async def test_a_method_that_a_path_does_not_take_is_not_allowed(cluster: Cluste
     answer = await cluster.call(method, path.format(namespace=cluster.namespace))
 
     assert (answer.code, answer.body["reason"]) == (405, "MethodNotAllowed")
+    assert answer.body["message"] == "the server does not allow this method on the requested resource"
 
 
 async def test_a_user_without_rights_learns_nothing_about_paths(cluster: Cluster) -> None:
@@ -70,3 +81,12 @@ async def test_a_user_without_rights_learns_nothing_about_paths(cluster: Cluster
     for path in ("/api/v1/unicorns", "/apis/none/v1/things", "/nowhere"):
         answer = await nobody.call("GET", path)
         assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
+
+
+async def test_a_body_over_three_megabytes_is_too_large(cluster: Cluster) -> None:
+    limit = 3 * 1024 * 1024
+
+    answer = await cluster.call("POST", cluster.path("configmaps"), body=" " * (limit + 1))
+
+    assert (answer.code, answer.body["reason"]) == (413, "RequestEntityTooLarge")
+    assert answer.body["message"] == f"Request entity too large: limit is {limit}"
