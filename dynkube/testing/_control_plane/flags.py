@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,14 +10,16 @@ from pathlib import Path
 from dynkube.errors import InvalidInput
 from dynkube.testing._control_plane.ports import LOOPBACK
 
-Flags = Mapping[str, "str | int | bool | Sequence[str] | None"]
+_SINGLE = (str, int, float, os.PathLike)
+Value = str | int | float | bool | os.PathLike[str]
+Flags = Mapping[str, "Value | Sequence[Value] | None"]
 """Flags by name, without dashes: a value, several where a flag may be given several times, ``None`` for no flag."""
 
 # What is advertised as the address of the service `kubernetes` may not be of the loopback, and by default is that of a
 # network interface, without which kube-apiserver does not start. Nothing in a bare control plane goes there: an
 # address that no machine has (RFC 5737) will do, and is the same everywhere.
 _ADVERTISED = "192.0.2.1"
-_NAME = re.compile(r"[a-z0-9][a-zA-Z0-9._-]*\Z")
+_NAME = re.compile(r"[a-z0-9][a-zA-Z0-9.-]*\Z")
 
 _OWN_OF_API_SERVER = {
     "secure-port": "say ControlPlane(port=...)",
@@ -35,7 +38,7 @@ _OWN_OF_ETCD = {
 def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_url: str, given: Flags) -> list[str]:
     """Arguments for kube-apiserver: envtest's defaults (RBAC on, ServiceAccount admission off), then the user's."""
     certificates = folder / "certificates"
-    flags: dict[str, str | int | bool | Sequence[str] | None] = {
+    flags: dict[str, Value | Sequence[Value] | None] = {
         "advertise-address": _ADVERTISED,
         "allow-privileged": True,
         "authorization-mode": "RBAC",
@@ -54,7 +57,7 @@ def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_
         "tls-cert-file": str(certificates / "kube-apiserver.crt"),
         "tls-private-key-file": str(certificates / "kube-apiserver.key"),
     }
-    if version < (1, 20):
+    if (1, 0) <= version < (1, 20):  # a build that was not told its version says v0.0.0
         flags["insecure-port"] = 0  # it was on by default, and is gone since 1.24
     return _arguments(flags, given)
 
@@ -62,7 +65,7 @@ def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_
 def etcd_flags(version: tuple[int, ...], folder: Path, *, port: int, given: Flags) -> list[str]:
     """Arguments for etcd: one member, in the folder, then the user's."""
     url = f"http://{LOOPBACK}:{port}"
-    flags: dict[str, str | int | bool | Sequence[str] | None] = {
+    flags: dict[str, Value | Sequence[Value] | None] = {
         "advertise-client-urls": url,
         "data-dir": str(folder / "etcd"),
         "listen-client-urls": url,
@@ -77,32 +80,47 @@ def check_flags(api_server: Flags, etcd: Flags) -> None:
     """Refuse what a user may not set.
 
     Raises:
-        InvalidInput: A name is none, or the flag is one that the control plane itself depends on.
+        InvalidInput: A name is none, the flag is one that the control plane itself depends on, or its value is nothing
+            that a command line has.
     """
     for argument, flags, own in (
         ("api_server_flags", api_server, _OWN_OF_API_SERVER),
         ("etcd_flags", etcd, _OWN_OF_ETCD),
     ):
-        for name in flags:
+        for name, value in flags.items():
             if not _NAME.match(name):
-                raise InvalidInput(
-                    f"{argument}: {name!r} is not the name of a flag; write it without dashes: {_bare(name)!r}"
-                )
+                raise InvalidInput(f"{argument}: {name!r} is not the name of a flag; write it as {_bare(name)!r}")
             if name in own:
                 raise InvalidInput(f"{argument}: {name} is set by the control plane itself: {own[name]}")
+            if trouble := _unwritable(value):
+                raise InvalidInput(f"{argument}: {name} {trouble}")
 
 
 def _bare(name: str) -> str:
-    return name.lstrip("-").split("=")[0]
+    return name.lstrip("-").split("=")[0].replace("_", "-")
 
 
-def _arguments(defaults: dict[str, str | int | bool | Sequence[str] | None], given: Flags) -> list[str]:
+def _unwritable(value: object) -> str:
+    """Why a value is none of a flag; empty where it is one."""
+    if isinstance(value, Mapping):
+        pairs = ",".join(f"{key}={_text(each)}" for key, each in value.items())
+        return f"is given a dict; write it as the command line has it: {pairs!r}"
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return next((f"has in its list {_unfit(each)}" for each in value if not isinstance(each, _SINGLE)), "")
+    return "" if value is None or isinstance(value, _SINGLE) else f"is given {_unfit(value)}"
+
+
+def _unfit(value: object) -> str:
+    return f"{value!r} ({type(value).__name__}); say a text, a number, a bool, a path or a list of these"
+
+
+def _arguments(defaults: Flags, given: Flags) -> list[str]:
     arguments = []
     for name, value in {**defaults, **given}.items():
-        values = [] if value is None else [value] if isinstance(value, str | int) else value
+        values = [] if value is None else [value] if isinstance(value, _SINGLE) else value
         arguments += [f"--{name}={_text(each)}" for each in values]
     return arguments
 
 
-def _text(value: str | int) -> str:
+def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,7 @@ def test_rbac_is_on_and_pods_need_no_service_account() -> None:
 def test_the_insecure_port_that_was_on_by_default_before_1_20_is_closed() -> None:
     assert "--insecure-port=0" in api_server({}, (1, 19))
     assert "--insecure-port=0" not in api_server({}, (1, 20))
+    assert "--insecure-port=0" not in api_server({}, (0, 0)), "a build that was not told its version"
 
 
 @pytest.mark.parametrize(
@@ -45,10 +47,13 @@ def test_the_insecure_port_that_was_on_by_default_before_1_20_is_closed() -> Non
             {"runtime-config": ["api/beta=true", "api/ga=true"]},
             ["--runtime-config=api/beta=true", "--runtime-config=api/ga=true"],
         ),
+        ({"goaway-chance": 0.01}, ["--goaway-chance=0.01"]),
+        ({"audit-policy-file": Path("/policy")}, ["--audit-policy-file=/policy"]),
+        ({"vmodule": (Path("a=1"), True)}, ["--vmodule=a=1", "--vmodule=true"]),
         ({"allow-privileged": None}, []),
         ({"authorization-mode": "AlwaysAllow"}, ["--authorization-mode=AlwaysAllow"]),
     ],
-    ids=["a text", "a bool", "a number", "several", "none", "another than the default"],
+    ids=["text", "bool", "number", "several", "fraction", "path", "several kinds", "none", "another than the default"],
 )
 def test_the_user_adds_replaces_and_takes_away_flags(given: Flags, arguments: list[str]) -> None:
     (name,) = given
@@ -70,8 +75,9 @@ def test_etcd_does_not_wait_for_the_disk_where_it_can_do_without(version: tuple[
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        ({"--v": "4"}, "api_server_flags: '--v' is not the name of a flag; write it without dashes: 'v'"),
-        ({"v=4": ""}, "api_server_flags: 'v=4' is not the name of a flag; write it without dashes: 'v'"),
+        ({"--v": "4"}, "api_server_flags: '--v' is not the name of a flag; write it as 'v'"),
+        ({"v=4": ""}, "api_server_flags: 'v=4' is not the name of a flag; write it as 'v'"),
+        ({"secure_port": 1}, "api_server_flags: 'secure_port' is not the name of a flag; write it as 'secure-port'"),
         (
             {"secure-port": 6443},
             r"api_server_flags: secure-port is set by the control plane itself: say ControlPlane\(port=",
@@ -82,6 +88,20 @@ def test_etcd_does_not_wait_for_the_disk_where_it_can_do_without(version: tuple[
 def test_flags_that_cannot_be_set_are_refused_by_name(flags: Flags, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         ControlPlane(api_server_flags=flags)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"WatchList": False, "A": "x"}, "is given a dict; write it as the command line has it: 'WatchList=false,A=x'"),
+        (b"a", r"is given b'a' \(bytes\); say a text, a number, a bool, a path or a list of these"),
+        ([None], r"has in its list None \(NoneType\); say a text"),
+    ],
+    ids=["dict", "bytes", "list"],
+)
+def test_values_that_no_command_line_has_are_refused(value: Any, told: str) -> None:
+    with pytest.raises(InvalidInput, match=f"etcd_flags: feature-gates {told}"):
+        ControlPlane(etcd_flags={"feature-gates": value})
 
 
 def test_the_data_folder_of_etcd_is_that_of_the_control_plane() -> None:
