@@ -24,7 +24,7 @@ class Folder:
         given: Made where it is not there; ``None`` makes a new one among the temporary files.
 
     Raises:
-        ControlPlaneError: It cannot be made, is not a folder, or is in use.
+        ControlPlaneError: It cannot be made, is not a folder, is in use, or on a file system without locks.
     """
 
     def __init__(self, given: Path | None) -> None:
@@ -41,7 +41,9 @@ class Folder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self.release()
-            raise ControlPlaneError(f"{self.path} is in use by another control plane; name another folder=") from error
+            taken = isinstance(error, BlockingIOError)
+            trouble = "is in use by another control plane" if taken else f"cannot be locked: {error.strerror}"
+            raise ControlPlaneError(f"{self.path} {trouble}; name another folder=") from error
         (self.path / "certificates").mkdir(mode=0o700, exist_ok=True)
 
     def write(self, name: str, content: bytes) -> Path:

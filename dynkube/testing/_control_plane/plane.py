@@ -11,7 +11,7 @@ import sys
 import warnings
 import weakref
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -91,9 +91,8 @@ class ControlPlane:
         self._entered = False
         self._folder: Folder | None = None
         self._running: _Running | None = None
-        self._servers: dict[str, ServerProcess] = {}
-        self._owner = 0
-        self.keep: bool = folder is not None if keep is None else keep
+        self._holdings = _Holdings(keep=folder is not None if keep is None else keep)
+        self._servers = self._holdings.servers
 
     # ── lifetime ──────────────────────────────────────────────────────────────────────────
 
@@ -105,10 +104,10 @@ class ControlPlane:
         if self._entered:
             raise ClosedError("this ControlPlane was entered before; make a new one")
         self._entered = True
-        self._owner = os.getpid()
-        self._folder = Folder(self._given_folder)
-        # Also where nobody leaves the block: a generator that is abandoned, the end of the interpreter.
-        weakref.finalize(self, _end_all, self._servers, self._owner)
+        self._holdings.owner = os.getpid()
+        self._folder = self._holdings.folder = Folder(self._given_folder)
+        # Where nobody leaves the block: a notebook at its end, a program that never gets to __exit__.
+        self._abandoned = weakref.finalize(self, self._holdings.abandon)
         try:
             self._running = self._start(self._folder)
         except BaseException as error:
@@ -148,21 +147,22 @@ class ControlPlane:
     def _end(self, error: BaseException | None) -> None:
         """Kill what runs, and remove what was written unless somebody will want to read it."""
         self._running = None
-        if os.getpid() != self._owner:  # a fork of the process that started it
+        if not self._holdings.mine:
             return
-        crashed = [server for server in self._servers.values() if server.crashed]
-        _end_all(self._servers, self._owner)
         assert self._folder is not None
-        self._folder.release()
+        crashed = self._holdings.end_servers()
+        self._abandoned.detach()
         endings = [f"{server.name} ended by itself, {server.ending}" for server in crashed]
         story = "; ".join([*endings, f"the logs of the control plane are in {self._folder.path}"])
         # What is no Exception is no failure: somebody cancelled, skipped a test, or pressed Ctrl-C.
-        if isinstance(error, Exception) and self._folder.has_logs:
-            error.add_note(story)
+        failure = error if isinstance(error, Exception) and self._folder.has_logs else None
+        if failure is None and not crashed and not self.keep:
+            self._folder.remove()
+        self._folder.release()  # only now: another may start there at once
+        if failure is not None:
+            failure.add_note(story)
         elif crashed:
             warnings.warn(story, RuntimeWarning, stacklevel=3)
-        elif not self.keep:
-            self._folder.remove()
 
     def _now(self) -> _Running:
         if self._running is None:
@@ -172,6 +172,15 @@ class ControlPlane:
     def __repr__(self) -> str:
         state = f"{self.version} at {self.url}" if self._running else "not running"
         return f"<ControlPlane {state}>"
+
+    @property
+    def keep(self) -> bool:
+        """Whether to leave the folder when the block ends; may be set inside the block."""
+        return self._holdings.keep
+
+    @keep.setter
+    def keep(self, keep: bool) -> None:
+        self._holdings.keep = keep
 
     # ── how clients reach it ──────────────────────────────────────────────────────────────
 
@@ -281,8 +290,34 @@ class _Running:
     version: str
 
 
-def _end_all(servers: dict[str, ServerProcess], owner: int) -> None:
-    """End them for good, the API server before etcd, or it would complain of that in its log."""
-    if os.getpid() == owner:  # and not a fork of it, at its end
-        for name in sorted(servers, reverse=True):
-            servers[name]._retire()
+@dataclass(slots=True, kw_only=True)
+class _Holdings:
+    """What is to be ended and removed: apart from the control plane, as that may be gone by then."""
+
+    keep: bool
+    owner: int = 0
+    folder: Folder | None = None
+    servers: dict[str, ServerProcess] = field(default_factory=dict)
+
+    @property
+    def mine(self) -> bool:
+        """Whether this process started them, and is no fork of the one that did."""
+        return os.getpid() == self.owner
+
+    def end_servers(self) -> list[ServerProcess]:
+        """End them for good, the API server before etcd, or it would complain of that in its log.
+
+        Returns:
+            Those that had ended by themselves.
+        """
+        crashed = [server for server in self.servers.values() if server.crashed]
+        for name in sorted(self.servers, reverse=True):
+            self.servers[name]._retire()
+        return crashed
+
+    def abandon(self) -> None:
+        """Do what leaving the block does, where nobody does that."""
+        if self.mine and self.folder is not None:
+            if not (self.end_servers() or self.keep):
+                self.folder.remove()
+            self.folder.release()

@@ -42,6 +42,24 @@ def test_servers_end_with_the_process_that_started_them(tmp_path: Path, ending: 
         assert [file.read() for file in held] == ["", ""], "at their ends, as the servers are gone"
 
 
+@pytest.mark.parametrize(("keep", "stays"), [("None", False), ("True", True)])
+def test_a_program_that_never_leaves_the_block_leaves_no_folder_unless_told_to(
+    tmp_path: Path, keep: str, stays: bool
+) -> None:
+    assets = write_fakes(tmp_path / "bin")
+    program = (
+        "from dynkube.testing import ControlPlane\n"
+        f"plane = ControlPlane({str(assets)!r}).__enter__()\n"
+        f"plane.keep = plane.keep if {keep} is None else {keep}\n"
+    )
+    (tmp_path / "tmp").mkdir()
+    environment = os.environ | {"TMPDIR": str(tmp_path / "tmp")}
+
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, check=True, timeout=50)
+
+    assert bool(list((tmp_path / "tmp").iterdir())) is stays
+
+
 def test_a_fork_that_ends_leaves_the_servers_of_its_parent_alone(tmp_path: Path) -> None:
     assets = write_fakes(tmp_path / "bin")
     program = (

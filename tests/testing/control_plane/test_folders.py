@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from dynkube.errors import ControlPlaneError
 from dynkube.testing import ControlPlane
+from dynkube.testing._control_plane.folder import Folder
 
 pytestmark = pytest.mark.real_time
 
@@ -90,6 +93,34 @@ def test_two_control_planes_do_not_share_a_folder(fakes: Path, tmp_path: Path) -
 
         assert plane.etcd.running
         assert (plane.folder / "certificates" / "admin.key").exists()
+
+
+def test_a_file_system_without_locks_is_told(fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(file: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+
+    with pytest.raises(ControlPlaneError, match="plane cannot be locked: No locks available; name another folder="):
+        ControlPlane(fakes, folder=tmp_path / "plane").__enter__()
+
+
+def test_its_files_are_removed_before_another_may_start_there(
+    fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[Path] = []
+    release = Folder.release
+
+    def look_and_release(folder: Folder) -> None:
+        left.extend(folder.path.iterdir())
+        release(folder)
+
+    monkeypatch.setattr(Folder, "release", look_and_release)
+    (tmp_path / "plane").mkdir()
+    with ControlPlane(fakes, folder=tmp_path / "plane", keep=False):
+        pass
+
+    assert left == []
 
 
 def test_a_folder_that_cannot_be_one_is_named(fakes: Path, tmp_path: Path) -> None:
