@@ -72,6 +72,7 @@ def test_without_binaries_whoever_asks_for_it_fails_and_is_told_why(
 
     result.assert_outcomes(errors=1, passed=1)
     result.stdout.fnmatch_lines(["the fixture control_plane does not start: no kube-apiserver at /nowhere/*"])
+    assert result.stdout.str().count("no kube-apiserver at /nowhere/") == 1
     assert "Traceback" not in result.stdout.str()
 
 
