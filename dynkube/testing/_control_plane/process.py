@@ -115,7 +115,8 @@ class ServerProcess:
         """Ask it to end (SIGTERM), and wait until it has. Does nothing where it does not run.
 
         kube-apiserver lets requests finish. While clients watch it takes a minute, then cuts the watches; from 1.27 on
-        it ends them early with ``api_server_flags={"shutdown-watch-termination-grace-period": "1s"}``.
+        it ends them early with ``api_server_flags={"shutdown-watch-termination-grace-period": "1s"}``. While etcd is
+        away it does not end in time: :meth:`kill` it. etcd takes some seconds to let go of a kube-apiserver.
 
         Raises:
             ControlPlaneError: It had not ended in time, and was killed.
