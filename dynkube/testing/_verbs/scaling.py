@@ -32,6 +32,7 @@ def scale_to_patch(call: Call, obj: JSONObject) -> JSONObject:
 
 def _scale(paths: ScalePaths, obj: JSONObject, missing: int) -> JSONObject:
     replicas = _get(obj, paths.spec_replicas)
+    replicas = missing if replicas is None else replicas
     status: JSONObject = {"replicas": _get(obj, paths.status_replicas) or 0}
     if paths.label_selector and (selector := _get(obj, paths.label_selector)):
         status["selector"] = selector if isinstance(selector, str) else selector_text(selector)
@@ -41,7 +42,7 @@ def _scale(paths: ScalePaths, obj: JSONObject, missing: int) -> JSONObject:
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {field: metadata[field] for field in fields if field in metadata},
-        "spec": {"replicas": missing if replicas is None else replicas},
+        "spec": {"replicas": replicas} if replicas else {},
         "status": status,
     }
 
@@ -53,12 +54,16 @@ def scaled(call: Call, version: Version, scale: object) -> JSONObject:
         BadRequest: It is no Scale, or that of another object.
         Invalid: The number of replicas is not valid.
     """
-    if not isinstance(scale, dict) or scale.get("kind", "Scale") != "Scale":
+    if not isinstance(scale, dict):
         raise refuse.bad_request("the body of a scale subresource must be an autoscaling/v1 Scale")
+    _check_kind(scale)
     metadata, spec = scale.get("metadata") or {}, scale.get("spec") or {}
     if metadata.get("name", call.name) != call.name:
         name = metadata["name"]
         raise refuse.bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
+    if metadata.get("namespace", call.namespace) != call.namespace:
+        why = "the namespace of the provided object does not match the namespace sent on the request"
+        raise refuse.bad_request(why)
     replicas = spec.get("replicas", 0)
     if not isinstance(replicas, int) or isinstance(replicas, bool):
         raise refuse.bad_request('Scale in version "v1" cannot be handled as a Scale: spec.replicas: expected int32')
@@ -71,6 +76,13 @@ def scaled(call: Call, version: Version, scale: object) -> JSONObject:
     _set(obj, _paths(call).spec_replicas, replicas)
     obj["metadata"]["resourceVersion"] = metadata.get("resourceVersion", "")
     return obj
+
+
+def _check_kind(scale: JSONObject) -> None:
+    kind, version = scale.get("kind") or "Scale", str(scale.get("apiVersion") or "").rpartition("/")[2]
+    if kind != "Scale":
+        conversion = f"converting ({version}.{kind}) to (autoscaling.Scale): unknown conversion"
+        raise refuse.bad_request(f'{kind} in version "{version}" cannot be handled as a Scale: {conversion}')
 
 
 def _paths(call: Call) -> ScalePaths:

@@ -1,0 +1,29 @@
+"""Custom resources that are called like built-in ones are treated as the custom resources they are."""
+
+from __future__ import annotations
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import version
+
+
+async def _serve(cluster: Cluster, plural: str, kind: str) -> None:
+    """Serve a custom resource with a status of its own; ``plural`` then means it, and no more the built-in one."""
+    await cluster.define(cluster.definition(plural, kind, versions=[version(subresources={"status": {}})]))
+
+
+async def test_a_node_of_another_group_is_created_without_the_status_it_comes_with(cluster: Cluster) -> None:
+    await _serve(cluster, "nodes", "Node")
+
+    created = await cluster.create("nodes", cluster.widget("a", kind="Node", status={"ready": True}))
+
+    assert "status" not in created
+
+
+async def test_annotations_of_a_deployment_of_another_group_are_no_part_of_what_is_asked_for(cluster: Cluster) -> None:
+    await _serve(cluster, "deployments", "Deployment")
+    created = await cluster.create("deployments", cluster.widget("a", kind="Deployment"))
+
+    created["metadata"]["annotations"] = {"a": "b"}
+    updated = await cluster.update("deployments", created)
+
+    assert updated["metadata"]["generation"] == 1

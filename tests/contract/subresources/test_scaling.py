@@ -1,0 +1,238 @@
+"""The ``scale`` of built-in kinds: the replicas of an object as an autoscaling/v1 Scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.errors import BadRequest, Conflict, Invalid, NotFound
+from tests.contract.cluster import JSON, MERGE, STRATEGIC, Cluster
+from tests.contract.objects import JSONObject, owners, pod, workload
+
+KINDS = {
+    "deployments": "Deployment",
+    "replicasets": "ReplicaSet",
+    "statefulsets": "StatefulSet",
+    "replicationcontrollers": "ReplicationController",
+}
+REPLICAS = {"f:spec": {"f:replicas": {}}}
+
+
+def _scalable(resource: str, **spec: Any) -> JSONObject:
+    """An object of that resource, of three replicas."""
+    made = {**workload(replicas=3, **spec), "kind": KINDS[resource]}
+    if resource == "statefulsets":
+        made["spec"]["serviceName"] = "s"
+    if resource == "replicationcontrollers":
+        made["apiVersion"], made["spec"]["selector"] = "v1", {"app": "d"}
+    return made
+
+
+def _scale(cluster: Cluster, **fields: Any) -> JSONObject:
+    metadata = {"name": "d", "namespace": cluster.namespace}
+    return {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata, **fields}
+
+
+@pytest.fixture
+async def scale(cluster: Cluster) -> JSONObject:
+    """The scale of a deployment ``d`` of three replicas."""
+    await cluster.create("deployments", _scalable("deployments"))
+    return await cluster.get("deployments/scale", "d")
+
+
+@pytest.mark.parametrize("resource", KINDS)
+async def test_a_scale_is_a_window_on_its_object(cluster: Cluster, resource: str) -> None:
+    metadata = (await cluster.create(resource, _scalable(resource)))["metadata"]
+
+    scale = await cluster.get(f"{resource}/scale", "d")
+
+    fields = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    assert scale == _scale(
+        cluster,
+        metadata={field: metadata[field] for field in fields},
+        spec={"replicas": 3},
+        status={"replicas": 0, "selector": "app=d"},
+    )
+
+
+@pytest.mark.parametrize("resource", KINDS)
+async def test_who_writes_a_scale_writes_the_replicas_and_nothing_else(cluster: Cluster, resource: str) -> None:
+    created = await cluster.create(resource, _scalable(resource))
+    scale = await cluster.get(f"{resource}/scale", "d")
+
+    answer = await cluster.update(
+        f"{resource}/scale", {**scale, "spec": {"replicas": 7}, "status": {"replicas": 9, "selector": "x=y"}}
+    )
+
+    assert (answer["spec"], answer["status"]) == ({"replicas": 7}, {"replicas": 0, "selector": "app=d"})
+    written = await cluster.get(resource, "d")
+    assert (written["spec"], written["status"]) == ({**created["spec"], "replicas": 7}, created["status"])
+    assert written["metadata"]["generation"] == 2
+    assert written["metadata"]["resourceVersion"] == answer["metadata"]["resourceVersion"]
+
+
+@pytest.mark.parametrize(
+    ("content_type", "patch"),
+    [
+        (MERGE, {"spec": {"replicas": 5}}),
+        (STRATEGIC, {"spec": {"replicas": 5}}),
+        (
+            JSON,
+            [
+                {"op": "test", "path": "/spec/replicas", "value": 3},
+                {"op": "replace", "path": "/spec/replicas", "value": 5},
+            ],
+        ),
+        (MERGE, {"metadata": {"labels": {"a": "b"}}, "spec": {"replicas": 5}, "status": {"replicas": 2}}),
+    ],
+)
+async def test_a_scale_is_patched_in_every_way(
+    cluster: Cluster, scale: JSONObject, content_type: str, patch: object
+) -> None:
+    answer = await cluster.patch("deployments/scale", "d", patch, content_type)
+
+    assert (answer["spec"], answer["status"]["replicas"]) == ({"replicas": 5}, 0)
+    written = await cluster.get("deployments", "d")
+    assert (written["spec"]["replicas"], "labels" in written["metadata"]) == (5, False)
+
+
+async def test_a_scale_to_nothing_shows_no_number(cluster: Cluster, scale: JSONObject) -> None:
+    answer = await cluster.update("deployments/scale", _scale(cluster))
+
+    assert answer["spec"] == {}
+    assert (await cluster.get("deployments", "d"))["spec"]["replicas"] == 0
+
+
+async def test_the_same_scale_again_is_no_write(cluster: Cluster, scale: JSONObject) -> None:
+    scaled = await cluster.patch("deployments/scale", "d", {"spec": {"replicas": 4}})
+    again = await cluster.patch("deployments/scale", "d", {"spec": {"replicas": 4}})
+
+    assert scaled["metadata"]["resourceVersion"] != scale["metadata"]["resourceVersion"]
+    assert again == scaled
+
+
+async def test_a_dry_run_shows_the_scale_that_would_be(cluster: Cluster, scale: JSONObject) -> None:
+    shown = await cluster.patch("deployments/scale", "d", {"spec": {"replicas": 5}}, params={"dryRun": "All"})
+
+    assert shown["spec"] == {"replicas": 5}
+    assert await cluster.get("deployments/scale", "d") == scale
+
+
+async def test_a_scale_of_an_older_state_is_a_conflict(cluster: Cluster, scale: JSONObject) -> None:
+    await cluster.patch("deployments", "d", {"metadata": {"labels": {"a": "b"}}})
+
+    with pytest.raises(Conflict, match=r'on deployments\.apps "d": the object has been modified'):
+        await cluster.update("deployments/scale", {**scale, "spec": {"replicas": 5}})
+    version = {"resourceVersion": scale["metadata"]["resourceVersion"]}
+    with pytest.raises(Conflict, match=r'on deployments\.apps "d": the object has been modified'):
+        await cluster.patch("deployments/scale", "d", {"metadata": version, "spec": {"replicas": 5}})
+
+
+async def test_without_a_version_the_latest_state_is_scaled(cluster: Cluster, scale: JSONObject) -> None:
+    await cluster.patch("deployments", "d", {"metadata": {"labels": {"a": "b"}}})
+
+    answer = await cluster.update("deployments/scale", _scale(cluster, spec={"replicas": 5}))
+
+    assert answer["spec"] == {"replicas": 5}
+
+
+@pytest.mark.parametrize("resource", KINDS)
+async def test_negative_replicas_are_refused(cluster: Cluster, resource: str) -> None:
+    await cluster.create(resource, _scalable(resource))
+
+    with pytest.raises(Invalid) as caught:
+        await cluster.patch(f"{resource}/scale", "d", {"spec": {"replicas": -4}})
+
+    why = "Invalid value: -4: must be greater than or equal to 0"
+    assert caught.value.status.message == f'Scale.autoscaling "d" is invalid: spec.replicas: {why}'
+    assert [(cause.field, cause.message) for cause in caught.value.causes] == [("spec.replicas", why)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"metadata": {"name": "e"}}, r"the name of the object \(e\) does not match the name on the URL \(d\)"),
+        (
+            {"metadata": {"name": "d", "namespace": "other"}},
+            "the namespace of the .*object .*does not match the namesp",
+        ),
+        ({"spec": {"replicas": "5"}}, 'Scale in version "v1" cannot be handled as a Scale'),
+        (
+            {"kind": "Deployment", "apiVersion": "apps/v1"},
+            'Deployment in version "v1" cannot be handled as a Scale: converting',
+        ),
+    ],
+)
+async def test_what_is_no_scale_of_the_object_is_refused(
+    cluster: Cluster, scale: JSONObject, fields: JSONObject, words: str
+) -> None:
+    with pytest.raises(BadRequest, match=words):
+        await cluster.ask("PUT", cluster.path("deployments/scale", "d"), body={**scale, **fields})
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH"])
+async def test_what_is_not_there_has_no_scale(cluster: Cluster, method: str) -> None:
+    body = (
+        None if method == "GET" else {**_scale(cluster), "metadata": {"name": "none", "namespace": cluster.namespace}}
+    )
+    path, content_type = cluster.path("deployments/scale", "none"), MERGE if method == "PATCH" else "application/json"
+
+    with pytest.raises(NotFound, match=r'deployments.* "none" not found'):
+        await cluster.ask(method, path, body=body, content_type=content_type)
+
+
+async def test_daemon_sets_have_no_scale(cluster: Cluster) -> None:
+    await cluster.create("daemonsets", {**workload(), "kind": "DaemonSet"})
+
+    assert (await cluster.call("GET", cluster.path("daemonsets/scale", "d"))).code == 404
+
+
+async def test_the_selector_of_a_workload_is_written_as_text(cluster: Cluster) -> None:
+    expressions = [
+        {"key": "tier", "operator": "In", "values": ["b", "a"]},
+        {"key": "x", "operator": "Exists"},
+        {"key": "y", "operator": "DoesNotExist"},
+        {"key": "z", "operator": "NotIn", "values": ["c"]},
+    ]
+    deployment = workload(selector={"matchLabels": {"app": "d"}, "matchExpressions": expressions})
+    deployment["spec"]["template"]["metadata"]["labels"] = {"app": "d", "tier": "a", "x": ""}
+    await cluster.create("deployments", deployment)
+
+    shown = await cluster.get("deployments/scale", "d")
+
+    assert shown["status"] == {"replicas": 0, "selector": "app=d,tier in (a,b),x,!y,z notin (c)"}
+
+
+@pytest.mark.since("1.22", "who writes through a subresource was not noted as that before")
+async def test_who_scales_owns_the_replicas(cluster: Cluster) -> None:
+    await cluster.create("deployments", _scalable("deployments"), params={"fieldManager": "maker"})
+    assert owners(await cluster.get("deployments", "d"))["maker:Update"]["f:spec"]["f:replicas"] == {}
+
+    await cluster.patch("deployments/scale", "d", {"spec": {"replicas": 4}}, params={"fieldManager": "scaler"})
+
+    found = owners(await cluster.get("deployments", "d"))
+    assert found["scaler:Update:scale"] == REPLICAS
+    assert "f:replicas" not in found["maker:Update"]["f:spec"]
+
+
+@pytest.mark.since("1.22", "who writes through a subresource was not noted as that before")
+async def test_who_applied_the_replicas_meets_who_scaled_them(cluster: Cluster) -> None:
+    await cluster.apply("deployments", _scalable("deployments"), "owner")
+    await cluster.patch("deployments/scale", "d", {"spec": {"replicas": 4}}, params={"fieldManager": "scaler"})
+
+    with pytest.raises(Conflict) as caught:
+        await cluster.apply("deployments", _scalable("deployments"), "owner")
+    without = _scalable("deployments")
+    del without["spec"]["replicas"]
+    applied = await cluster.apply("deployments", without, "owner")
+
+    words = 'conflict with "scaler" with subresource "scale" using apps/v1'
+    assert [(cause.field, cause.message) for cause in caught.value.causes] == [(".spec.replicas", words)]
+    assert applied["spec"]["replicas"] == 4
+
+
+async def test_a_pod_has_no_scale(cluster: Cluster) -> None:
+    await cluster.create("pods", pod())
+
+    assert (await cluster.call("GET", cluster.path("pods/scale", "p"))).code == 404

@@ -1,0 +1,138 @@
+"""What a delete writes about dependents into the object: the policy of the caller, the object or its kind.
+
+What becomes of the dependents is up to the garbage collector, which a kube-apiserver alone does not have: tests look at
+the answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.errors import BadRequest, Conflict, InternalError, NotFound
+from tests.contract.cluster import Cluster
+from tests.contract.objects import config, pod
+
+HELD = "example.com/hold"
+
+
+@pytest.mark.parametrize(
+    ("before", "options", "after"),
+    [
+        ([], {"propagationPolicy": "Foreground"}, ["foregroundDeletion"]),
+        ([], {"propagationPolicy": "Orphan"}, ["orphan"]),
+        ([], {"orphanDependents": True}, ["orphan"]),
+        ([HELD], {"propagationPolicy": "Background"}, [HELD]),
+        ([HELD], {"propagationPolicy": "Foreground"}, [HELD, "foregroundDeletion"]),
+        (["orphan", HELD], {}, ["orphan", HELD]),
+        (["orphan", HELD], {"propagationPolicy": "Background"}, [HELD]),
+        (["orphan", HELD], {"orphanDependents": False}, [HELD]),
+        (["foregroundDeletion"], {}, ["foregroundDeletion"]),
+        (["foregroundDeletion"], {"propagationPolicy": "Orphan"}, ["orphan"]),
+    ],
+)
+async def test_the_caller_overrides_the_object(
+    cluster: Cluster, before: list[str], options: dict[str, Any], after: list[str]
+) -> None:
+    await cluster.create("configmaps", config(finalizers=before))
+
+    left = (await cluster.delete("configmaps", "a", body=options))["metadata"]
+
+    assert sorted(left["finalizers"]) == sorted(after)
+    assert (bool(left["deletionTimestamp"]), left["deletionGracePeriodSeconds"]) == (True, 0)
+
+
+async def test_a_policy_may_let_go_what_a_finalizer_would_have_held(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config(finalizers=["foregroundDeletion"]))
+
+    answer = await cluster.delete("configmaps", "a", body={"propagationPolicy": "Background"})
+
+    assert answer["status"] == "Success"
+    with pytest.raises(NotFound):
+        await cluster.get("configmaps", "a")
+
+
+async def test_the_policy_can_change_while_the_object_is_on_its_way(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config(finalizers=[HELD]))
+    await cluster.delete("configmaps", "a")
+
+    first = await cluster.delete("configmaps", "a", body={"propagationPolicy": "Foreground"})
+    then = await cluster.delete("configmaps", "a", body={"propagationPolicy": "Orphan"})
+
+    assert sorted(first["metadata"]["finalizers"]) == [HELD, "foregroundDeletion"]
+    assert sorted(then["metadata"]["finalizers"]) == [HELD, "orphan"]
+
+
+async def test_jobs_leave_their_dependents_behind_unless_told_otherwise(cluster: Cluster) -> None:
+    spec = {"template": {"spec": pod(restartPolicy="Never")["spec"]}}
+    await cluster.create("jobs", {"metadata": {"name": "a"}, "spec": spec})
+
+    assert (await cluster.delete("jobs", "a"))["metadata"]["finalizers"] == ["orphan"]
+
+
+async def test_events_have_no_dependents_whatever_the_policy(cluster: Cluster) -> None:
+    regarding = {"kind": "Pod", "name": "p", "namespace": cluster.namespace}
+    await cluster.create("events", {"metadata": {"name": "a"}, "involvedObject": regarding})
+
+    assert (await cluster.delete("events", "a", body={"propagationPolicy": "Foreground"}))["status"] == "Success"
+
+
+@pytest.mark.parametrize(
+    ("params", "left"),
+    [
+        ({"propagationPolicy": "Foreground"}, ["foregroundDeletion"]),
+        ({"propagationPolicy": "Orphan", "gracePeriodSeconds": "5"}, ["orphan"]),
+        ({"orphanDependents": "yes"}, ["orphan"]),
+    ],
+)
+async def test_options_may_come_in_the_query(cluster: Cluster, params: dict[str, str], left: list[str]) -> None:
+    await cluster.create("configmaps", config())
+
+    answer = await cluster.delete("configmaps", "a", params=params)
+
+    assert answer["metadata"]["finalizers"] == left
+
+
+async def test_with_a_body_the_query_does_not_count(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config())
+
+    answer = await cluster.delete("configmaps", "a", params={"propagationPolicy": "Orphan"}, body={})
+
+    assert answer["status"] == "Success"
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "old"),
+    [
+        ({"gracePeriodSeconds": "5"}, "string * DeleteOptions.gracePeriodSeconds of type int64", "GracePeriodSeconds"),
+        ({"gracePeriodSeconds": True}, "bool * DeleteOptions.gracePeriodSeconds of type int64", "GracePeriodSeconds"),
+        ({"dryRun": "All"}, "string * DeleteOptions.dryRun of type []string", "DryRun"),
+        ({"preconditions": []}, "array * DeleteOptions.preconditions of type v1.Preconditions", "Preconditions"),
+        ({"preconditions": {"uid": 5}}, "number * Preconditions.preconditions.uid of type types.UID", "Preconditions"),
+        ({"orphanDependents": "x"}, "string * DeleteOptions.orphanDependents of type bool", "OrphanDependents"),
+        (
+            {"propagationPolicy": 5},
+            "number * DeleteOptions.propagationPolicy of type v1.DeletionPropagation",
+            "PropagationPolicy",
+        ),
+    ],
+)
+async def test_values_of_the_wrong_type_are_named(cluster: Cluster, body: dict[str, Any], words: str, old: str) -> None:
+    await cluster.create("configmaps", config())
+
+    with pytest.raises(BadRequest if cluster.version >= (1, 27) else InternalError) as caught:
+        await cluster.delete("configmaps", "a", body=body)
+
+    message = caught.value.status.message
+    if cluster.version >= (1, 27):
+        assert message == f"json: cannot unmarshal {words.replace('*', 'into Go struct field')}"
+    else:
+        assert message.startswith(f"v1.DeleteOptions.{old}: ")
+
+
+async def test_preconditions_may_come_in_the_query_by_their_bare_names(cluster: Cluster) -> None:
+    await cluster.create("configmaps", config())
+
+    with pytest.raises(Conflict, match=r"UID in the precondition \(x\) does not match"):
+        await cluster.delete("configmaps", "a", params={"uid": "x"})
