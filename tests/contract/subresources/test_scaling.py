@@ -16,7 +16,7 @@ KINDS = {
     "statefulsets": "StatefulSet",
     "replicationcontrollers": "ReplicationController",
 }
-REPLICAS = {"f:spec": {"f:replicas": {}}}
+REPLICAS: JSONObject = {"f:spec": {"f:replicas": {}}}
 
 
 def _scalable(resource: str, **spec: Any) -> JSONObject:
