@@ -16,8 +16,8 @@ from dynkube.errors import APIError, Conflict, NotFound, Status, TooManyRequests
 from tests.contract.objects import CRDS, JSONObject, version
 
 _BUILTIN = {
-    "v1": "configmaps endpoints events namespaces! nodes! persistentvolumeclaims persistentvolumes! pods podtemplates "
-    "replicationcontrollers resourcequotas secrets serviceaccounts services",
+    "v1": "bindings configmaps endpoints events namespaces! nodes! persistentvolumeclaims persistentvolumes! pods "
+    "podtemplates replicationcontrollers resourcequotas secrets serviceaccounts services",
     "apps/v1": "controllerrevisions daemonsets deployments replicasets statefulsets",
     "batch/v1": "jobs",
     "autoscaling/v1": "horizontalpodautoscalers",

@@ -118,6 +118,13 @@ def fill(owner: JSONObject, **values: Any) -> None:
             owner[name] = value
 
 
+def show_times(obj: JSONObject, *names: str) -> None:
+    """Times that a condition does not tell are shown as null, as Go's zero times are."""
+    for condition in items(obj.get("status") or {}, "conditions"):
+        for name in names:
+            condition.setdefault(name, None)
+
+
 def items(owner: Mapping[str, Any], name: str) -> list[JSONObject]:
     """The objects in a list that may be missing."""
     found = owner.get(name)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dynkube.testing._builtin.findings import IMMUTABLE, Findings, fill, section
 from dynkube.testing._builtin.podchecks import check_template
 from dynkube.testing._builtin.podspecs import complete_template
-from dynkube.testing._builtin.rules import BuiltinRules
+from dynkube.testing._builtin.rules import POD_NAMES, BuiltinRules
 from dynkube.testing._builtin.selectors import selects
 from dynkube.testing._calls.api import JSONObject
 
@@ -130,8 +130,13 @@ def _keep_job(findings: Findings, obj: JSONObject, old: JSONObject | None) -> No
 
 
 RULES: Mapping[str, BuiltinRules] = {
-    "jobs.batch": BuiltinRules(defaults=_complete_job, decides=_select_own_pods, checks=_check_job, changes=_keep_job),
+    "jobs.batch": BuiltinRules(
+        defaults=_complete_job, decides=_select_own_pods, checks=_check_job, changes=_keep_job, names=POD_NAMES
+    ),
     "cronjobs.batch": BuiltinRules(
-        defaults=_complete_cron_job, decides=lambda obj, old: fill(obj, status={}), checks=_check_cron_job
+        defaults=_complete_cron_job,
+        decides=lambda obj, old: fill(obj, status={}),
+        checks=_check_cron_job,
+        names=POD_NAMES,
     ),
 }

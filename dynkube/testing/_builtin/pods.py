@@ -6,7 +6,7 @@ import copy
 from dataclasses import dataclass
 
 from dynkube.testing._builtin.containerchecks import check_images
-from dynkube.testing._builtin.findings import Findings, fill, items
+from dynkube.testing._builtin.findings import Findings, fill, items, show_times
 from dynkube.testing._builtin.podchecks import check_pod_spec, check_template
 from dynkube.testing._builtin.podspecs import complete_pod_spec, complete_template
 from dynkube.testing._builtin.rules import BuiltinRules
@@ -32,9 +32,7 @@ def _complete(pod: JSONObject) -> None:
     for field in ("initContainers", "containers"):
         for container in items(spec, field):
             _request_limits(container["resources"])
-    for condition in items(pod.get("status") or {}, "conditions"):
-        for time in ("lastProbeTime", "lastTransitionTime"):
-            condition.setdefault(time, None)
+    show_times(pod, "lastProbeTime", "lastTransitionTime")
 
 
 def _request_limits(resources: JSONObject) -> None:
@@ -195,7 +193,14 @@ def _check_deadline(findings: Findings, new: JSONObject, before: JSONObject) -> 
 
 def pod_rules(storage: Storage, registry: Registry) -> dict[str, BuiltinRules]:
     """By storage group."""
-    pods = PodRules(storage=storage, registry=registry, defaults=_complete, checks=_check, changes=_check_change)
+    pods = PodRules(
+        storage=storage,
+        registry=registry,
+        defaults=_complete,
+        checks=_check,
+        changes=_check_change,
+        names="the Pod's hostname",
+    )
     templates = BuiltinRules(
         defaults=complete_template,
         checks=lambda findings, obj, old: check_template(findings, "template", obj["template"]),

@@ -9,12 +9,16 @@ from typing import TypeAlias
 from dynkube.errors import StatusCause
 from dynkube.testing._builtin.findings import Findings, read_copy
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._kinds import naming
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._verbs.rules import KindRules
 
 Complete: TypeAlias = Callable[[JSONObject], None]
 Prepare: TypeAlias = Callable[[JSONObject, JSONObject | None], None]
 Check: TypeAlias = Callable[[Findings, JSONObject, JSONObject | None], None]
+
+#: What the names of most workloads become part of.
+POD_NAMES = "Pod names and hostnames"
 
 
 def _nothing(obj: JSONObject) -> None:
@@ -38,12 +42,14 @@ class BuiltinRules(KindRules):
         decides: Fills in what the server decides (addresses, an empty status), given what there was before.
         checks: Tells what is wrong.
         changes: Tells what may not be changed, on an update of the object itself.
+        names: What its name becomes part of, where a DNS label is recommended for that.
     """
 
     defaults: Complete = _nothing
     decides: Prepare = _nothing_more
     checks: Check = _fine
     changes: Check = _fine
+    names: str = ""
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
         """Defaults, on a copy of what was sent."""
@@ -63,6 +69,14 @@ class BuiltinRules(KindRules):
         findings = Findings()
         self.checks(findings, obj, old)
         return findings.causes
+
+    def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
+        """A new name that is valid and may surprise."""
+        problems = naming.label_problems(obj["metadata"].get("name", "")) if self.names and old is None else []
+        if not problems:
+            return []
+        surprise = "which can result in surprising behavior; a DNS label is recommended"
+        return [f"metadata.name: this is used in {self.names}, {surprise}: [{' '.join(problems)}]"]
 
     def change_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
         """What may not be changed."""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from dynkube.testing._builtin.findings import IMMUTABLE, Findings, fill, section
+from dynkube.testing._builtin.findings import IMMUTABLE, Findings, fill, section, show_times
 from dynkube.testing._builtin.podchecks import check_template
 from dynkube.testing._builtin.podspecs import complete_claim_spec, complete_template
-from dynkube.testing._builtin.rules import BuiltinRules
+from dynkube.testing._builtin.rules import POD_NAMES, BuiltinRules
 from dynkube.testing._builtin.selectors import check_selector, is_empty, selects
 from dynkube.testing._calls.api import JSONObject
 
@@ -31,6 +31,9 @@ _STATEFUL_UPDATE = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 )
+# What a status of a deployment counts: some of the replicas each, and more.
+_PARTS = ("updatedReplicas", "readyReplicas", "availableReplicas")
+_OTHER_COUNTS = ("unavailableReplicas", "terminatingReplicas", "collisionCount")
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 # ── defaults ──────────────────────────────────────────────────────────────────────────────────
@@ -44,12 +47,14 @@ def _complete_deployment(obj: JSONObject) -> None:
     if strategy["type"] == "RollingUpdate":
         fill(section(strategy, "rollingUpdate"), maxUnavailable="25%", maxSurge="25%")
     complete_template(spec)
+    show_times(obj, "lastUpdateTime", "lastTransitionTime")
 
 
 def _complete_replicas(obj: JSONObject) -> None:
     spec = section(obj, "spec")
     fill(spec, replicas=1)
     complete_template(spec)
+    show_times(obj, "lastTransitionTime")
 
 
 def _complete_stateful_set(obj: JSONObject) -> None:
@@ -75,12 +80,14 @@ def _complete_daemon_set(obj: JSONObject) -> None:
     if strategy["type"] == "RollingUpdate":
         fill(section(strategy, "rollingUpdate"), maxUnavailable=1, maxSurge=0)
     complete_template(spec)
+    show_times(obj, "lastTransitionTime")
     metadata = obj["metadata"]
     metadata["annotations"] = {_TEMPLATE_GENERATION: "1", **(metadata.get("annotations") or {})}
 
 
 def _complete_controller(obj: JSONObject) -> None:
     spec, had_template = section(obj, "spec"), "template" in section(obj, "spec")
+    show_times(obj, "lastTransitionTime")
     fill(spec, replicas=1)
     if not had_template:
         return
@@ -180,6 +187,19 @@ def _check_deployment(findings: Findings, obj: JSONObject, old: JSONObject | Non
     findings.not_negative(spec, "spec", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     if 0 <= (deadline := spec["progressDeadlineSeconds"]) <= spec.get("minReadySeconds", 0):
         findings.invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
+    _check_counts(findings, obj.get("status") or {})
+
+
+def _check_counts(findings: Findings, status: JSONObject) -> None:
+    """What a status of a deployment counts adds up."""
+    findings.not_negative(status, "status", "observedGeneration", "replicas", *_PARTS, *_OTHER_COUNTS)
+    counts = {name: status.get(name, 0) for name in ("replicas", *_PARTS)}
+    for name in _PARTS:
+        if counts[name] > counts["replicas"]:
+            findings.invalid(f"status.{name}", counts[name], "cannot be greater than status.replicas")
+    if counts["availableReplicas"] > counts["readyReplicas"]:
+        why = "cannot be greater than readyReplicas"
+        findings.invalid("status.availableReplicas", counts["availableReplicas"], why)
 
 
 def _check_rolling(findings: Findings, path: str, rolling: JSONObject) -> None:
@@ -266,9 +286,14 @@ RULES: Mapping[str, BuiltinRules] = {
         decides=lambda obj, old: _decide_status(obj, old, {}),
         checks=_check_deployment,
         changes=_keep_selector,
+        names=POD_NAMES,
     ),
     "replicasets.apps": BuiltinRules(
-        defaults=_complete_replicas, decides=_counting("Replicas"), checks=_check_replica_set, changes=_keep_selector
+        defaults=_complete_replicas,
+        decides=_counting("Replicas"),
+        checks=_check_replica_set,
+        changes=_keep_selector,
+        names=POD_NAMES,
     ),
     "statefulsets.apps": BuiltinRules(
         defaults=_complete_stateful_set,
@@ -280,7 +305,7 @@ RULES: Mapping[str, BuiltinRules] = {
         defaults=_complete_daemon_set, decides=_decide_daemon_set, checks=_check_daemon_set, changes=_keep_selector
     ),
     "replicationcontrollers": BuiltinRules(
-        defaults=_complete_controller, decides=_counting("Replicas"), checks=_check_controller
+        defaults=_complete_controller, decides=_counting("Replicas"), checks=_check_controller, names=POD_NAMES
     ),
     "controllerrevisions.apps": BuiltinRules(changes=_keep_data),
 }

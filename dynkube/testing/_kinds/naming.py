@@ -70,6 +70,14 @@ def label_problem(name: str) -> str:
     return "must not contain dots" if re.fullmatch(_SUBDOMAIN, name) else _LABEL_HELP
 
 
+def label_problems(name: str) -> list[str]:
+    """All that keeps the name of an object (an RFC 1123 subdomain) from being an RFC 1123 label."""
+    problems = ["must be no more than 63 characters"] if len(name) > 63 else []
+    if "." in name:
+        problems.append("must not contain dots")
+    return problems
+
+
 def dns1035_problem(name: str) -> str:
     """RFC 1035 label: begins with a letter."""
     if len(name) > 63:

@@ -56,8 +56,11 @@ class NamespaceRules(KindRules):
     """Namespaces go in two steps: what is in them goes first."""
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """Finalizers are the server's own or qualified by a domain."""
-        return [
+        """Finalizers are the server's own or qualified by a domain; the phase says whether it was deleted."""
+        phase, ends = (obj.get("status") or {}).get("phase", ""), "deletionTimestamp" in obj["metadata"]
+        right, when = ("Terminating", "not empty") if ends else ("Active", "empty")
+        why = f"may only be '{right}' if `deletionTimestamp` is {when}"
+        return [refuse.bad_value("status.Phase", phase, why)] * (old is not None and phase != right) + [
             refuse.bad_value(f"spec.finalizers[{index}]", name, problem)
             for index, name in enumerate(obj.get("spec", {}).get("finalizers") or ())
             if (problem := finalizer_problem(name))

@@ -152,7 +152,8 @@ _PARTS: Mapping[str, Callable[[JSONObject, JSONObject], None]] = {
 
 
 def _namespace(obj: JSONObject) -> None:
-    obj["spec"] = {"finalizers": ["kubernetes"]}
+    given = (obj.get("spec") or {}).get("finalizers") or []
+    obj["spec"] = {"finalizers": [*given, *(["kubernetes"] if "kubernetes" not in given else [])]}
     obj["status"] = {"phase": "Active"}
     _name_label(obj)
 

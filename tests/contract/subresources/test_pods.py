@@ -1,0 +1,161 @@
+"""Requests about pods that are objects of their own: a Binding assigns one to a node, an Eviction removes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.errors import BadRequest, Conflict, NotFound, ServerError
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, conditions, pod
+
+SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+HELD = ["example.com/hold"]
+
+
+def _binding(name: str = "p", *, target: JSONObject | None = None, **metadata: Any) -> JSONObject:
+    metadata = {"name": name, **metadata}
+    return {"metadata": metadata, "target": {"kind": "Node", "name": "n1"} if target is None else target}
+
+
+def _eviction(cluster: Cluster, name: str = "p", **options: Any) -> JSONObject:
+    version = "policy/v1" if cluster.version >= (1, 22) else "policy/v1beta1"
+    return {"apiVersion": version, "kind": "Eviction", "metadata": {"name": name}, "deleteOptions": options}
+
+
+# ── binding ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("resource", "name"), [("pods/binding", "p"), ("bindings", "")])
+async def test_a_binding_assigns_a_pod_to_its_node(cluster: Cluster, resource: str, name: str) -> None:
+    await cluster.create("pods", pod())
+
+    answer = await cluster.create(resource, _binding(), name)
+
+    bound = await cluster.get("pods", "p")
+    assert answer == SUCCESS
+    assert bound["spec"]["nodeName"] == "n1"
+    assert conditions(bound) == {"PodScheduled": ("True", "")}
+
+
+async def test_a_pod_is_bound_once(cluster: Cluster) -> None:
+    await cluster.create("pods", pod())
+    await cluster.create("pods/binding", _binding(), "p")
+
+    with pytest.raises(Conflict) as caught:
+        await cluster.create("pods/binding", _binding(target={"kind": "Node", "name": "n2"}), "p")
+
+    why = 'pod p is already assigned to node "n1"'
+    assert caught.value.status.message == f'Operation cannot be fulfilled on pods/binding "p": {why}'
+    assert (await cluster.get("pods", "p"))["spec"]["nodeName"] == "n1"
+
+
+async def test_annotations_of_a_binding_become_those_of_the_pod(cluster: Cluster) -> None:
+    created = pod()
+    created["metadata"]["annotations"] = {"a": "1", "b": "1"}
+    await cluster.create("pods", created)
+
+    await cluster.create("pods/binding", _binding(annotations={"b": "2", "c": "2"}), "p")
+
+    assert (await cluster.get("pods", "p"))["metadata"]["annotations"] == {"a": "1", "b": "2", "c": "2"}
+
+
+@pytest.mark.parametrize(
+    ("binding", "refusal", "message"),
+    [
+        (_binding("z"), BadRequest, "name in URL does not match name in Binding object"),
+        (_binding(target={}), ServerError, "target.name: Required value"),
+        (
+            _binding(target={"kind": "Pod", "name": "n"}),
+            ServerError,
+            'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
+        ),
+    ],
+)
+async def test_a_binding_that_makes_no_sense_is_refused(
+    cluster: Cluster, binding: JSONObject, refusal: type[Exception], message: str
+) -> None:
+    await cluster.create("pods", pod())
+
+    with pytest.raises(refusal) as caught:
+        await cluster.create("pods/binding", binding, "p")
+
+    assert caught.value.status.message == message  # type: ignore[attr-defined]  # an APIError each
+
+
+async def test_what_is_not_there_is_not_bound(cluster: Cluster) -> None:
+    with pytest.raises(NotFound, match='pods "p" not found'):
+        await cluster.create("pods/binding", _binding(), "p")
+
+
+# ── eviction ──────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_an_eviction_deletes_the_pod(cluster: Cluster) -> None:
+    await cluster.create("pods", pod())
+
+    answer = await cluster.create("pods/eviction", _eviction(cluster), "p")
+
+    assert answer == SUCCESS
+    assert await cluster.names("pods") == []
+
+
+@pytest.mark.since("1.22", "evictions were policy/v1beta1 before")
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+async def test_evictions_of_both_versions_are_taken(cluster: Cluster, version: str) -> None:
+    await cluster.create("pods", pod())
+
+    await cluster.create("pods/eviction", {**_eviction(cluster), "apiVersion": f"policy/{version}"}, "p")
+
+    assert await cluster.names("pods") == []
+
+
+async def test_an_eviction_gives_time_as_its_options_say(cluster: Cluster) -> None:
+    created = pod(nodeName="n")
+    created["metadata"]["finalizers"] = HELD
+    version = (await cluster.create("pods", created))["metadata"]["resourceVersion"]
+
+    async with cluster.watch("pods", resourceVersion=version) as events:
+        await cluster.create("pods/eviction", _eviction(cluster, gracePeriodSeconds=7), "p")
+        marked = await events.next()
+        while "deletionTimestamp" not in marked["object"]["metadata"]:
+            marked = await events.next()
+
+    assert marked["object"]["metadata"]["deletionGracePeriodSeconds"] == 7
+
+
+async def test_a_dry_run_of_an_eviction_leaves_the_pod(cluster: Cluster) -> None:
+    created = await cluster.create("pods", pod())
+
+    await cluster.create("pods/eviction", _eviction(cluster, dryRun=["All"]), "p")
+    await cluster.create("pods/eviction", _eviction(cluster), "p", params={"dryRun": "All"})
+
+    assert await cluster.get("pods", "p") == created
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "refusal", "words"),
+    [
+        ("z", "p", BadRequest, "name in URL does not match name in Eviction object"),
+        ("z", "z", NotFound, 'pods "z" not found'),
+    ],
+)
+async def test_an_eviction_of_another_pod_is_refused(
+    cluster: Cluster, name: str, path: str, refusal: type[Exception], words: str
+) -> None:
+    await cluster.create("pods", pod())
+
+    with pytest.raises(refusal, match=words):
+        await cluster.create("pods/eviction", _eviction(cluster, name), path)
+
+
+async def test_preconditions_of_an_eviction_are_those_of_its_delete(cluster: Cluster) -> None:
+    created = await cluster.create("pods", pod())
+
+    with pytest.raises(Conflict, match=r"the UID in the precondition \(x\) does not match the UID in record"):
+        await cluster.create("pods/eviction", _eviction(cluster, preconditions={"uid": "x"}), "p")
+    preconditions = {"uid": created["metadata"]["uid"]}
+    await cluster.create("pods/eviction", _eviction(cluster, preconditions=preconditions), "p")
+
+    assert await cluster.names("pods") == []

@@ -1,0 +1,60 @@
+"""Names that become host names: whoever gives one that is no DNS label is told so."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, pod, workload
+
+DOTS, LONG = "must not contain dots", "must be no more than 63 characters"
+
+
+def _named(resource: str, name: str) -> JSONObject:
+    """A new object of that resource."""
+    if resource == "pods":
+        return pod(name)
+    made = workload(name)
+    made["spec"]["selector"] = {"matchLabels": {"app": "d"}}
+    made["spec"]["template"]["metadata"]["labels"] = {"app": "d"}
+    return {"metadata": made["metadata"], "spec": made["spec"]}
+
+
+@pytest.mark.since("1.27", "warnings about names came after the old server")
+@pytest.mark.parametrize(
+    ("resource", "place"),
+    [
+        ("pods", "the Pod's hostname"),
+        ("deployments", "Pod names and hostnames"),
+        ("replicasets", "Pod names and hostnames"),
+        ("daemonsets", ""),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "problems"), [("a", ""), ("a.b", DOTS), ("a" * 64, LONG), ("a." + "b" * 64, f"{LONG} {DOTS}")]
+)
+async def test_names_that_become_host_names_should_be_labels(
+    cluster: Cluster, resource: str, place: str, name: str, problems: str
+) -> None:
+    answer = await cluster.call("POST", cluster.path(resource), body=_named(resource, name))
+
+    advice = "which can result in surprising behavior; a DNS label is recommended"
+    expected = (f"metadata.name: this is used in {place}, {advice}: [{problems}]",) if place and problems else ()
+    assert (answer.code, answer.warnings) == (201, expected)
+
+
+@pytest.mark.since("1.27", "warnings about names came after the old server")
+async def test_names_of_jobs_should_be_labels_too(cluster: Cluster) -> None:
+    job = {"metadata": {"name": "a.b"}, "spec": {"template": {"spec": pod(restartPolicy="Never")["spec"]}}}
+
+    answer = await cluster.call("POST", cluster.path("jobs"), body=job)
+
+    assert [warning.endswith(f"[{DOTS}]") for warning in answer.warnings] == [True]
+
+
+async def test_an_update_says_nothing_about_the_name(cluster: Cluster) -> None:
+    await cluster.create("pods", pod("a.b"))
+
+    answer = await cluster.call("PUT", cluster.path("pods", "a.b"), body=await cluster.get("pods", "a.b"))
+
+    assert answer.warnings == ()
