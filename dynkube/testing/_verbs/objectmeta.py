@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from dynkube.errors import StatusCause
+from dynkube.errors import APIError, StatusCause
 from dynkube.meta import GVK
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject
@@ -179,12 +179,17 @@ def check_name_in_path(obj: JSONObject, call: Call, *, required: bool = True) ->
         BadRequest: It does.
     """
     if required and not obj["metadata"].get("name"):
-        raise refuse.bad_request(
-            f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
-        )
+        raise nameless(call)
     name = obj["metadata"].get("name") or call.name
     if name != call.name:
         raise refuse.bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
+
+
+def nameless(call: Call) -> APIError:
+    """The refusal of a body that names no object."""
+    return refuse.bad_request(
+        f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
+    )
 
 
 def read_version(obj: JSONObject) -> str:

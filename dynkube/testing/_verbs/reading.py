@@ -91,6 +91,8 @@ class Reader:
         kind = call.kind
         if not isinstance(patched, dict):
             raise refuse.unprocessable()
+        if call.content_type != STRATEGIC_PATCH and patched.get("apiVersion", "") in {None, ""}:
+            raise _of_no_version(call)
 
         def shown() -> str:  # only where something is refused: it costs as much as all the rest
             return go_text(call.body) if call.content_type == STRATEGIC_PATCH else compact(patched)
@@ -279,6 +281,13 @@ class Reader:
 
 def _cannot_be_handled(kind: Kind, why: str) -> APIError:
     return refuse.bad_request(f'{kind.kind} in version "{kind.gvr.version}" cannot be handled as a {kind.kind}: {why}')
+
+
+def _of_no_version(call: Call) -> APIError:
+    """What a real server finds missing first in an object whose patch took its version away."""
+    if call.kind.crd_uid is not None:
+        return refuse.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
+    return objectmeta.nameless(call)
 
 
 def _gvk(kind: Kind) -> str:

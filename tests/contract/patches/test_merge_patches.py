@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.errors import APIError, BadRequest, Conflict, Invalid, NotFound, UnsupportedMediaType
+from dynkube.errors import APIError, BadRequest, Conflict, InternalError, Invalid, NotFound, UnsupportedMediaType
 from tests.contract.cluster import JSON, MERGE, STRATEGIC, Cluster
 from tests.contract.objects import config, version
 
@@ -75,6 +75,9 @@ async def test_a_patch_that_names_no_version_is_not_locked(cluster: Cluster, giv
         pytest.param(MERGE, "null", BadRequest, "Invalid JSON Patch", marks=READ_FIRST),
         (MERGE, {"metadata": {"name": "b"}}, BadRequest, "does not match the name on the URL"),
         (MERGE, {"metadata": {"name": None}}, BadRequest, "was undeterminable: name must be provided"),
+        (MERGE, {"apiVersion": None}, BadRequest, "was undeterminable: name must be provided"),
+        (MERGE, {"apiVersion": ""}, BadRequest, "was undeterminable: name must be provided"),
+        (JSON, [{"op": "remove", "path": "/apiVersion"}], BadRequest, "was undeterminable: name must be provided"),
         (MERGE, {"metadata": {"namespace": "b"}}, BadRequest, "does not match the namespace"),
         (MERGE, {"metadata": {"uid": "x"}}, Invalid, 'metadata.uid: Invalid value: "x": field is immutable'),
         (MERGE, {"kind": "Pod"}, Invalid, "unknown conversion"),
@@ -93,6 +96,25 @@ async def test_a_patch_that_cannot_be_carried_out_is_refused(
     with pytest.raises(error, match=words):
         await cluster.patch("configmaps", "a", patch, content_type)
     assert await cluster.get("configmaps", "a") == created
+
+
+@pytest.mark.parametrize(("content_type", "patch"), [(MERGE, {"kind": None}), (STRATEGIC, {"apiVersion": None})])
+async def test_a_patch_may_leave_out_what_the_path_tells(
+    cluster: Cluster, content_type: str, patch: dict[str, None]
+) -> None:
+    await cluster.create("configmaps", config())
+
+    patched = await cluster.patch("configmaps", "a", {**patch, "data": {"k": "w"}}, content_type)
+
+    assert (patched["apiVersion"], patched["kind"], patched["data"]) == ("v1", "ConfigMap", {"k": "w"})
+
+
+async def test_a_patch_takes_no_version_from_a_custom_object(cluster: Cluster) -> None:
+    await cluster.define()
+    await cluster.create("widgets", cluster.widget())
+
+    with pytest.raises(InternalError, match="Object 'apiVersion' is missing"):
+        await cluster.patch("widgets", "w", {"apiVersion": None})
 
 
 async def test_a_patch_does_not_create(cluster: Cluster) -> None:
