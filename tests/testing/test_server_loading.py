@@ -8,7 +8,8 @@ import pytest
 
 from dynkube.errors import Invalid, InvalidInput, NoMatch
 from dynkube.testing import APIServer
-from tests.testing.engine.cluster import definition, version, widget
+from tests.contract.objects import version
+from tests.testing.engine.cluster import definition, widget
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 

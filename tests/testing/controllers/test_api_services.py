@@ -10,7 +10,8 @@ import pytest
 from dynkube.meta import GVR
 from dynkube.testing import APIServer, Kind
 from dynkube.testing._calls.api import JSONObject
-from tests.testing.engine.cluster import CRDS, Cluster, definition, seen
+from tests.contract.objects import CRDS
+from tests.testing.engine.cluster import Cluster, definition, seen
 
 AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 NAME = "v1beta1.metrics.example.com"

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from dynkube.testing._calls.api import JSONObject
-from tests.testing.engine.cluster import CRDS, Cluster, config, definition, seen, widget
+from tests.contract.objects import CRDS, config
+from tests.testing.engine.cluster import Cluster, definition, seen, widget
 
 HELD = "test.example.com/held"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import trio
 import trio.testing
 
-from tests.testing.engine.cluster import Cluster, config
+from tests.contract.objects import config
+from tests.testing.engine.cluster import Cluster
 
 
 def fill(cluster: Cluster, count: int) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dynkube.meta import GVR, GroupVersion
 from dynkube.testing._kinds.kinds import Kind
-from tests.testing.engine.cluster import Cluster, conditions, config
+from tests.contract.objects import conditions, config
+from tests.testing.engine.cluster import Cluster
 
 HELD = "test.example.com/held"
 METRIC = Kind(gvr=GVR("custom.example.com", "v1", "metrics"), kind="Metric", namespaced=True)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dynkube.errors import BadRequest, Invalid
 from dynkube.testing._calls.api import JSONObject
-from tests.testing.engine.cluster import CRDS, Cluster, definition, version, widget
+from tests.contract.objects import CRDS, version
+from tests.testing.engine.cluster import Cluster, definition, widget
 
 SCHEMA: JSONObject = {
     "type": "object",

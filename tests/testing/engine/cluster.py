@@ -16,6 +16,7 @@ from dynkube.testing._engine import Engine
 from dynkube.testing._engine_options import EngineOptions
 from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Kind
+from tests.contract.objects import version
 
 Seen: TypeAlias = tuple[str, str]
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -118,31 +119,6 @@ def seen(events: Iterable[JSONObject]) -> list[Seen]:
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
 
-def config(name: str = "a", **metadata: Any) -> JSONObject:
-    """A ConfigMap."""
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": {"k": "v"}}
-
-
-def pod(name: str = "p", **spec: Any) -> JSONObject:
-    """A Pod with one container."""
-    return {"metadata": {"name": name}, "spec": {"containers": [{"name": "app", "image": "app:1"}], **spec}}
-
-
-def workload(name: str = "d", **spec: Any) -> JSONObject:
-    """What a Deployment and its like need at least: pods, and a selector for them."""
-    template = {"metadata": {"labels": {"app": name}}, "spec": pod()["spec"]}
-    return {
-        "metadata": {"name": name},
-        "spec": {"selector": {"matchLabels": {"app": name}}, "template": template, **spec},
-    }
-
-
-def version(name: str = "v1", *, storage: bool = True, served: bool = True, **more: Any) -> JSONObject:
-    """A version of a definition."""
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    return {"name": name, "served": served, "storage": storage, "schema": schema, **more}
-
-
 def definition(plural: str = "widgets", kind: str = "Widget", scope: str = "Namespaced", **spec: Any) -> JSONObject:
     """A CustomResourceDefinition of the group ``example.com``."""
     names = {"plural": plural, "kind": kind}
@@ -154,14 +130,6 @@ def definition(plural: str = "widgets", kind: str = "Widget", scope: str = "Name
     }
 
 
-CRDS = "customresourcedefinitions"
-
-
 def widget(name: str = "w", api_version: str = "example.com/v1", **fields: Any) -> JSONObject:
     """An object of the definition above."""
     return {"apiVersion": api_version, "kind": "Widget", "metadata": {"name": name}, **fields}
-
-
-def conditions(definition: JSONObject) -> dict[str, tuple[str, str]]:
-    """Status and reason of each condition."""
-    return {entry["type"]: (entry["status"], entry["reason"]) for entry in definition["status"]["conditions"]}

@@ -6,7 +6,8 @@ import pytest
 
 from dynkube.errors import Gone
 from dynkube.testing._calls.refuse import ContinueExpired
-from tests.testing.engine.cluster import Cluster, config
+from tests.contract.objects import config
+from tests.testing.engine.cluster import Cluster
 
 
 @pytest.fixture

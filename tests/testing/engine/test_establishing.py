@@ -6,12 +6,8 @@ import math
 
 import trio
 
-from tests.testing.engine.cluster import (
-    CRDS,
-    Cluster,
-    conditions,
-    definition,
-)
+from tests.contract.objects import CRDS, conditions
+from tests.testing.engine.cluster import Cluster, definition
 
 NAME = "widgets.example.com"
 

@@ -14,7 +14,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from dynkube.errors import AlreadyExists, NotFound
 from dynkube.testing._calls.api import JSONObject
-from tests.testing.engine.cluster import Cluster, config
+from tests.contract.objects import config
+from tests.testing.engine.cluster import Cluster
 
 NAMES = st.sampled_from("abc")
 LABELS = st.fixed_dictionaries({}, optional={"on": st.sampled_from("01")})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import Invalid
-from tests.testing.engine.cluster import Cluster, config, seen
+from tests.contract.objects import config
+from tests.testing.engine.cluster import Cluster, seen
 
 ASKED = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
 

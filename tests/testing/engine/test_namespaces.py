@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import Forbidden, NotFound
-from tests.testing.engine.cluster import Cluster, config, seen
+from tests.contract.objects import config
+from tests.testing.engine.cluster import Cluster, seen
 
 
 def test_the_namespaces_of_every_cluster_are_there(cluster: Cluster) -> None:

@@ -9,7 +9,8 @@ import trio
 
 from dynkube.errors import InvalidInput, NoMatch
 from dynkube.testing._calls.api import StreamCut
-from tests.testing.engine.cluster import Cluster, config, read_all, read_ended, read_some, seen
+from tests.contract.objects import config
+from tests.testing.engine.cluster import Cluster, read_all, read_ended, read_some, seen
 
 ASKED = {"allowWatchBookmarks": "true"}
 

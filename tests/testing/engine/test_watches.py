@@ -6,7 +6,8 @@ import pytest
 import trio
 
 from dynkube.errors import Gone
-from tests.testing.engine.cluster import Cluster, config, read_some, seen
+from tests.contract.objects import config
+from tests.testing.engine.cluster import Cluster, read_some, seen
 
 
 async def test_an_event_reaches_a_waiting_reader_at_once(cluster: Cluster) -> None:

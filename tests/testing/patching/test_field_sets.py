@@ -21,7 +21,8 @@ from dynkube.testing._patching.fieldset import (
     value_at,
 )
 from dynkube.testing._patching.shapes import shape_of
-from tests.testing.engine.cluster import Cluster, config
+from tests.contract.objects import config
+from tests.testing.engine.cluster import Cluster
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(0, 9) | st.text("ab", max_size=2),

@@ -9,7 +9,8 @@ from itertools import count
 import pytest
 
 from dynkube.testing._calls.api import JSONObject
-from tests.testing.engine.cluster import CRDS, Cluster, definition, version, widget
+from tests.contract.objects import CRDS, version
+from tests.testing.engine.cluster import Cluster, definition, widget
 
 BEGIN = datetime(2030, 1, 1, tzinfo=UTC)
 

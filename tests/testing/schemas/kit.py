@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dynkube.testing._calls.api import JSONObject
-from tests.testing.engine.cluster import CRDS, Cluster, definition, version
+from tests.contract.objects import CRDS, version
+from tests.testing.engine.cluster import Cluster, definition
 
 STRING = {"type": "string"}
 INTEGER = {"type": "integer"}

@@ -10,7 +10,8 @@ import httpx2
 import trio
 
 from dynkube.testing import APIServer
-from tests.testing.engine.cluster import CRDS, conditions, config, definition, widget
+from tests.contract.objects import CRDS, conditions, config
+from tests.testing.engine.cluster import definition, widget
 
 
 def everything(server: APIServer) -> dict[str, list[dict[str, Any]]]:

@@ -10,7 +10,7 @@ import pytest
 
 from dynkube.errors import InvalidInput
 from dynkube.testing import APIServer, Snapshot
-from tests.testing.engine.cluster import config
+from tests.contract.objects import config
 from tests.testing.state.test_snapshots import everything, filled
 
 # Written by the first version of the format: whatever comes later, this has to be read.

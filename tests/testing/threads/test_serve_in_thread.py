@@ -12,7 +12,7 @@ import pytest
 
 from dynkube.errors import ClosedError, InvalidInput, NotFound
 from dynkube.testing import APIServer, serve_in_thread
-from tests.testing.engine.cluster import config
+from tests.contract.objects import config
 
 pytestmark = pytest.mark.real_time
 
