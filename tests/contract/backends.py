@@ -7,7 +7,7 @@ import itertools
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -127,11 +127,21 @@ def open_backend(name: str, path: Path | None) -> Iterator[Backend]:
     elif path.is_file():
         yield Backend(name=name, version=_version_of(path), kubeconfig=path, labels=_labels(f"t{token_hex(3)}"))
     else:
-        with ControlPlane(assets=path) as plane:
-            kubeconfig = plane.write_kubeconfig(plane.folder / "kubeconfig")
+        with TemporaryDirectory() as folder, _plane(path, Path(folder)) as plane:
+            # A token, as a certificate would count even where a test brings another token.
+            endpoint = replace(plane.endpoint, token=_TOKEN, certificate_pem=None, key_pem=None)
+            kubeconfig = endpoint.write_kubeconfig(Path(folder) / "kubeconfig")
             version = _version_of(kubeconfig)
             plane.compact()  # so that some history is gone, as on a cluster that has been there for a while
             yield Backend(name=name, version=version, plane=plane, kubeconfig=kubeconfig, labels=_labels("t"))
+
+
+def _plane(assets: Path, folder: Path) -> ControlPlane:
+    """A control plane that knows the administrator by a token."""
+    tokens = folder / "tokens.csv"
+    tokens.touch(mode=0o600)
+    tokens.write_text(f'{_TOKEN},{_ADMIN.name},,"{",".join(_ADMIN.groups)}"\n')
+    return ControlPlane(assets=assets, api_server_flags={"token-auth-file": str(tokens)})
 
 
 def parse_clusters(given: list[str]) -> dict[str, Path | None]:
