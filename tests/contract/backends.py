@@ -22,7 +22,8 @@ import dynkube
 from dynkube.rest._transport import PoolTransport
 from dynkube.testing import APIServer, ControlPlane, User
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION
-from tests.contract.cluster import GIVE_UP, Cluster
+from tests.contract.cluster import Cluster
+from tests.contract.events import GIVE_UP
 from tests.contract.objects import JSONObject
 
 EMBEDDED = "embedded"

@@ -7,62 +7,21 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import quote
 
 import httpx2
 import trio
 
 from dynkube.errors import APIError, Conflict, NotFound, Status, TooManyRequests
+from tests.contract.events import GIVE_UP, Events
 from tests.contract.objects import CRDS, JSONObject, version
+from tests.contract.resources import Resource, builtin
 
-_BUILTIN = {
-    "v1": "bindings configmaps endpoints events namespaces! nodes! persistentvolumeclaims persistentvolumes! pods "
-    "podtemplates replicationcontrollers resourcequotas secrets serviceaccounts services",
-    "apps/v1": "controllerrevisions daemonsets deployments replicasets statefulsets",
-    "batch/v1": "jobs",
-    "autoscaling/v1": "horizontalpodautoscalers",
-    "networking.k8s.io/v1": "ingresses ingressclasses! networkpolicies",
-    "coordination.k8s.io/v1": "leases",
-    "scheduling.k8s.io/v1": "priorityclasses!",
-    "storage.k8s.io/v1": "storageclasses!",
-    "rbac.authorization.k8s.io/v1": "roles rolebindings clusterroles! clusterrolebindings!",
-    "authorization.k8s.io/v1": "subjectaccessreviews! selfsubjectaccessreviews! selfsubjectrulesreviews!",
-    "apiextensions.k8s.io/v1": "customresourcedefinitions!",
-    "apiregistration.k8s.io/v1": "apiservices!",
-}
 MERGE = "application/merge-patch+json"
 JSON = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-# Real servers answer in milliseconds, and virtual time is free: what has not come by then does not come.
-GIVE_UP = 30.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
-    """Where the objects of a kind are."""
-
-    group_version: str
-    plural: str
-    namespaced: bool
-
-    def path(self, namespace: str, name: str = "", subresource: str = "") -> str:
-        """The path of one object, or of all in a namespace (``""``: in all of them)."""
-        prefix = "/api/v1" if self.group_version == "v1" else f"/apis/{self.group_version}"
-        parts = [f"namespaces/{namespace}"] if self.namespaced and namespace else []
-        parts += [self.plural, quote(name, safe=""), subresource]
-        return "/".join([prefix, *(part for part in parts if part)])
-
-
-def _builtin() -> dict[str, Resource]:
-    found = {}
-    for group_version, words in _BUILTIN.items():
-        for word in words.split():
-            plural = word.rstrip("!")
-            found[plural] = Resource(group_version=group_version, plural=plural, namespaced=not word.endswith("!"))
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +53,7 @@ class Cluster:
     group: str
     version: tuple[int, int]
     headers: dict[str, str] = field(default_factory=dict)
-    resources: dict[str, Resource] = field(default_factory=_builtin)
+    resources: dict[str, Resource] = field(default_factory=builtin)
     leftovers: list[str] = field(default_factory=list)
 
     # ── requests ──────────────────────────────────────────────────────────────────────────
@@ -388,49 +347,3 @@ def _refusal(answer: Answer, request: str) -> APIError:
 def _established(definition: JSONObject) -> bool:
     entries = definition.get("status", {}).get("conditions") or []
     return any(entry["type"] == "Established" and entry["status"] == "True" for entry in entries)
-
-
-class Events:
-    """The events of one watch, in their order."""
-
-    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
-        self._chunks = chunks
-        self._buffer = b""
-
-    async def next(self) -> JSONObject:
-        """The next event.
-
-        Raises:
-            StopAsyncIteration: The server has ended the watch.
-            trio.TooSlowError: None came.
-        """
-        with trio.fail_after(GIVE_UP):
-            while b"\n" not in self._buffer:
-                self._buffer += await anext(self._chunks)
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        event: JSONObject = json.loads(line)
-        return event
-
-    async def take(self, count: int) -> list[JSONObject]:
-        """So many events."""
-        return [await self.next() for _ in range(count)]
-
-    async def until(self, name: str) -> list[JSONObject]:
-        """Every event up to the first of an object of this name, and that one: a mark for "nothing else came"."""
-        found = [await self.next()]
-        while found[-1]["object"]["metadata"].get("name") != name:
-            found.append(await self.next())
-        return found
-
-    async def rest(self) -> list[JSONObject]:
-        """Every event until the server ends the watch, which a ``timeoutSeconds`` makes it do."""
-        found: list[JSONObject] = []
-        with suppress(StopAsyncIteration):
-            while True:
-                found.append(await self.next())
-        return found
-
-
-def seen(events: list[JSONObject]) -> list[tuple[str, str]]:
-    """Type and name of each event."""
-    return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.contract.access.kit import GROUP, allow, binding, decided, role, rule, user_of
-from tests.contract.cluster import APPLY, Cluster, seen
+from tests.contract.cluster import APPLY, Cluster
+from tests.contract.events import seen
 from tests.contract.objects import JSONObject, config
 
 _NAMED = rule("get list watch", "pods", "", "a")

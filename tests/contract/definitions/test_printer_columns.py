@@ -59,6 +59,8 @@ async def test_given_columns_take_the_place_of_the_age(cluster: Cluster) -> None
 
 
 async def test_cells_are_what_is_at_their_paths(cluster: Cluster) -> None:
+    entries = [{"name": "a", "value": "1"}, {"name": "b", "value": "2"}]
+    spec = {"text": "x", "number": 3, "part": 1.5, "flag": True, "list": ["a", "b"], "object": {"k": "v"}}
     columns = [
         _column("Text", "string", ".spec.text"),
         _column("Number", "integer", ".spec.number"),
@@ -71,17 +73,7 @@ async def test_cells_are_what_is_at_their_paths(cluster: Cluster) -> None:
         _column("Label", "string", r".metadata.labels.example\.com/a"),
     ]
 
-    table = await _table(
-        cluster,
-        *columns,
-        text="x",
-        number=3,
-        part=1.5,
-        flag=True,
-        list=["a", "b"],
-        entries=[{"name": "a", "value": "1"}, {"name": "b", "value": "2"}],
-        object={"k": "v"},
-    )
+    table = await _table(cluster, *columns, entries=entries, **spec)
 
     assert _cells(table) == ["w", "x", 3, 1.5, True, "b", "2", '["a","b"]', '{"k":"v"}', None]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import BadRequest
-from tests.contract.cluster import MERGE, Cluster, seen
+from tests.contract.cluster import MERGE, Cluster
+from tests.contract.events import seen
 from tests.contract.objects import CRDS, structural, version
 
 SINCE = pytest.mark.since("1.31", "no fields could be made selectable")

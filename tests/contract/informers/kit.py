@@ -9,7 +9,8 @@ import trio
 
 from dynkube import LIVE, Informer, Registration, State, Unstructured
 from dynkube.errors import Conflict, NotFound
-from tests.contract.cluster import GIVE_UP, Cluster
+from tests.contract.cluster import Cluster
+from tests.contract.events import GIVE_UP
 from tests.contract.objects import JSONObject
 
 CONFIGS = "configmaps.v1"  # for scenarios that need no definition: real servers take a second to serve a new one

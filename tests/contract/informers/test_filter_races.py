@@ -6,7 +6,8 @@ import pytest
 import trio
 
 from dynkube import Client, LabelFilter, Unstructured
-from tests.contract.cluster import GIVE_UP, Cluster
+from tests.contract.cluster import Cluster
+from tests.contract.events import GIVE_UP
 from tests.contract.informers.kit import CONFIGS, Recorder, change, names, put
 
 HIDDEN = LabelFilter("hidden")

@@ -9,7 +9,8 @@ import trio
 
 import dynkube
 from dynkube import ABSENT, DEGRADED, LIVE, Client
-from tests.contract.cluster import GIVE_UP, Cluster
+from tests.contract.cluster import Cluster
+from tests.contract.events import GIVE_UP
 from tests.contract.informers.kit import Recorder, live, names, put, put_widget, resource
 
 # An informer that was refused looks again after a second, then less and less often.

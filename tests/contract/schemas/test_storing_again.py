@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.contract.cluster import Cluster, seen
+from tests.contract.cluster import Cluster
+from tests.contract.events import seen
 from tests.contract.objects import CRDS, JSONObject, version
 from tests.contract.schemas.kit import STRING, fields, reschema, serve
 

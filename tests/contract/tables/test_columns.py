@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.cluster import TABLE, Cluster, Resource
+from tests.contract.cluster import TABLE, Cluster
 from tests.contract.objects import structural, version
+from tests.contract.resources import Resource
 
 RECORDED = Path(__file__).parents[2] / "testing" / "tables" / "recorded" / "builtin.jsonl"
 

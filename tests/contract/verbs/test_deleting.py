@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from dynkube.errors import BadRequest, Conflict, InternalError, Invalid, NotFound
-from tests.contract.cluster import Cluster, seen
+from tests.contract.cluster import Cluster
+from tests.contract.events import seen
 from tests.contract.objects import config, workload
 
 HELD = ["example.com/hold"]

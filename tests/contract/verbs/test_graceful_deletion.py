@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dynkube.testing import APIServer
-from tests.contract.cluster import Cluster, seen
+from tests.contract.cluster import Cluster
+from tests.contract.events import seen
 from tests.contract.objects import JSONObject, pod
 
 HELD = "example.com/hold"

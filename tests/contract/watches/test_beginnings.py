@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import Invalid
-from tests.contract.cluster import Cluster, seen
+from tests.contract.cluster import Cluster
+from tests.contract.events import seen
 from tests.contract.objects import JSONObject, config
 
 STREAMING = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}

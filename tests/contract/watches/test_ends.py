@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import trio
 
-from tests.contract.cluster import Cluster, seen
+from tests.contract.cluster import Cluster
+from tests.contract.events import seen
 from tests.contract.objects import config, version
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import trio
 
-from tests.contract.cluster import Cluster, Events, seen
+from tests.contract.cluster import Cluster
+from tests.contract.events import Events, seen
 from tests.contract.objects import JSONObject, config, pod
 
 
@@ -152,16 +153,14 @@ async def test_a_watch_of_a_namespace_that_comes_later_waits_for_it(cluster: Clu
         assert (await events.until("mine"))[-1]["type"] == "ADDED"
 
 
+async def changes(events: Events) -> list[tuple[str, str, int]]:
+    """Type, name and version of each event up to the mark."""
+    shown = await events.until("z")
+    return [(event["type"], event["object"]["metadata"]["name"], version_of(event["object"])) for event in shown]
+
+
 async def test_all_watches_see_one_order(cluster: Cluster) -> None:
     start = await latest(cluster)
-    found: list[list[tuple[str, str, str]]] = []
-
-    async def follow(events: Events) -> None:
-        shown = await events.until("z")
-        found.append(
-            [(event["type"], event["object"]["metadata"]["name"], str(version_of(event["object"]))) for event in shown]
-        )
-
     async with (
         cluster.watch("configmaps", resourceVersion=start) as first,
         cluster.watch("configmaps", resourceVersion=start) as second,
@@ -172,13 +171,12 @@ async def test_all_watches_see_one_order(cluster: Cluster) -> None:
         for name in "bca":
             await cluster.patch("configmaps", name, {"data": {"k": "w"}})
         await cluster.create("configmaps", config("z"))
-        async with cluster.watch("configmaps", resourceVersion=start) as third, trio.open_nursery() as nursery:
-            for events in (first, second, third):
-                nursery.start_soon(follow, events)
+        async with cluster.watch("configmaps", resourceVersion=start) as third:
+            found = [await changes(events) for events in (first, second, third)]
 
     assert found[0] == found[1] == found[2]
     assert len(found[0]) == 7
-    versions = [int(version) for _, _, version in found[0]]
+    versions = [version for _, _, version in found[0]]
     assert versions == sorted(set(versions))
 
 

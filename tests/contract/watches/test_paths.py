@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import APIError, Forbidden
-from tests.contract.cluster import Cluster, seen
+from tests.contract.cluster import Cluster
+from tests.contract.events import seen
 from tests.contract.objects import config
 
 

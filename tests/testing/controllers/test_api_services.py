@@ -10,8 +10,9 @@ import pytest
 from dynkube.meta import GVR
 from dynkube.testing import APIServer, Kind
 from dynkube.testing._calls.api import JSONObject
+from tests.contract.events import seen
 from tests.contract.objects import CRDS
-from tests.testing.engine.cluster import Cluster, definition, seen
+from tests.testing.engine.cluster import Cluster, definition
 
 AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 NAME = "v1beta1.metrics.example.com"

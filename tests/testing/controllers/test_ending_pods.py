@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dynkube.testing._calls.api import JSONObject
-from tests.testing.engine.cluster import Cluster, seen
+from tests.contract.events import seen
+from tests.testing.engine.cluster import Cluster
 
 HELD = "test.example.com/held"
 

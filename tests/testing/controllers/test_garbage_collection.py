@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from dynkube.testing._calls.api import JSONObject
+from tests.contract.events import seen
 from tests.contract.objects import CRDS, config
-from tests.testing.engine.cluster import Cluster, definition, seen, widget
+from tests.testing.engine.cluster import Cluster, definition, widget
 
 HELD = "test.example.com/held"
 

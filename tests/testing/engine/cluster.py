@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 import trio
 
@@ -18,7 +17,6 @@ from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Kind
 from tests.contract.objects import version
 
-Seen: TypeAlias = tuple[str, str]
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
@@ -112,11 +110,6 @@ async def read_ended(stream: WatchStream) -> list[JSONObject]:
 async def read_some(stream: WatchStream) -> list[JSONObject]:
     """The next batch."""
     return [json.loads(event.line) for event in await anext(aiter(stream))]
-
-
-def seen(events: Iterable[JSONObject]) -> list[Seen]:
-    """Type and name of each event."""
-    return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
 
 def definition(plural: str = "widgets", kind: str = "Widget", scope: str = "Namespaced", **spec: Any) -> JSONObject:

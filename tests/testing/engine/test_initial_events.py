@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import Invalid
+from tests.contract.events import seen
 from tests.contract.objects import config
-from tests.testing.engine.cluster import Cluster, seen
+from tests.testing.engine.cluster import Cluster
 
 ASKED = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import Forbidden, NotFound
+from tests.contract.events import seen
 from tests.contract.objects import config
-from tests.testing.engine.cluster import Cluster, seen
+from tests.testing.engine.cluster import Cluster
 
 
 def test_the_namespaces_of_every_cluster_are_there(cluster: Cluster) -> None:

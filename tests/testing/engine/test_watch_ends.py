@@ -9,8 +9,9 @@ import trio
 
 from dynkube.errors import InvalidInput, NoMatch
 from dynkube.testing._calls.api import StreamCut
+from tests.contract.events import seen
 from tests.contract.objects import config
-from tests.testing.engine.cluster import Cluster, read_all, read_ended, read_some, seen
+from tests.testing.engine.cluster import Cluster, read_all, read_ended, read_some
 
 ASKED = {"allowWatchBookmarks": "true"}
 

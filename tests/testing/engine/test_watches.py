@@ -6,8 +6,9 @@ import pytest
 import trio
 
 from dynkube.errors import Gone
+from tests.contract.events import seen
 from tests.contract.objects import config
-from tests.testing.engine.cluster import Cluster, read_some, seen
+from tests.testing.engine.cluster import Cluster, read_some
 
 
 async def test_an_event_reaches_a_waiting_reader_at_once(cluster: Cluster) -> None:

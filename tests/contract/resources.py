@@ -1,0 +1,49 @@
+"""Where resources are, by their plural."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+# By group and version; what is in no namespace has an exclamation mark.
+_BUILTIN = {
+    "v1": "bindings configmaps endpoints events namespaces! nodes! persistentvolumeclaims persistentvolumes! pods "
+    "podtemplates replicationcontrollers resourcequotas secrets serviceaccounts services",
+    "apps/v1": "controllerrevisions daemonsets deployments replicasets statefulsets",
+    "batch/v1": "jobs",
+    "autoscaling/v1": "horizontalpodautoscalers",
+    "networking.k8s.io/v1": "ingresses ingressclasses! networkpolicies",
+    "coordination.k8s.io/v1": "leases",
+    "scheduling.k8s.io/v1": "priorityclasses!",
+    "storage.k8s.io/v1": "storageclasses!",
+    "rbac.authorization.k8s.io/v1": "roles rolebindings clusterroles! clusterrolebindings!",
+    "authorization.k8s.io/v1": "subjectaccessreviews! selfsubjectaccessreviews! selfsubjectrulesreviews!",
+    "apiextensions.k8s.io/v1": "customresourcedefinitions!",
+    "apiregistration.k8s.io/v1": "apiservices!",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """Where the objects of a kind are."""
+
+    group_version: str
+    plural: str
+    namespaced: bool
+
+    def path(self, namespace: str, name: str = "", subresource: str = "") -> str:
+        """The path of one object, or of all in a namespace (``""``: in all of them)."""
+        prefix = "/api/v1" if self.group_version == "v1" else f"/apis/{self.group_version}"
+        parts = [f"namespaces/{namespace}"] if self.namespaced and namespace else []
+        parts += [self.plural, quote(name, safe=""), subresource]
+        return "/".join([prefix, *(part for part in parts if part)])
+
+
+def builtin() -> dict[str, Resource]:
+    """The resources of every cluster that tests are about, by plural."""
+    found = {}
+    for group_version, words in _BUILTIN.items():
+        for word in words.split():
+            plural = word.rstrip("!")
+            found[plural] = Resource(group_version=group_version, plural=plural, namespaced=not word.endswith("!"))
+    return found
