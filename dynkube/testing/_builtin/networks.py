@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dynkube.testing._builtin.findings import Findings, fill, given, indexed, items, section
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._builtin.selectors import check_selector
-from dynkube.testing._builtin.services import is_address
+from dynkube.testing._builtin.servicechecks import is_address
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds import naming
 

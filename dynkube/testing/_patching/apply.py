@@ -5,8 +5,9 @@ The results are those of structured-merge-diff; fields are told apart by the sch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from dynkube.errors import StatusCause
 from dynkube.testing._calls import refuse
@@ -18,6 +19,8 @@ from dynkube.testing._patching.merging import merged, without_former
 from dynkube.testing._patching.ownership import Entry, Writer, entry_of_unknown, new_entry, read_entries, write_entries
 from dynkube.testing._patching.shapes import shape_of
 
+_NOTHING: Mapping[str, object] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class Application:
@@ -27,8 +30,15 @@ class Application:
     writer: Writer
     force: bool
 
-    def merge(self, live: JSONObject | None, applied: JSONObject) -> JSONObject:
-        """The object that results; ``live`` is ``None`` where there is none yet. Arguments stay as they are.
+    def merge(
+        self, live: JSONObject | None, applied: JSONObject, beside: Mapping[str, object] = _NOTHING
+    ) -> JSONObject:
+        """The object that results. Arguments stay as they are.
+
+        Args:
+            live: What is there; ``None`` where there is nothing yet.
+            applied: What the manager wants, as far as it has a say.
+            beside: What was sent besides. It is not written, but where it differs it counts as a write.
 
         Raises:
             ApplyConflict: Others own fields that would change, and it is not forced.
@@ -52,7 +62,8 @@ class Application:
             keep_annotation(self.writer.manager, result, applied)
         kept = [entry.without(written | gone) for entry in others]
         # An apply that changes nothing leaves the time alone, so that it does not count as a write; the first has none.
-        time = self.writer.time if written or gone else mine.time if mine is not None else ""
+        wrote = written or gone or changes(present, merged(present, dict(beside), shape), shape)[0]
+        time = self.writer.time if wrote else mine.time if mine is not None else ""
         entry = new_entry(self.kind, replace(self.writer, time=time), to_fields_v1(owned(wanted)))
         write_entries(result, [*kept, entry])
         return result

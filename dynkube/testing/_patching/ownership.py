@@ -192,6 +192,16 @@ class Ownership:
             if self.enabled:
                 _record_change(kind, obj, old, writer)
 
+    def record_part(self, kind: Kind, obj: JSONObject, writer: Writer) -> None:
+        """Note in a new ``obj`` that ``writer``, who wrote it through its status, owns that and its metadata."""
+        metadata, status = obj["metadata"], obj.get("status") or {}
+        metadata.pop("managedFields", None)
+        part = {"metadata": metadata, "status": {name: value for name, value in status.items() if value}}
+        if not part["status"]:
+            del part["status"]
+        if fields := all_fields_v1(part, shape_of(kind)):
+            write_entries(obj, [new_entry(kind, writer, fields)])
+
     def _forget_versions(self, kind: Kind, obj: JSONObject) -> None:
         """Drop who wrote in a version that there is not."""
         known, entries = self.versions(kind), obj["metadata"]["managedFields"]

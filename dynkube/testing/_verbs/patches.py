@@ -12,7 +12,7 @@ from dynkube.testing._patching.apply import Application
 from dynkube.testing._patching.ownership import Writer
 from dynkube.testing._store.documents import PlainDocument
 from dynkube.testing._store.storage import Version
-from dynkube.testing._verbs import objectmeta
+from dynkube.testing._verbs import objectmeta, strategies
 from dynkube.testing._verbs.reading import Reading
 from dynkube.testing._verbs.scaling import scale_of, scale_to_patch, scaled
 from dynkube.testing._verbs.writing import Writes
@@ -79,12 +79,15 @@ class Patches:
 
     def _apply(self, call: Call, options: WriteOptions) -> Result:
         old = self.writes.storage.get(call.kind, call.namespace, call.name)
-        if old is None and call.subresource:
+        creates = call.subresource in {"", "status"} and strategies.creates_on_update(call.kind)
+        if old is None and call.subresource and not creates:
             raise refuse.not_found(call.kind, call.name)
         if call.subresource == "scale":
             raise refuse.unsupported_patch(transforms.accepted_patches(call.kind)[:-1])
         reading = self.writes.reader.read_applied(call, options)
+        sent = {**reading.obj}
         applied = self._applied(call, reading.obj)
+        beside = {name: value for name, value in sent.items() if name not in applied}
         writer = Writer(
             manager=options.field_manager,
             operation="Apply",
@@ -100,9 +103,11 @@ class Patches:
                 why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
                 raise refuse.conflict(call.kind, call.name, why)
             self.writes.permit_create(call)
-            created = self._completed(call, application.merge(None, applied), applied)
+            # What is not theirs through this subresource is written all the same.
+            whole = {**(beside if call.subresource else {}), **application.merge(None, applied, beside)}
+            created = self._completed(call, whole, applied)
             return self.writes.create_object(call, created, options, owned=True)
-        merged = self._completed(call, application.merge(old.decode(call.kind), applied), applied)
+        merged = self._completed(call, application.merge(old.decode(call.kind), applied, beside), applied)
         objectmeta.check_namespace(merged.obj, call)
         return self.writes.update_object(call, merged, old, options, owned=True)
 

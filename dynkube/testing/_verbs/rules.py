@@ -19,6 +19,13 @@ class KindRules:
     def complete(self, kind: Kind, obj: JSONObject) -> None:
         """Fill in what is the writer's as if they had sent it: defaults that belong to the type itself."""
 
+    def allocate(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
+        """Give ``obj`` what objects may not share, on writes of the object itself (not of a subresource).
+
+        Raises:
+            APIError: It asks for something that cannot be had.
+        """
+
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
         """Fill in what the server decides, on every write; ``old`` is what ``obj`` replaces, if anything."""
 
@@ -70,6 +77,11 @@ class SeveralRules(KindRules):
         """One after the other."""
         for part in self.parts:
             part.complete(kind, obj)
+
+    def allocate(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
+        """One after the other."""
+        for part in self.parts:
+            part.allocate(kind, obj, old)
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
         """One after the other."""

@@ -33,7 +33,7 @@ _CREATED_ON_UPDATE = {
     "services",
 }
 # Updates of these are validated as changes, and then once more as if they were new objects.
-VALIDATED_AGAIN = frozenset({"configmaps", "pods", "secrets", "services"})
+VALIDATED_AGAIN = frozenset({"configmaps", "pods", "secrets"})
 # Whether a change is allowed is told before what is wrong with the result.
 CHANGES_FIRST = frozenset({"configmaps", "secrets", "services"})
 

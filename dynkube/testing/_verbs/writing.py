@@ -113,6 +113,8 @@ class Writes:
             self.ownership.record(kind, obj, None, writer)
         rules.authorize(call, obj, None)
         rules.ascribe(call, obj)
+        if not call.subresource:
+            rules.allocate(kind, obj, None)
         rules.prepare(kind, obj, None)
         causes = objectmeta.metadata_causes(obj, kind) + rules.causes(kind, obj, None)
         outcome = self._judged(call, obj, None, causes)
@@ -174,7 +176,10 @@ class Writes:
         objectmeta.read_version(reading.obj)
         self.permit_create(call)
         metadata.pop("resourceVersion", None)
-        return self.create_object(call, reading, options)
+        if call.subresource and self.ownership.enabled:
+            # Whoever creates it by its status owns no more than they would of one that was there.
+            self.ownership.record_part(call.kind, reading.obj, self._writer(call, options))
+        return self.create_object(call, reading, options, owned=bool(call.subresource))
 
     def update_object(
         self,
@@ -209,6 +214,8 @@ class Writes:
         elif not owned:
             self.ownership.record(kind, obj, before, writer or self._writer(call, options))
         rules.authorize(call, obj, before)
+        if not call.subresource:
+            rules.allocate(kind, obj, before)
         rules.prepare(kind, obj, before)
         strategies.bump_generation(obj, before, kind)
         causes, outcome = self._change_causes(call, obj, before)
@@ -216,7 +223,8 @@ class Writes:
             raise refuse.invalid(kind, call.name, causes)
         obj["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
         call.warnings.extend(outcome.warnings + objectmeta.finalizer_warnings(obj, before, kind))
-        call.warnings.extend(rules.warnings(kind, obj, before))
+        if not call.subresource:
+            call.warnings.extend(rules.warnings(kind, obj, before))
         if same_json(unchanged := with_former_times(obj, before), before):
             obj = unchanged
             if old.stays(kind, obj):

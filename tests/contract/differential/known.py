@@ -61,6 +61,12 @@ def _causes(answer: Any) -> list[Any]:
     return [{**cause, "message": cause["message"].partition("\n")[0]} for cause in causes]
 
 
+def _nameless(asked: Request | None, ours: Any, theirs: Any) -> bool:
+    """Two refusals of a service without a name, one of which speaks of the address that it would have got."""
+    told = str(theirs["body"])
+    return "metadata.name: Required value" in str(ours["body"]) and "spec.parentRef.name: Required value" in told
+
+
 _WIDGET = {"apiVersion": "{group}/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 2}}
 _SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
 _POD = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "i"}]}}
@@ -75,6 +81,13 @@ KNOWN: tuple[Known, ...] = (
             request("PATCH", "widgets.v1/a/scale", _SCALE, content_type=APPLY, fieldManager="m1"),
         ),
         covers=_scale_applied,
+    ),
+    Known(
+        name="a service without a name",
+        reason="a real server fails to note whose its address is before it looks at the name",
+        area="services",
+        script=(request("POST", "services", {"metadata": {}, "spec": {"ports": [{"port": 80}]}}),),
+        covers=_nameless,
     ),
     Known(
         name="the comparison in refused changes of pods",

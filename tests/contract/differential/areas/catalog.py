@@ -11,8 +11,6 @@ from tests.contract.differential.areas.custom import GADGET_GROUND, GADGETS, WID
 from tests.contract.differential.asking import Request
 from tests.contract.differential.side_by_side import Ground
 
-_SERVICES = "addresses and ports that were asked for, rare rules of fields that go together, and their warnings"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
@@ -40,7 +38,7 @@ AREAS = {
     "gadgets": Area(ground=GADGET_GROUND, requests=GADGETS.requests()),
     "data": Area(ground=data.GROUND, requests=st.one_of(data.CONFIGS.requests(), data.SECRETS.requests())),
     "pods": Area(ground=pods.GROUND, requests=pods.PODS.requests()),
-    "services": Area(ground=services.GROUND, requests=services.SERVICES.requests(), left=_SERVICES),
+    "services": Area(ground=services.GROUND, requests=services.SERVICES.requests(), left="one rare difference"),
     "deployments": Area(ground=workloads.GROUND, requests=workloads.DEPLOYMENTS.requests()),
     "definitions": Area(ground=definitions.GROUND, requests=definitions.requests(), length=5),
     "access": Area(ground=access.GROUND, requests=access.requests, length=12),
