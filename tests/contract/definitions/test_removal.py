@@ -7,9 +7,16 @@ import pytest
 from dynkube.errors import AlreadyExists, Conflict, Forbidden, MethodNotAllowed, NotFound
 from tests.contract.cluster import Cluster
 from tests.contract.events import seen
-from tests.contract.objects import CRDS, conditions, version
+from tests.contract.objects import CRDS, JSONObject, conditions, version
 
 HOLD = "example.com/hold"
+
+
+async def _defined_with_a_held_object(cluster: Cluster) -> JSONObject:
+    """The definition of Widgets, with one that does not go before its finalizer is taken away."""
+    defined = await cluster.define()
+    await cluster.create("widgets", cluster.widget(metadata={"name": "w", "finalizers": [HOLD]}))
+    return defined
 
 
 async def test_objects_go_first_then_watches_end_then_the_definition_is_gone(cluster: Cluster) -> None:
@@ -43,10 +50,7 @@ async def test_what_is_not_defined_any_more_is_no_path(cluster: Cluster) -> None
 
 
 async def test_an_object_with_a_finalizer_keeps_its_definition_and_nothing_new_comes(cluster: Cluster) -> None:
-    defined = await cluster.define()
-    held = cluster.widget()
-    held["metadata"]["finalizers"] = [HOLD]
-    await cluster.create("widgets", held)
+    defined = await _defined_with_a_held_object(cluster)
 
     answer = await cluster.delete(CRDS, defined["metadata"]["name"])
     going = await cluster.becomes(
@@ -68,10 +72,7 @@ async def test_an_object_with_a_finalizer_keeps_its_definition_and_nothing_new_c
 
 @pytest.mark.since("1.25", "patches and applies made objects meanwhile")
 async def test_an_apply_creates_nothing_either(cluster: Cluster) -> None:
-    defined = await cluster.define()
-    held = cluster.widget()
-    held["metadata"]["finalizers"] = [HOLD]
-    await cluster.create("widgets", held)
+    defined = await _defined_with_a_held_object(cluster)
 
     answer = await cluster.delete(CRDS, defined["metadata"]["name"])
     await cluster.becomes(CRDS, answer, lambda found: conditions(found)["Terminating"][1] != "InstanceDeletionPending")
@@ -82,10 +83,7 @@ async def test_an_apply_creates_nothing_either(cluster: Cluster) -> None:
 
 
 async def test_what_is_going_is_discovered_without_its_creating_verbs(cluster: Cluster) -> None:
-    defined = await cluster.define()
-    held = cluster.widget()
-    held["metadata"]["finalizers"] = [HOLD]
-    await cluster.create("widgets", held)
+    defined = await _defined_with_a_held_object(cluster)
 
     await cluster.delete(CRDS, defined["metadata"]["name"])
 
