@@ -38,7 +38,7 @@ AREAS = {
     "gadgets": Area(ground=GADGET_GROUND, requests=GADGETS.requests()),
     "data": Area(ground=data.GROUND, requests=st.one_of(data.CONFIGS.requests(), data.SECRETS.requests())),
     "pods": Area(ground=pods.GROUND, requests=pods.PODS.requests()),
-    "services": Area(ground=services.GROUND, requests=services.SERVICES.requests(), left="one rare difference"),
+    "services": Area(ground=services.GROUND, requests=services.SERVICES.requests()),
     "deployments": Area(ground=workloads.GROUND, requests=workloads.DEPLOYMENTS.requests()),
     "definitions": Area(ground=definitions.GROUND, requests=definitions.requests(), length=5),
     "access": Area(ground=access.GROUND, requests=access.requests, length=12),
