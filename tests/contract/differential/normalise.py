@@ -38,6 +38,8 @@ _QUOTED_VERSION = re.compile(
 )
 _TYPED_ERRORS = re.compile(r"(?<=errors:\n)(?:  .*\n?)+")
 _QUOTED_OBJECT = re.compile(r'(?<=Invalid value: )"\{(?:[^"\\]|\\.)*"')
+# Where tables show a node port: behind the port it belongs to.
+_CELL_PORT = re.compile(r"(?<=\d:)3[0-2]\d{3}(?=/)")
 _NODE_PORTS = range(30000, 32768)
 
 
@@ -112,10 +114,12 @@ class _Normaliser:
             return self._version(text)
         if key == "continue" and text:
             return "<continue>"
-        if key in ("clusterIP", "clusterIPs") and _ADDRESS.fullmatch(text):
+        if key in ("clusterIP", "clusterIPs", "cells") and _ADDRESS.fullmatch(text):
             return self._symbol("address", text)
         if key == "cells" and _AGE.fullmatch(text):
             return "<age>"
+        if key == "cells":
+            text = _CELL_PORT.sub(lambda found: self._symbol("port", int(found[0])), text)
         return self._text(text)
 
     def _text(self, text: str) -> str:
