@@ -24,8 +24,8 @@ WARM_UP, CYCLES = 200, 1000
 BLOCKS = 10 * CYCLES
 # An informer without objects costs 10 KB: one in five of them. Pages that are cut into other pieces explain the rest.
 KILOBYTES = 2 * CYCLES
-# Connections that wait for another request for a minute; as many as requests have met, which a leak does not end at.
-IDLE = 8
+# Connections wait a minute for another request, as many as have met. A leak of one in four cycles is 250 files.
+IDLE = CYCLES // 10
 STATM = Path("/proc/self/statm")
 
 
