@@ -41,7 +41,7 @@ test-cluster: $(STAMPS)/test ## run what a cluster decides on real API servers t
 fuzz: $(STAMPS)/test ## compare random requests with a real API server; ARGS="--cluster a=KUBECONFIG --differential-examples 1000"
 	$(BIN)/python -m pytest tests/contract/differential/test_differential.py -q -k "not embedded" $(ARGS)
 
-control-plane: $(STAMPS)/venv ## build these API servers, once (about 15 minutes), and print their folders
+control-plane: $(STAMPS)/venv ## build these API servers, once (22 minutes on one core), and print their folders
 	@$(BIN)/python -m tools.control_plane build
 
 check: $(STAMPS)/check ## lint, format, types, floors
