@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz test-cluster control-plane check format bench clean
+.PHONY: help demo test fuzz test-cluster control-plane scenarios check format bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -43,6 +43,9 @@ fuzz: $(STAMPS)/test ## compare random requests with a real API server; ARGS="--
 
 control-plane: $(STAMPS)/venv ## build these API servers, once (22 minutes on one core), and print their folders
 	@$(BIN)/python -m tools.control_plane build
+
+scenarios: ## write docs/scenarios.md: which test shows which scenario
+	@$(PYTHON) -m tools.scenarios
 
 check: $(STAMPS)/check ## lint, format, types, floors
 	$(BIN)/ruff check .

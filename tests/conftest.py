@@ -6,6 +6,8 @@ import hypothesis
 import pytest
 import trio.testing
 
+from tools.scenarios import NUMBERS, read_numbers
+
 pytest.register_assert_rewrite("tests.contract.recorded")  # so that its assertions show what differs
 # Timings are never judged in tests, and machines may be busy: hypothesis must not judge them either.
 hypothesis.settings.register_profile(
@@ -41,3 +43,14 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object
     if request.node.get_closest_marker("real_time"):
         return "trio", {}
     return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse scenario marks with numbers that nobody has defined."""
+    known = read_numbers()
+    for item in items:
+        for mark in item.iter_markers("scenario"):
+            unknown = [number for number in mark.args if number not in known]
+            if unknown or mark.kwargs or not mark.args:
+                problem = f"{unknown[0]!r} is not in {NUMBERS.name}" if unknown else "it takes numbers: scenario('G3')"
+                raise pytest.UsageError(f"{item.nodeid}: the mark scenario is wrong: {problem}")

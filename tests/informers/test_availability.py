@@ -10,6 +10,7 @@ from dynkube.testing import APIServer, Kind
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
 
 
+@pytest.mark.scenario("G21")
 async def test_g21_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
     server: APIServer, client: Client
 ) -> None:
@@ -56,6 +57,7 @@ async def test_14_a_right_that_is_taken_away_while_watching_shows_and_keeps_what
         assert await recorder.drain() == ["add/a", "delete/a", "add/b"]
 
 
+@pytest.mark.scenario("G22")
 async def test_g22_where_crds_may_not_be_watched_discovery_is_asked_and_the_watch_comes_back(
     server: APIServer, client: Client
 ) -> None:
@@ -83,6 +85,7 @@ async def test_g22_where_crds_may_not_be_watched_discovery_is_asked_and_the_watc
         assert await recorder.drain() == ["add/b"]
 
 
+@pytest.mark.scenario("G22")
 async def test_g22_other_trouble_with_crds_that_were_forbidden_believes_no_old_ones(
     server: APIServer, client: Client
 ) -> None:
@@ -119,6 +122,7 @@ def metrics() -> Kind:
     return Kind(gvr=GVR("metrics.example.com", "v1beta1", "nodes"), kind="NodeMetrics", namespaced=False)
 
 
+@pytest.mark.scenario("G23")
 async def test_g23_an_aggregated_api_comes_fails_and_returns(server: APIServer, client: Client, metrics: Kind) -> None:
     group_version = "metrics.example.com/v1beta1"
     recorder = Recorder()
@@ -141,6 +145,7 @@ async def test_g23_an_aggregated_api_comes_fails_and_returns(server: APIServer, 
         assert await recorder.drain() == ["add/n1"]
 
 
+@pytest.mark.scenario("G23")
 async def test_g23_an_aggregated_api_that_is_removed_is_absent_until_it_returns(
     server: APIServer, client: Client, metrics: Kind
 ) -> None:

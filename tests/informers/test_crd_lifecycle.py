@@ -82,6 +82,7 @@ async def test_p8_trouble_that_lasts_an_hour_fills_no_log(
         assert [record.levelname for record in caplog.records if record.name == "dynkube.informers"] == ["INFO"]
 
 
+@pytest.mark.scenario("K27")
 async def test_k27_a_delete_that_was_missed_looks_like_any_other(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("seen"))
@@ -102,6 +103,7 @@ async def test_k27_a_delete_that_was_missed_looks_like_any_other(server: APIServ
         assert (first.object.name, second.object.name) == ("seen", "missed")
 
 
+@pytest.mark.scenario("G1")
 async def test_g1_a_crd_that_is_not_established_is_absent_and_not_listed() -> None:
     async with APIServer(establish_delay=30) as server, dynkube.connect(transport=server.transport()) as client:
         server.create(crd())
@@ -115,6 +117,7 @@ async def test_g1_a_crd_that_is_not_established_is_absent_and_not_listed() -> No
             assert 30 <= trio.current_time() < 31
 
 
+@pytest.mark.scenario("G3")
 async def test_g3_nothing_is_asked_of_a_resource_that_is_gone(server: APIServer, client: Client) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:

@@ -25,6 +25,7 @@ async def steps(count: int) -> None:
         await trio.lowlevel.checkpoint()
 
 
+@pytest.mark.scenario("G20")
 @pytest.mark.parametrize("chosen", [None, LabelFilter("team=x")])
 async def test_g20_a_handler_added_during_a_filter_change_gets_what_is_visible_once(
     server: APIServer, chosen: LabelFilter | None

@@ -20,6 +20,7 @@ def watched(server: APIServer) -> list[str]:
     return sorted(watch.resource.resource for watch in server.open_watches)
 
 
+@pytest.mark.scenario("K22")
 async def test_k22_nothing_is_left_when_a_client_was_left(server: APIServer) -> None:
     before = trio.lowlevel.current_statistics().tasks_living
     async with dynkube.connect(transport=server.transport()) as client:
@@ -36,6 +37,7 @@ async def test_k22_nothing_is_left_when_a_client_was_left(server: APIServer) -> 
     assert trio.lowlevel.current_statistics().tasks_living == before
 
 
+@pytest.mark.scenario("G8")
 async def test_g8_a_handler_added_just_before_leaving_hears_nothing_and_ends(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
@@ -52,6 +54,7 @@ async def test_g8_a_handler_added_just_before_leaving_hears_nothing_and_ends(ser
         assert trio.lowlevel.current_statistics().tasks_living == tasks
 
 
+@pytest.mark.scenario("G8")
 @pytest.mark.parametrize("there", [False, True])
 async def test_g8_whoever_is_cancelled_while_entering_leaves_nothing(
     server: APIServer, client: Client, there: bool
@@ -73,6 +76,7 @@ async def test_g8_whoever_is_cancelled_while_entering_leaves_nothing(
         assert trio.lowlevel.current_statistics().tasks_living == tasks
 
 
+@pytest.mark.scenario("G8")
 async def test_g8_cancelled_after_the_crd_came_no_watch_remains(server: APIServer, client: Client) -> None:
     with trio.move_on_after(10):
         async with client.informer(WIDGETS) as widgets:
@@ -112,6 +116,7 @@ async def test_h10_a_filter_that_was_replaced_at_once_follows_no_namespaces(serv
         assert namespaces.statistics().users == 1
 
 
+@pytest.mark.scenario("G25")
 async def test_g25_the_last_user_ends_it_and_a_new_one_starts_it_again(server: APIServer, client: Client) -> None:
     server.create(crd())
     for number in range(3):

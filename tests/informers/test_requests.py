@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 import trio
 
 from dynkube import ABSENT, LIVE, Client
@@ -35,6 +36,7 @@ async def test_1_a_hundred_absent_crds_cost_one_watch_and_a_look_when_it_is_rene
             nursery.start_soon(informer.aclose)
 
 
+@pytest.mark.scenario("K5")
 async def test_k5_nothing_is_asked_before_an_informer_is_entered(server: APIServer, client: Client) -> None:
     widgets = client.informer(WIDGETS)
     widgets.add_handler(on_add=print)
@@ -80,6 +82,7 @@ def only_metadata(obj: Unstructured) -> Unstructured:
     return obj.evolve(spec={})
 
 
+@pytest.mark.scenario("G24")
 async def test_g24_users_with_different_transforms_see_what_each_asked_for(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a", n=1))

@@ -156,6 +156,7 @@ async def test_35_a_list_of_what_is_known_tells_nobody_anything(server: APIServe
         assert all(one is other for one, other in zip(before, widgets.list(), strict=True))
 
 
+@pytest.mark.scenario("K10")
 async def test_k10_an_api_on_which_every_call_fails_is_counted_and_shown(server: APIServer, client: Client) -> None:
     server.fail(resource="widgets", status=500)
 

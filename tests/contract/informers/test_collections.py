@@ -12,6 +12,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.informers.kit import CONFIGS, Recorder, change, names, put
 
 
+@pytest.mark.scenario("K31")
 async def test_k31_the_initial_objects_come_once_each_and_only_those_chosen(cluster: Cluster, client: Client) -> None:
     for number in range(9):
         await put(cluster, f"w{number}", labels={"revision": f"r{number % 3}"})
@@ -24,6 +25,7 @@ async def test_k31_the_initial_objects_come_once_each_and_only_those_chosen(clus
         assert seen == {"w1": 1, "w4": 1, "w7": 1}
 
 
+@pytest.mark.scenario("K32")
 async def test_k32_its_handlers_have_counted_when_it_has_synced(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     counts = [0, 0]
@@ -40,6 +42,7 @@ async def test_k32_its_handlers_have_counted_when_it_has_synced(cluster: Cluster
         assert counts == [1, 1]
 
 
+@pytest.mark.scenario("K36")
 async def test_k36_reads_show_the_state_of_the_event(cluster: Cluster, client: Client) -> None:
     told: list[tuple[str, list[str], object]] = []
 
@@ -63,6 +66,7 @@ async def test_k36_reads_show_the_state_of_the_event(cluster: Cluster, client: C
         assert sorted(await late.take(2)) == ["add/a", "add/b"]
 
 
+@pytest.mark.scenario("K37")
 async def test_k37_an_early_handler_is_synced_and_a_late_one_when_it_has_received(
     cluster: Cluster, client: Client
 ) -> None:
@@ -82,6 +86,7 @@ async def test_k37_an_early_handler_is_synced_and_a_late_one_when_it_has_receive
         assert late.untaken == ["add/a"]
 
 
+@pytest.mark.scenario("K37")
 async def test_k37_a_handler_that_blocks_for_ever_hinders_nobody(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     other = Recorder()
@@ -104,6 +109,7 @@ async def test_k37_a_handler_that_blocks_for_ever_hinders_nobody(cluster: Cluste
         assert (blocked.has_synced, blocked.backlog) == (False, 2)
 
 
+@pytest.mark.scenario("K37", "G5")
 @pytest.mark.parametrize("after", [0, 7, 19])
 async def test_k37_g5_a_handler_that_registers_during_creates_gets_each_object_once(
     cluster: Cluster, client: Client, after: int
@@ -127,6 +133,7 @@ async def test_k37_g5_a_handler_that_registers_during_creates_gets_each_object_o
         assert sorted(await recorder.until("add/mark")) == sorted([*(f"add/w{n}" for n in range(20)), "add/mark"])
 
 
+@pytest.mark.scenario("K37")
 async def test_k37_another_object_of_the_same_name_is_deleted_and_added(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     recorder = Recorder()

@@ -14,6 +14,7 @@ from tests.contract.informers.kit import CONFIGS, Recorder, live, names, put, pu
 from tests.contract.objects import CRDS, JSONObject, version
 
 
+@pytest.mark.scenario("K18")
 @pytest.mark.parametrize("steps", [0, 8, 20])
 async def test_k18_a_crd_created_while_its_informer_starts_is_followed_once(
     cluster: Cluster, client: Client, steps: int
@@ -36,6 +37,7 @@ async def test_k18_a_crd_created_while_its_informer_starts_is_followed_once(
         assert followed.watches - followed.failures == 1
 
 
+@pytest.mark.scenario("K19")
 async def test_k19_known_absent_and_late_crds(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     widget, gadget = client.informer(resource(cluster)), client.informer(resource(cluster, "gadgets"))
@@ -60,6 +62,7 @@ def bundled(definition: JSONObject, bundle: str) -> JSONObject:
     return {**definition, "metadata": {**definition["metadata"], "annotations": {"bundle-version": bundle}}}
 
 
+@pytest.mark.scenario("K20")
 async def test_k20_a_crd_below_the_minimum_version_counts_when_it_is_raised(
     cluster: Cluster, connect: Callable[..., Client]
 ) -> None:
@@ -74,6 +77,7 @@ async def test_k20_a_crd_below_the_minimum_version_counts_when_it_is_raised(
         assert (await widgets.wait_state(LIVE)).reason == "Watching"
 
 
+@pytest.mark.scenario("K21")
 async def test_k21_crds_are_chosen_by_any_rule(cluster: Cluster, connect: Callable[..., Client]) -> None:
     def wanted(obj: Unstructured) -> bool:
         return obj.name.startswith("meters.") or (not obj.name.startswith("virtuals.") and recent(obj))
@@ -90,6 +94,7 @@ async def test_k21_crds_are_chosen_by_any_rule(cluster: Cluster, connect: Callab
                 assert (await informer.wait_state(ABSENT)).reason == "CRDFiltered"
 
 
+@pytest.mark.scenario("K29")
 async def test_k29_without_a_crd_it_syncs_empty_and_stays_so(cluster: Cluster, client: Client) -> None:
     mark = Recorder()
     async with client.informer(resource(cluster)) as widgets, client.informer(CONFIGS) as configs:
@@ -101,6 +106,7 @@ async def test_k29_without_a_crd_it_syncs_empty_and_stays_so(cluster: Cluster, c
             assert (widgets.list(), widgets.get("a", namespace=cluster.namespace)) == ([], None)
 
 
+@pytest.mark.scenario("K30")
 async def test_k30_a_static_filter_holds_when_the_crd_comes(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     async with client.informer(resource(cluster), filter=lambda obj: obj.namespace == cluster.namespace) as widgets:
@@ -116,6 +122,7 @@ async def test_k30_a_static_filter_holds_when_the_crd_comes(cluster: Cluster, cl
     await cluster.delete("widgets", "b", namespace="default")
 
 
+@pytest.mark.scenario("G1")
 async def test_g1_a_crd_whose_names_are_taken_is_absent_until_they_are_free(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     rival = cluster.definition("rivals", "Widget")
@@ -130,6 +137,7 @@ async def test_g1_a_crd_whose_names_are_taken_is_absent_until_they_are_free(clus
         assert (await rivals.wait_state(LIVE)).reason == "Watching"
 
 
+@pytest.mark.scenario("G2")
 async def test_g2_a_version_that_is_not_served_is_absent_until_it_is(cluster: Cluster, client: Client) -> None:
     def served(*served: str) -> list[JSONObject]:
         return [version(name, storage=name == "v1beta1", served=name in served) for name in ("v1beta1", "v1")]
@@ -153,6 +161,7 @@ async def test_g2_a_version_that_is_not_served_is_absent_until_it_is(cluster: Cl
         assert (await recorder.take(1), widgets.list()) == (["delete/a"], [])
 
 
+@pytest.mark.scenario("G3")
 async def test_g3_a_crd_that_goes_takes_its_objects_and_comes_back_by_itself(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     recorder = Recorder()
@@ -174,6 +183,7 @@ async def test_g3_a_crd_that_goes_takes_its_objects_and_comes_back_by_itself(clu
         assert names(widgets.by_index("n", "1")) == ["c"]
 
 
+@pytest.mark.scenario("G4")
 async def test_g4_a_crd_replaced_by_another_of_its_name_gives_deletes_and_adds(
     cluster: Cluster, client: Client
 ) -> None:

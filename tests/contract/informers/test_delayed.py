@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 import trio
 
 from dynkube import ABSENT, LIVE, STOPPED, Client, Informer, Unstructured
@@ -16,6 +17,7 @@ def secret_of(obj: Unstructured) -> list[str]:
     return [obj["spec"]["secret"]] if "secret" in obj["spec"] else []
 
 
+@pytest.mark.scenario("K1")
 async def test_k1_an_index_made_before_the_crd_works_after_it(cluster: Cluster, client: Client) -> None:
     async with client.informer(resource(cluster)) as widgets:
         widgets.add_index("secret", secret_of)
@@ -31,6 +33,7 @@ async def test_k1_an_index_made_before_the_crd_works_after_it(cluster: Cluster, 
         assert names(widgets.by_index("secret", "one")) == ["a"]
 
 
+@pytest.mark.scenario("K2")
 async def test_k2_a_crd_and_an_informer_that_are_there_before_anything_runs(
     cluster: Cluster, connect: Callable[[], Client]
 ) -> None:
@@ -56,6 +59,7 @@ async def read_all_the_time(informer: Informer) -> None:
         await trio.sleep(0.001)
 
 
+@pytest.mark.scenario("K3")
 async def test_k3_a_crd_that_is_known_before_the_informer_is_made(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     recorder = Recorder()
@@ -71,6 +75,7 @@ async def test_k3_a_crd_that_is_known_before_the_informer_is_made(cluster: Clust
             assert names(widgets.list()) == ["name"]
 
 
+@pytest.mark.scenario("K4")
 async def test_k4_a_crd_that_arrives_after_the_start(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     async with client.informer(resource(cluster)) as widgets:
@@ -86,6 +91,7 @@ async def test_k4_a_crd_that_arrives_after_the_start(cluster: Cluster, client: C
         assert names(widgets.list()) == ["name"]
 
 
+@pytest.mark.scenario("K5")
 async def test_k5_what_is_not_entered_is_stopped_and_empty(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     widgets = client.informer(resource(cluster))
@@ -101,6 +107,7 @@ async def test_k5_what_is_not_entered_is_stopped_and_empty(cluster: Cluster, cli
         assert len(widgets) == 1
 
 
+@pytest.mark.scenario("K6")
 async def test_k6_a_kind_that_no_crd_defines_is_listed_and_watched(cluster: Cluster, client: Client) -> None:
     await cluster.create("configmaps", config("item", labels={"a": "b"}))
 
@@ -110,6 +117,7 @@ async def test_k6_a_kind_that_no_crd_defines_is_listed_and_watched(cluster: Clus
         assert names(configmaps.list(namespace=cluster.namespace)) == ["item"]
 
 
+@pytest.mark.scenario("K7")
 async def test_k7_handlers_are_done_with_the_initial_objects_when_it_has_synced(
     cluster: Cluster, client: Client
 ) -> None:

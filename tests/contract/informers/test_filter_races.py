@@ -20,6 +20,7 @@ async def steps(count: int) -> None:
         await trio.lowlevel.checkpoint()
 
 
+@pytest.mark.scenario("G10")
 @pytest.mark.parametrize("apart", APART)
 async def test_g10_a_delete_that_meets_a_deselect_is_told_once(cluster: Cluster, client: Client, apart: int) -> None:
     await put(cluster, "a")
@@ -42,6 +43,7 @@ async def delayed_delete(cluster: Cluster, count: int) -> None:
     await cluster.delete("configmaps", "a")
 
 
+@pytest.mark.scenario("G11")
 @pytest.mark.parametrize("apart", APART)
 async def test_g11_a_delete_that_meets_a_select_leaves_no_ghost(cluster: Cluster, client: Client, apart: int) -> None:
     await put(cluster, "a")
@@ -60,6 +62,7 @@ async def test_g11_a_delete_that_meets_a_select_leaves_no_ghost(cluster: Cluster
         assert names(configs.list()) == ["mark"]
 
 
+@pytest.mark.scenario("G12")
 @pytest.mark.parametrize("after", [0, 3, 9])
 async def test_g12_a_select_during_updates_is_one_add_and_versions_go_up(
     cluster: Cluster, client: Client, after: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dynkube import Client, JSONPathFilter, LabelFilter, NamespaceFilter, PredicateFilter, Unstructured
 from tests.contract.cluster import Cluster
 from tests.contract.informers.kit import (
@@ -19,6 +21,7 @@ from tests.contract.informers.kit import (
 )
 
 
+@pytest.mark.scenario("K12", "G16")
 async def test_k12_g16_namespaces_seen_through_their_own_labels(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     only = NamespaceFilter(f"selected={cluster.namespace}")
@@ -36,6 +39,7 @@ async def test_k12_g16_namespaces_seen_through_their_own_labels(cluster: Cluster
         assert (namespaces.list(), recorder.untaken) == ([], [])
 
 
+@pytest.mark.scenario("K13")
 async def test_k13_selectors_change_under_plain_and_delayed_informers(cluster: Cluster, client: Client) -> None:
     selected = await add_namespace(cluster, "selected", team=cluster.namespace)
     told, removed = Recorder(), Recorder()
@@ -63,6 +67,7 @@ async def test_k13_selectors_change_under_plain_and_delayed_informers(cluster: C
         assert (await told.take(1), removed.untaken) == (["add/name4"], [])
 
 
+@pytest.mark.scenario("K13")
 async def test_k13_without_handlers_a_filter_change_tells_nobody(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     gone, stays = Recorder(), Recorder()
@@ -78,6 +83,7 @@ async def test_k13_without_handlers_a_filter_change_tells_nobody(cluster: Cluste
         assert names(configs.list()) == ["a"]
 
 
+@pytest.mark.scenario("K14")
 async def test_k14_objects_without_a_namespace_pass_a_namespace_filter(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     labels = {"of": cluster.namespace}
@@ -91,6 +97,7 @@ async def test_k14_objects_without_a_namespace_pass_a_namespace_filter(cluster: 
         assert await recorder.take(1) == [f"add/{cluster.namespace}"]
 
 
+@pytest.mark.scenario("K15", "G17")
 async def test_k15_g17_a_handler_may_list_and_change_filters_and_handlers(cluster: Cluster, client: Client) -> None:
     await put(cluster, "random")
     seen: list[list[str]] = []
@@ -117,6 +124,7 @@ def account_and_node(obj: Unstructured) -> list[str]:
     return [f"{data['account']}/{data['node']}"] if "account" in data else []
 
 
+@pytest.mark.scenario("K16")
 async def test_k16_an_index_follows_its_objects(cluster: Cluster, client: Client) -> None:
     index = {"who": account_and_node}
     async with client.informer(CONFIGS, namespace=cluster.namespace, indexes=index) as configs:
@@ -139,6 +147,7 @@ async def test_k16_an_index_follows_its_objects(cluster: Cluster, client: Client
         assert [configs.by_index("who", f"{who}/n1") for who in ("sa", "sa2", "new")] == [[], [], []]
 
 
+@pytest.mark.scenario("K17")
 async def test_k17_an_index_obeys_the_filter_at_the_time_of_reading(cluster: Cluster, client: Client) -> None:
     a, b = await add_namespace(cluster, "a"), await add_namespace(cluster, "b")
     labels, current = {"of": cluster.namespace}, a
@@ -163,6 +172,7 @@ async def test_k17_an_index_obeys_the_filter_at_the_time_of_reading(cluster: Clu
         assert found() == [[], [], []]
 
 
+@pytest.mark.scenario("G19")
 async def test_g19_a_predicate_over_outside_state_tells_its_difference_when_notified(
     cluster: Cluster, client: Client
 ) -> None:
@@ -182,6 +192,7 @@ async def test_g19_a_predicate_over_outside_state_tells_its_difference_when_noti
         assert sorted(await recorder.take(2)) == ["add/c", "delete/a"]
 
 
+@pytest.mark.scenario("G14")
 async def test_g14_a_composed_filter_never_shows_what_one_part_hides(cluster: Cluster, client: Client) -> None:
     for name, team, more in (("a", "x", {}), ("b", "x", {"suspend": "yes"}), ("c", "y", {}), ("d", "x", {})):
         await put(cluster, name, labels={"team": team}, **more)

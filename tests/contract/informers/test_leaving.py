@@ -11,6 +11,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.informers.kit import CONFIGS, live, names, put, put_widget, resource
 
 
+@pytest.mark.scenario("G25")
 async def test_g25_the_last_user_ends_it_and_a_new_one_starts_it_again(cluster: Cluster, client: Client) -> None:
     for number in range(3):
         one = client.informer(CONFIGS, namespace=cluster.namespace)
@@ -56,6 +57,7 @@ async def test_31_a_crd_may_come_at_any_moment_of_leaving(cluster: Cluster, clie
         assert names(again.list()) == ["a"]
 
 
+@pytest.mark.scenario("G8")
 async def test_g8_whoever_waits_when_its_scope_is_cancelled_leaves_an_informer_that_is_stopped(
     cluster: Cluster, client: Client
 ) -> None:

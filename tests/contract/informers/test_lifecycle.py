@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import aclosing
 
+import pytest
 import trio
 
 from dynkube import ABSENT, LIVE, Client, Unstructured
@@ -78,6 +79,7 @@ async def test_p8_a_resource_that_comes_is_syncing_then_live_and_nothing_else(cl
     ]
 
 
+@pytest.mark.scenario("G9")
 async def test_g9_having_synced_is_for_ever_and_live_is_a_state(cluster: Cluster, client: Client) -> None:
     async with client.informer(resource(cluster)) as widgets:
         await widgets.wait_synced()

@@ -20,6 +20,7 @@ async def labels(cluster: Cluster) -> dict[str, str]:
     return labels
 
 
+@pytest.mark.scenario("K33")
 async def test_k33_objects_come_and_go_with_the_labels_of_their_namespace(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:
@@ -39,6 +40,7 @@ async def test_k33_objects_come_and_go_with_the_labels_of_their_namespace(
         assert names(configs.list()) == ["s4"]
 
 
+@pytest.mark.scenario("K34")
 async def test_k34_selectors_change_and_each_change_gives_its_difference(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:
@@ -62,6 +64,7 @@ async def test_k34_selectors_change_and_each_change_gives_its_difference(
         assert recorder.untaken == []
 
 
+@pytest.mark.scenario("K35")
 async def test_k35_namespaces_that_match_any_selector_are_told_of(cluster: Cluster, client: Client) -> None:
     recorder, of = Recorder(), f"of={cluster.namespace}"
     either = NamespaceFilter(f"env=prod,{of}", f"team,team notin (legacy),{of}")
@@ -78,6 +81,7 @@ async def test_k35_namespaces_that_match_any_selector_are_told_of(cluster: Clust
         assert sorted(await recorder.take(4)) == [f"add/{c}", f"delete/{a}", f"delete/{b}", f"delete/{e}"]
 
 
+@pytest.mark.scenario("G13")
 async def test_g13_a_filter_changed_to_and_fro_ends_where_it_ended(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:
@@ -96,6 +100,7 @@ async def test_g13_a_filter_changed_to_and_fro_ends_where_it_ended(
         assert names(configs.list()) == ["mark", "s1", "s2"]
 
 
+@pytest.mark.scenario("G15")
 async def test_g15_deletes_are_told_once_when_the_namespace_goes_first(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dynkube import ABSENT, Client, Unstructured
 from tests.contract.cluster import Cluster
 from tests.contract.informers.kit import CONFIGS, Recorder, change, live, names, put, resource
@@ -11,6 +13,7 @@ def small(obj: Unstructured) -> bool:
     return int(obj["data"]["value"]) < 100
 
 
+@pytest.mark.scenario("K8")
 async def test_k8_objects_and_updates_that_cross_a_static_filter(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace, filter=small) as configs:
@@ -38,6 +41,7 @@ async def test_k8_objects_and_updates_that_cross_a_static_filter(cluster: Cluste
         assert configs.get("3") is None
 
 
+@pytest.mark.scenario("K8")
 async def test_k8_deletes_of_what_the_filter_hides_are_not_told(cluster: Cluster, client: Client) -> None:
     for name, value in (("1", "1"), ("2", "10"), ("3", "100")):
         await put(cluster, name, value=value)
@@ -54,6 +58,7 @@ async def test_k8_deletes_of_what_the_filter_hides_are_not_told(cluster: Cluster
         assert configs.list() == []
 
 
+@pytest.mark.scenario("K9")
 async def test_k9_a_removed_handler_hears_nothing_and_the_others_go_on(cluster: Cluster, client: Client) -> None:
     await put(cluster, "1")
     one, two, stays = Recorder(), Recorder(), Recorder()
@@ -73,6 +78,7 @@ async def test_k9_a_removed_handler_hears_nothing_and_the_others_go_on(cluster: 
         assert (one.untaken, two.untaken) == ([], [])
 
 
+@pytest.mark.scenario("K23")
 async def test_k23_a_client_without_informers_reads_what_is_there(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     await cluster.create("widgets", cluster.widget("x"))
@@ -81,6 +87,7 @@ async def test_k23_a_client_without_informers_reads_what_is_there(cluster: Clust
     assert {"default", "kube-system", cluster.namespace} <= set(names(await client.resource("namespaces").list()))
 
 
+@pytest.mark.scenario("K24")
 async def test_k24_a_crd_gives_an_informer_that_can_be_started(cluster: Cluster, client: Client) -> None:
     await cluster.define(cluster.definition("gadgets", "Gadget"))
 

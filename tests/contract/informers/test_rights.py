@@ -36,6 +36,7 @@ def user(cluster: Cluster) -> str:
     return f"user-of-{cluster.namespace}"
 
 
+@pytest.mark.scenario("G21")
 async def test_g21_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
     cluster: Cluster, connect: Callable[..., Client], user: str
 ) -> None:
@@ -57,6 +58,7 @@ async def test_g21_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
             assert names(configs.list()) == ["a"]
 
 
+@pytest.mark.scenario("G22")
 async def test_g22_where_crds_may_not_be_watched_discovery_is_asked_and_the_watch_comes_back(
     cluster: Cluster, connect: Callable[..., Client], user: str
 ) -> None:
