@@ -21,7 +21,7 @@ from dynkube.testing._wire.http import ASGIApp, Message, Scope
 
 _logger = logging.getLogger("dynkube.testing.tcp")
 
-Stream: TypeAlias = "trio.SocketStream | trio.SSLStream[trio.SocketStream]"
+Stream: TypeAlias = "trio.abc.HalfCloseableStream | trio.SSLStream[trio.abc.HalfCloseableStream]"
 
 _MAX_HEAD = 256 * 1024  # selectors and continue tokens make long request lines
 _IDLE_SECONDS = 300  # clients hold connections for long
@@ -34,14 +34,14 @@ _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 async def serve_http(
     app: ASGIApp,
-    listener: trio.SocketListener,
+    listener: trio.abc.Listener[trio.abc.HalfCloseableStream],
     *,
     tls: ssl.SSLContext | None = None,
     task_status: trio.TaskStatus[object] = trio.TASK_STATUS_IGNORED,
 ) -> NoReturn:
     """Accept connections and serve ``app`` on each, until cancelled; that closes all of them at once."""
 
-    async def serve(socket: trio.SocketStream) -> None:
+    async def serve(socket: trio.abc.HalfCloseableStream) -> None:
         stream: Stream = socket
         if tls is not None:
             stream = trio.SSLStream(socket, tls, server_side=True, https_compatible=True)
@@ -115,7 +115,7 @@ class _Connection:
 
     async def _linger(self) -> None:
         """End the connection so that the client can still read the answer."""
-        if isinstance(self.stream, trio.SocketStream):
+        if isinstance(self.stream, trio.abc.HalfCloseableStream):
             await self.stream.send_eof()
         with trio.move_on_after(_LINGER_SECONDS):
             while await self.stream.receive_some(_READ):
@@ -195,7 +195,9 @@ class _Exchange:
     async def _send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             status: int = message["status"]
-            headers = [*message.get("headers", ()), (b"date", formatdate(usegmt=True).encode())]
+            headers = list(message.get("headers", ()))
+            if not any(name == b"date" for name, _ in headers):  # a proxy passes on the one that its origin has set
+                headers.append((b"date", formatdate(usegmt=True).encode()))
             # Kept until there is something of the body: both leave in one write.
             self._unsent.append(h11.Response(status_code=status, headers=headers, reason=_REASONS.get(status, b"")))
             return

@@ -19,17 +19,50 @@ from dynkube.errors import InvalidInput
 from dynkube.testing._wire.endpoint import Endpoint
 from dynkube.testing._wire.http import ASGIApp
 
+Listener = trio.abc.Listener[trio.abc.HalfCloseableStream]
+
 # The kernel gives up on a client that takes nothing for this time, so that its watches do not stay for ever where its
 # machine has vanished. Linux only; elsewhere TCP keeps trying for longer.
 _STUCK_CLIENT_SECONDS = 20
 _BACKLOG = 1024
 
 
+def listen(bound: socket.socket) -> trio.SocketListener:
+    """Let clients in at a bound socket, which belongs to the listener from here on.
+
+    Raises:
+        OSError: Somebody else listens there by now.
+    """
+    try:
+        bound.listen(_BACKLOG)
+    except OSError as error:
+        host, port, *_ = bound.getsockname()
+        bound.close()
+        raise _cannot_listen(error, host, port) from error
+    return trio.SocketListener(trio.socket.from_stdlib_socket(bound))
+
+
 @asynccontextmanager
 async def serve_tcp(
-    app: ASGIApp, nursery: trio.Nursery, *, host: str, port: int, tls: bool, token: str | None
+    app: ASGIApp,
+    nursery: trio.Nursery,
+    *,
+    host: str,
+    port: int,
+    tls: bool,
+    token: str | None,
+    door: Callable[[socket.socket], Listener] = listen,
 ) -> AsyncIterator[Endpoint]:
     """Listen and serve ``app`` inside the block, in a task of ``nursery``; leaving closes every connection.
+
+    Args:
+        app: What answers.
+        nursery: Where its connections are tasks.
+        host: The address to listen on.
+        port: ``0`` takes any free one.
+        tls: Whether to serve HTTPS, with a certificate of a fresh authority.
+        token: What the endpoint says that clients have to bring.
+        door: Makes the listener from a bound socket, for who wants a word in who gets in.
 
     Raises:
         ImportError: The ``serve`` extra is not installed.
@@ -39,12 +72,11 @@ async def serve_tcp(
     from dynkube.testing._wire.http1 import serve_http  # only here: clients in the process need no HTTP
 
     authority = _authority(host) if tls else None
-    listener = _listen(host, port)
-    url = f"{'https' if tls else 'http'}://{_location(host, listener.getsockname()[1])}"
+    bound = bind(host, port)
+    url = f"{'https' if tls else 'http'}://{_location(host, bound.getsockname()[1])}"
     serving = _Task()
-    accepting = trio.SocketListener(trio.socket.from_stdlib_socket(listener))
     context = authority.context if authority else None
-    await nursery.start(serving.run, partial(serve_http, app, accepting, tls=context))
+    await nursery.start(serving.run, partial(serve_http, app, door(bound), tls=context))
     try:
         yield Endpoint(url=url, ca_pem=authority.ca_pem if authority else None, token=token)
     finally:
@@ -84,7 +116,7 @@ def _authority(host: str) -> _Authority:
         import trustme
     except ImportError as error:
         raise ImportError("serving over TLS needs the 'serve' extra: pip install 'dynkube[serve]'") from error
-    authority = trustme.CA(organization_name="dynkube embedded API server")
+    authority = trustme.CA(organization_name="dynkube.testing")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.set_alpn_protocols(["http/1.1"])
     try:
@@ -95,30 +127,39 @@ def _authority(host: str) -> _Authority:
     return _Authority(authority.cert_pem.bytes(), context)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that has the address; it refuses connections until it listens.
+
+    Raises:
+        InvalidInput: The host or the port is none.
+        OSError: The address cannot be listened on.
+    """
     if not 0 <= port <= 65535:
         raise InvalidInput(f"port {port} is not between 0 and 65535 (0 takes any free one)")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listener = socket.socket(family, kind, protocol)
+        bound = socket.socket(family, kind, protocol)
     except (socket.gaierror, UnicodeError) as error:  # the latter where it cannot be the name of any host
         why = error.strerror if isinstance(error, OSError) else error
         raise InvalidInput(f"host {host!r} is not an address of this machine: {why}") from None
     try:
         if sys.platform != "win32":  # there it would let two servers share one port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Accepted connections inherit both.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if sys.platform == "linux":
-            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STUCK_CLIENT_SECONDS * 1000)
-        listener.bind(address)
-        listener.listen(_BACKLOG)
+            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STUCK_CLIENT_SECONDS * 1000)
+        bound.bind(address)
     except OSError as error:
-        listener.close()
-        raise OSError(error.errno, f"cannot listen on {_location(host, port)}: {error.strerror}") from error
-    return listener
+        bound.close()
+        raise _cannot_listen(error, host, port) from error
+    return bound
+
+
+def _cannot_listen(error: OSError, host: str, port: int) -> OSError:
+    return OSError(error.errno, f"cannot listen on {_location(host, port)}: {error.strerror}")
 
 
 def _location(host: str, port: int) -> str:
