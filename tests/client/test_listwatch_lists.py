@@ -58,6 +58,7 @@ async def test_every_parameter_is_sent_and_empty_ones_are_not() -> None:
     assert set(second.url.params) == {"labelSelector", "fieldSelector", "continue"}
 
 
+@pytest.mark.scenario("F19")
 async def test_an_item_without_a_name_is_left_out_counted_and_reported() -> None:
     nameless = {"metadata": {"namespace": "shop", "uid": "u"}}
     server = ScriptedServer(pods(1, pod("a"), nameless, pod("b")))
@@ -71,6 +72,7 @@ async def test_an_item_without_a_name_is_left_out_counted_and_reported() -> None
     assert [obj.uid for obj in reported] == ["u"]
 
 
+@pytest.mark.scenario("F19")
 async def test_an_item_without_a_name_is_logged_if_nobody_asks_for_it(caplog: pytest.LogCaptureFixture) -> None:
     collection = listwatch(ScriptedServer(pods(1, {"metadata": {"uid": "u"}})))
 
@@ -81,6 +83,7 @@ async def test_an_item_without_a_name_is_logged_if_nobody_asks_for_it(caplog: py
     assert "without metadata.name" in caplog.text
 
 
+@pytest.mark.scenario("F26")
 async def test_a_list_that_does_not_end_in_time_is_given_up() -> None:
     body = Body([b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[', FOREVER])
     server = ScriptedServer(httpx2.Response(200, headers=JSON, stream=body))

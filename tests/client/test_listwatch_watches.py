@@ -91,6 +91,7 @@ async def test_trouble_is_raised_after_the_events_before_it(
     assert kinds(received) == [[Added]]
 
 
+@pytest.mark.scenario("F19")
 async def test_events_before_trouble_in_the_same_chunk_come_first() -> None:
     server = ScriptedServer(stream(ADDED + b"{}\n" + MODIFIED))
     received: list[list[WatchEvent]] = []
@@ -124,6 +125,7 @@ async def test_empty_lines_are_no_events() -> None:
     assert kinds(received) == [[Added]]
 
 
+@pytest.mark.scenario("F19")
 async def test_a_line_over_the_bound_is_refused() -> None:
     with pytest.raises(UnreadableEvent, match="longer than 100 bytes"):
         await batches(ScriptedServer(stream(event("ADDED", pod("x" * 200)))), [], max_line=100)

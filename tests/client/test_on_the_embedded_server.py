@@ -144,6 +144,7 @@ async def test_a_watch_shows_every_change(server: APIServer, client: APIClient) 
     assert server.open_watches == ()
 
 
+@pytest.mark.scenario("F20")
 async def test_a_watch_that_nobody_reads_for_long_loses_nothing(server: APIServer, client: APIClient) -> None:
     async with client.resource("configmaps").watch(bookmarks=False) as events:
         for round_ in range(5):

@@ -25,6 +25,7 @@ async def test_a_list_is_read_in_pages_of_one_moment() -> None:
     ]
 
 
+@pytest.mark.scenario("F16", "F20")
 async def test_a_list_whose_token_expires_is_read_again_in_one_answer() -> None:
     server = ScriptedServer(
         pods(9, pod("a"), token="t1"), refusal(410, "Expired"), pods(20, pod("a"), pod("b"), pod("c"))

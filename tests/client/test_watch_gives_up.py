@@ -57,6 +57,7 @@ async def test_an_unreadable_event_is_healed_by_listing() -> None:
     assert [(one.object.resource_version) for one in received if not hasattr(one, "initial_events_end")] == ["2", "7"]
 
 
+@pytest.mark.scenario("F19")
 async def test_answers_that_stay_unreadable_are_raised() -> None:
     server = ScriptedServer(pods(5), stream(GARBAGE), pods(5), stream(GARBAGE), pods(5), stream(GARBAGE))
 

@@ -87,6 +87,7 @@ async def test_what_was_deleted_meanwhile_comes_with_its_identity() -> None:
     }
 
 
+@pytest.mark.scenario("F16")
 async def test_a_server_that_forgets_again_and_again_is_not_hammered() -> None:
     rounds: list[Answer] = [answer for _ in range(4) for answer in (refusal(410, "Expired"), pods(5, pod("a")))]
     server = ScriptedServer(pods(5, pod("a")), *rounds, stream(bookmark(9)))
@@ -116,6 +117,7 @@ async def test_a_watch_from_a_given_version_raises_gone_and_says_what_to_do(
     assert "list again" in "\n".join(caught.value.__notes__)
 
 
+@pytest.mark.scenario("F16")
 async def test_a_watch_from_a_given_version_that_ends_at_once_asks_whether_the_version_is_gone() -> None:
     server = ScriptedServer(stream(), refusal(410, "Expired"))
 

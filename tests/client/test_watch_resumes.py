@@ -198,6 +198,7 @@ async def test_a_namespace_for_a_cluster_scoped_resource_is_refused_before_anyth
     assert server.requests == []
 
 
+@pytest.mark.scenario("F40")
 async def test_restarts_and_the_last_error_can_be_seen() -> None:
     server = ScriptedServer(stream(MODIFIED2, 9.0), refusal(500, "InternalError"), stream(MODIFIED3, FOREVER))
 

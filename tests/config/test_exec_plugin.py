@@ -87,6 +87,7 @@ async def test_garbage_is_an_error_that_does_not_repeat_it(plugin: Write, source
     assert "s3cret" not in str(caught.value)
 
 
+@pytest.mark.scenario("F24", "F26")
 async def test_a_plugin_that_hangs_is_stopped_at_the_deadline(plugin: Write) -> None:
     with pytest.raises(CredentialError, match=r"did not end within 0\.2 s and was stopped.*exec_timeout="):
         await ExecPlugin(plugin("time.sleep(3600)"), timeout=0.2).current()
@@ -101,6 +102,7 @@ async def test_a_daemon_left_behind_does_not_hold_up_the_answer(plugin: Write) -
     assert credential.headers == {"Authorization": "Bearer t"}
 
 
+@pytest.mark.scenario("F37")
 async def test_cancelling_kills_the_plugin_and_what_it_started(plugin: Write, tmp_path: Path) -> None:
     fifo = str(tmp_path / "fifo")
     os.mkfifo(fifo)

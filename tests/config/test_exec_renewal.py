@@ -36,6 +36,7 @@ async def test_without_an_expiry_one_run_is_enough(plugin: Write, runs: Runs, cl
     assert runs() == 1
 
 
+@pytest.mark.scenario("F24")
 @pytest.mark.parametrize(("lifetime", "margin"), [(60, 6), (240, 24), (600, 60), (36000, 60)])
 async def test_a_token_is_renewed_in_the_last_tenth_of_its_life_at_most_a_minute_early(
     plugin: Write, runs: Runs, clock: Any, lifetime: int, margin: int
@@ -72,6 +73,7 @@ async def test_where_renewing_fails_early_the_old_token_goes_on_to_its_end(
         await source.current()
 
 
+@pytest.mark.scenario("F24")
 async def test_certificates_are_renewed_at_their_own_expiry(
     plugin: Write, clock: Any, issue: Callable[[datetime], ClientCertificate]
 ) -> None:
@@ -106,6 +108,7 @@ async def test_callers_at_the_same_time_share_one_run(plugin: Write, runs: Runs)
     assert runs() == 1
 
 
+@pytest.mark.scenario("F24")
 async def test_a_storm_of_401_causes_one_run_also_when_nothing_new_comes_of_it(plugin: Write, runs: Runs) -> None:
     source = ExecPlugin(plugin("answer(token='same')"))
     rejected = await source.current()
@@ -152,6 +155,7 @@ async def test_a_failure_is_shared_by_those_who_waited_for_it_and_not_kept(plugi
     assert token(await source.current()) == "t2"
 
 
+@pytest.mark.scenario("F37")
 async def test_when_the_one_who_runs_it_is_cancelled_the_next_in_line_runs_it(
     plugin: Write, runs: Runs, tmp_path: Path
 ) -> None:

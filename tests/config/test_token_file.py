@@ -46,6 +46,7 @@ async def test_the_newline_at_the_end_is_no_part_of_the_token(path: TokenPath) -
     assert token(await TokenFile(path).current()) == "one"
 
 
+@pytest.mark.scenario("F24")
 async def test_the_file_is_read_again_after_a_minute_and_not_before(path: TokenPath, clock: Any) -> None:
     source = TokenFile(path, now=clock)
     first = await source.current()
@@ -57,6 +58,7 @@ async def test_the_file_is_read_again_after_a_minute_and_not_before(path: TokenP
     assert token(await source.current()) == "two"
 
 
+@pytest.mark.scenario("F25")
 async def test_a_clock_that_was_put_back_does_not_stretch_the_minute(path: TokenPath, clock: Any) -> None:
     source = TokenFile(path, now=clock)
     await source.current()
@@ -95,6 +97,7 @@ async def test_a_file_that_cannot_be_read_leaves_the_old_token(
     assert str(path.path) in caplog.text
 
 
+@pytest.mark.scenario("F24")
 async def test_a_rejected_token_makes_the_file_be_read_at_once(path: TokenPath, clock: Any) -> None:
     source = TokenFile(path, now=clock)
     first = await source.current()
@@ -122,6 +125,7 @@ async def test_until_the_file_can_be_read_the_fallback_serves(tmp_path: Path, cl
     assert token(await source.current()) == "real"
 
 
+@pytest.mark.scenario("F24")
 async def test_a_projected_volume_turned_by_symlink_is_followed(tmp_path: Path, clock: Any) -> None:
     for name in ("v1", "v2"):
         (tmp_path / name).mkdir()
@@ -159,6 +163,7 @@ def put(tmp_path: Path, issue: Callable[[datetime], ClientCertificate]) -> Calla
     return put
 
 
+@pytest.mark.scenario("F24")
 async def test_a_replaced_certificate_is_taken_up_within_a_minute(
     tmp_path: Path, put: Callable[[datetime], ClientCertificate], clock: Any
 ) -> None:

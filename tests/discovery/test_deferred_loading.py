@@ -28,6 +28,7 @@ async def test_nothing_is_read_before_the_first_question_and_nothing_after_it() 
     assert mapper.loaded is not None
 
 
+@pytest.mark.scenario("F38")
 async def test_callers_at_the_same_time_share_one_load() -> None:
     server = DiscoveryServer(delay=1.0)
 
@@ -115,6 +116,7 @@ async def test_after_a_group_was_invalidated_only_questions_about_it_read_and_on
     assert [str(r) for r in (mapper.loaded or await mapper.load()).discovery.group(GATEWAY)] == [str(HTTP_ROUTES)]
 
 
+@pytest.mark.scenario("F38")
 async def test_many_invalidated_groups_are_read_together() -> None:
     server = DiscoveryServer()
 
@@ -132,6 +134,7 @@ async def test_many_invalidated_groups_are_read_together() -> None:
     assert sorted(server.paths) == ["/api", "/apis"]
 
 
+@pytest.mark.scenario("F4")
 async def test_a_resource_that_went_away_is_no_match_after_its_group_was_invalidated() -> None:
     server = DiscoveryServer()
 

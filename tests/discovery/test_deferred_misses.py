@@ -103,6 +103,7 @@ async def test_callers_that_miss_at_the_same_time_share_one_look() -> None:
     assert sorted(server.paths) == ["/api", "/apis"]
 
 
+@pytest.mark.scenario("F38")
 async def test_callers_that_miss_the_same_full_name_share_one_look() -> None:
     server = DiscoveryServer(delay=1.0)
 
@@ -147,6 +148,7 @@ async def test_a_cancelled_look_is_taken_up_by_the_next_caller() -> None:
     assert found == [WIDGETS]
 
 
+@pytest.mark.scenario("F15")
 async def test_a_look_that_fails_is_could_not_tell_and_takes_nothing_away() -> None:
     server = DiscoveryServer()
 
@@ -190,6 +192,7 @@ async def test_a_group_version_that_was_answered_is_absent_though_the_list_of_gr
             await mapper.resolve("widget")
 
 
+@pytest.mark.scenario("F15")
 async def test_an_aggregated_api_that_is_down_stays_known() -> None:
     server = DiscoveryServer((*CLUSTER, NODE_METRICS))
 

@@ -77,6 +77,7 @@ async def test_a_crd_is_found_when_it_appears_and_absent_when_it_is_gone(aggrega
     assert str(found) == WIDGETS
 
 
+@pytest.mark.scenario("F15")
 @pytest.mark.parametrize("aggregated", [True, False], ids=["aggregated", "legacy"])
 async def test_an_api_whose_server_is_down_keeps_its_resources_and_hides_nothing(aggregated: bool) -> None:
     async with APIServer(aggregated_discovery=aggregated) as server, discovering(server) as client:

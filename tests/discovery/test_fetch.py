@@ -74,6 +74,7 @@ async def test_a_server_that_answers_one_list_in_each_form_is_read_whole() -> No
     assert sorted(server.paths) == ["/api", "/api/v1", "/apis"]
 
 
+@pytest.mark.scenario("F4")
 @FORMS
 async def test_the_preferred_version_comes_first_and_every_resource_knows_it(aggregated: bool) -> None:
     old = resource("widgets.v1.example.com", "Widget")

@@ -20,6 +20,7 @@ METRICS = "metrics.k8s.io/v1beta1"
 GATEWAY = "gateway.networking.k8s.io"
 
 
+@pytest.mark.scenario("F15")
 async def test_a_stale_group_version_is_a_failure_and_keeps_what_the_server_still_knows() -> None:
     server = DiscoveryServer((*CLUSTER, NODE_METRICS))
     server.stale.add(METRICS)
@@ -32,6 +33,7 @@ async def test_a_stale_group_version_is_a_failure_and_keeps_what_the_server_stil
     assert found.resources == (*CLUSTER, NODE_METRICS)
 
 
+@pytest.mark.scenario("F15")
 async def test_a_stale_group_version_without_entries_keeps_those_known_from_before() -> None:
     server = DiscoveryServer((*CLUSTER, NODE_METRICS))
 
@@ -115,6 +117,7 @@ async def test_where_nothing_can_be_read_and_nothing_is_known_the_failure_has_it
     assert list(caught.value.failures) == ["v1", "*"]
 
 
+@pytest.mark.scenario("F15")
 async def test_where_nothing_can_be_read_what_is_known_stays() -> None:
     server = DiscoveryServer()
 

@@ -36,6 +36,7 @@ def test_a_name_that_is_not_served_is_answered_with_what_is_near(name: str, hint
     assert hint in str(caught.value)
 
 
+@pytest.mark.scenario("F12")
 @pytest.mark.parametrize(
     "arg", [GVR("apps", "v1", "deployment"), GVK("apps", "v1", "deployment"), GVK("apps", "v2", "Deployment")]
 )
@@ -44,6 +45,7 @@ def test_an_exact_address_is_not_bent_to_what_is_near(arg: GVR | GVK) -> None:
         mapper().resource_for(arg)
 
 
+@pytest.mark.scenario("F15", "F32")
 @pytest.mark.parametrize(
     "name",
     ["nodemetrics", "x.metrics", "x.metrics.k8s.io", "x.v1beta1.metrics.k8s.io", GVR("metrics.k8s.io", "v1beta1", "x")],
@@ -67,6 +69,7 @@ def test_what_a_failed_group_version_cannot_have_is_absent(name: str | GVK) -> N
         RESTMapper(APIDiscovery(resources=CLUSTER, failures={"metrics.k8s.io/v1beta1": DOWN})).resource_for(name)
 
 
+@pytest.mark.scenario("F15")
 def test_without_the_list_of_groups_only_the_core_group_is_known() -> None:
     blind = RESTMapper(APIDiscovery(resources=CLUSTER, failures={"*": DOWN}))
 

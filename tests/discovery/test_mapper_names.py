@@ -12,6 +12,7 @@ from dynkube.meta import GVK, GVR
 from tests.discovery.wire import CLUSTER, PODS, resource, snapshot
 
 
+@pytest.mark.scenario("F12")
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
@@ -53,6 +54,7 @@ def test_a_kind_that_differs_from_the_singular_name_is_found_by_kind() -> None:
     assert RESTMapper(snapshot(PODS, metrics)).resource_for("nodemetrics") == metrics
 
 
+@pytest.mark.scenario("F12")
 def test_an_exact_group_is_preferred_to_a_group_that_only_begins_so() -> None:
     longer = resource("widgets.v1.example.com", "Widget")
     exact = resource("widgets.v1.example", "Widget")
@@ -62,6 +64,7 @@ def test_an_exact_group_is_preferred_to_a_group_that_only_begins_so() -> None:
     assert mapper.resource_for("widgets.example").gvr == exact.gvr
 
 
+@pytest.mark.scenario("F12")
 def test_a_plural_name_in_a_later_group_beats_a_short_name_in_an_earlier_one() -> None:
     early = resource("certificates.v1.a.example", "Certificate", short_names=("certs",))
     late = resource("certs.v1.b.example", "Cert")
@@ -69,6 +72,7 @@ def test_a_plural_name_in_a_later_group_beats_a_short_name_in_an_earlier_one() -
     assert RESTMapper(snapshot(early, late)).resource_for("certs").gvr == late.gvr
 
 
+@pytest.mark.scenario("F12")
 def test_a_short_name_of_two_groups_means_the_group_with_the_higher_priority_and_the_other_is_told() -> None:
     first = resource("certificates.v1.a.example", "Certificate", short_names=("cert",))
     second = resource("certs.v1.b.example", "CertB", short_names=("cert",), singular="certb")
@@ -79,6 +83,7 @@ def test_a_short_name_of_two_groups_means_the_group_with_the_higher_priority_and
     assert [str(found) for found in mapper.resources_for("cert")] == [str(first), str(second)]
 
 
+@pytest.mark.scenario("F12")
 def test_a_short_name_of_two_resources_in_one_group_version_is_ambiguous() -> None:
     bars = resource("bars.v1.example.com", "Bar", short_names=("x",))
     foos = resource("foos.v1.example.com", "Foo", short_names=("x",))
@@ -89,6 +94,7 @@ def test_a_short_name_of_two_resources_in_one_group_version_is_ambiguous() -> No
     assert caught.value.candidates == ("bars.v1.example.com", "foos.v1.example.com")
 
 
+@pytest.mark.scenario("F12")
 def test_a_resource_keeps_its_plural_though_a_sibling_claims_it_as_singular() -> None:
     claims = resource("datas.v1.example.com", "Data", singular="data")
     owner = resource("data.v1.example.com", "Datum", singular="datum")
@@ -124,6 +130,7 @@ def test_kinds_come_in_order_of_priority() -> None:
 words = st.text("abcdefg", min_size=1, max_size=3)
 
 
+@pytest.mark.scenario("F12")
 @given(
     st.lists(
         st.builds(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dynkube.discovery import APIDiscovery
 from dynkube.errors import ServiceUnavailable, Status
 from dynkube.meta import GroupVersion
@@ -24,6 +26,7 @@ def test_a_group_version_read_again_keeps_its_place() -> None:
     assert after.group("apps") == (scaled,)
 
 
+@pytest.mark.scenario("F4")
 def test_a_group_version_that_is_gone_leaves_and_the_next_is_preferred() -> None:
     after = snapshot().with_group_version(GroupVersion(GATEWAY, "v1"), None)
 
@@ -32,6 +35,7 @@ def test_a_group_version_that_is_gone_leaves_and_the_next_is_preferred() -> None
     assert left.group_preferred_version == "v1beta1"
 
 
+@pytest.mark.scenario("F4", "F12")
 def test_a_new_version_takes_its_place_in_the_server_s_order_for_crds() -> None:
     before = snapshot(PODS, resource(str(HTTP_ROUTES_BETA), "HTTPRoute"), DEPLOYMENTS)
 
@@ -74,6 +78,7 @@ def test_a_group_read_again_is_replaced_with_its_failures() -> None:
     assert len(after.resources) == len(CLUSTER) - 1
 
 
+@pytest.mark.scenario("F15")
 def test_a_group_version_that_fails_again_keeps_what_was_known() -> None:
     after = snapshot().with_failure(GroupVersion("apps", "v1"), DOWN)
 

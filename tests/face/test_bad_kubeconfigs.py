@@ -144,6 +144,7 @@ async def test_a_plugin_that_fails_is_told_by_call_and_informer(
     assert "users[name=u].user.exec: plugin" in state.message
 
 
+@pytest.mark.scenario("F24", "F26")
 async def test_a_plugin_that_hangs_is_named_when_the_deadline_passes(write: Write) -> None:
     user = plugin("import time; time.sleep(600)")
 
@@ -156,6 +157,7 @@ async def test_a_plugin_that_hangs_is_named_when_the_deadline_passes(write: Writ
     assert "do that by hand first" in str(caught.value)
 
 
+@pytest.mark.scenario("F30")
 async def test_a_user_that_fails_in_one_client_disturbs_no_other(write: Write, server: APIServer) -> None:
     broken = kubeconfig(plugin("raise SystemExit('please log in')"))
     async with (

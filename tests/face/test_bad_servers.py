@@ -55,6 +55,7 @@ async def test_a_server_that_is_none_fails_the_first_call_with_the_reason(
     assert isinstance(caught.value.__cause__, cause)
 
 
+@pytest.mark.scenario("F15", "F32")
 @pytest.mark.parametrize(("trouble", "cause", "complaint"), EVERYTHING)
 async def test_a_server_that_is_none_leaves_informers_unknown_not_absent(
     trouble: Trouble, cause: type[Exception], complaint: str
@@ -90,6 +91,7 @@ async def test_a_collection_that_cannot_be_read_is_one_error_with_the_request(
     assert "GET /api/v1/pods" in str(caught.value)
 
 
+@pytest.mark.scenario("F30")
 @pytest.mark.parametrize(("trouble", "error", "complaint"), COLLECTION)
 async def test_an_informer_of_it_is_degraded_with_a_reason_and_the_others_live(
     trouble: Trouble, error: type[TransportError], complaint: str
@@ -188,6 +190,7 @@ async def test_a_watch_that_stays_unreadable_gives_up_with_the_line() -> None:
                 await anext(events)
 
 
+@pytest.mark.scenario("F19", "P8")
 async def test_a_handler_elsewhere_hears_all_while_a_stream_stays_unreadable() -> None:
     trouble = for_pods(lambda: stream(b"{garbage}\n"), watch=True)
     heard: list[str] = []

@@ -25,6 +25,7 @@ KUBECONFIG: dict[str, Any] = {
 }
 
 
+@pytest.mark.scenario("K11")
 @pytest.mark.real_time
 async def test_the_contexts_namespace_is_for_single_objects_and_lists_see_all(server: APIServer) -> None:
     server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
@@ -181,6 +182,7 @@ async def test_an_exception_is_not_lost_when_a_timeout_strikes_at_the_same_time(
         await program()
 
 
+@pytest.mark.scenario("F28", "P10")
 async def test_a_handler_that_cancels_ends_the_client_with_its_own_exception(server: APIServer) -> None:
     server.create(config_map(metadata={"name": "c", "namespace": "default"}))
     error = KeyError("from the handler")
@@ -203,6 +205,7 @@ async def test_a_handler_that_cancels_ends_the_client_with_its_own_exception(ser
     assert server.open_watches == ()
 
 
+@pytest.mark.scenario("F28", "P10")
 async def test_a_handler_that_raises_is_logged_and_ends_nothing(
     server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -77,6 +77,7 @@ async def test_a_namespace_that_cannot_exist_is_refused_not_found_empty(client: 
         client.informer("pods.v1", namespace=namespace)
 
 
+@pytest.mark.scenario("K11")
 @pytest.mark.parametrize("resource", ["nodes.v1", "nodes"])
 async def test_an_informer_in_a_namespace_of_a_cluster_scoped_resource_is_absent(
     server: APIServer, client: dynkube.Client, resource: str

@@ -10,7 +10,7 @@ from dynkube.testing import APIServer, Kind
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
 
 
-@pytest.mark.scenario("G21")
+@pytest.mark.scenario("G21", "F14", "F30", "F32", "P8")
 async def test_g21_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
     server: APIServer, client: Client
 ) -> None:
@@ -35,6 +35,7 @@ async def test_g21_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
         assert ((await widgets.wait_state(LIVE)).reason, names(widgets.list())) == ("Watching", ["a"])
 
 
+@pytest.mark.scenario("F14")
 async def test_14_a_right_that_is_taken_away_while_watching_shows_and_keeps_what_was_known(
     server: APIServer, client: Client
 ) -> None:
@@ -57,7 +58,7 @@ async def test_14_a_right_that_is_taken_away_while_watching_shows_and_keeps_what
         assert await recorder.drain() == ["add/a", "delete/a", "add/b"]
 
 
-@pytest.mark.scenario("G22")
+@pytest.mark.scenario("G22", "F1", "F14")
 async def test_g22_where_crds_may_not_be_watched_discovery_is_asked_and_the_watch_comes_back(
     server: APIServer, client: Client
 ) -> None:
@@ -85,7 +86,7 @@ async def test_g22_where_crds_may_not_be_watched_discovery_is_asked_and_the_watc
         assert await recorder.drain() == ["add/b"]
 
 
-@pytest.mark.scenario("G22")
+@pytest.mark.scenario("G22", "F14", "F32")
 async def test_g22_other_trouble_with_crds_that_were_forbidden_believes_no_old_ones(
     server: APIServer, client: Client
 ) -> None:
@@ -105,6 +106,7 @@ async def test_g22_other_trouble_with_crds_that_were_forbidden_believes_no_old_o
         assert widgets.state.phase is ABSENT
 
 
+@pytest.mark.scenario("F15", "F32")
 async def test_15_unknown_is_not_absent(server: APIServer, client: Client) -> None:
     fault = server.fail(path_prefix="/apis", status=503)
     async with client.informer(WIDGETS) as widgets:
@@ -122,7 +124,7 @@ def metrics() -> Kind:
     return Kind(gvr=GVR("metrics.example.com", "v1beta1", "nodes"), kind="NodeMetrics", namespaced=False)
 
 
-@pytest.mark.scenario("G23")
+@pytest.mark.scenario("G23", "F11", "F15", "P8")
 async def test_g23_an_aggregated_api_comes_fails_and_returns(server: APIServer, client: Client, metrics: Kind) -> None:
     group_version = "metrics.example.com/v1beta1"
     recorder = Recorder()
@@ -145,7 +147,7 @@ async def test_g23_an_aggregated_api_comes_fails_and_returns(server: APIServer, 
         assert await recorder.drain() == ["add/n1"]
 
 
-@pytest.mark.scenario("G23")
+@pytest.mark.scenario("G23", "F11")
 async def test_g23_an_aggregated_api_that_is_removed_is_absent_until_it_returns(
     server: APIServer, client: Client, metrics: Kind
 ) -> None:
@@ -167,6 +169,7 @@ async def test_g23_an_aggregated_api_that_is_removed_is_absent_until_it_returns(
         assert await recorder.drain() == ["add/n1"]
 
 
+@pytest.mark.scenario("F11")
 async def test_an_absence_is_asked_about_again_by_whoever_comes_later(
     server: APIServer, client: Client, metrics: Kind
 ) -> None:

@@ -14,6 +14,7 @@ from dynkube.testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, widget
 
 
+@pytest.mark.scenario("F3")
 async def test_3_an_established_crd_that_is_not_served_yet_is_tried_again_soon(
     server: APIServer, client: Client
 ) -> None:
@@ -27,6 +28,7 @@ async def test_3_an_established_crd_that_is_not_served_yet_is_tried_again_soon(
         assert trio.current_time() < 0.4 + 0.8 + 1.6, "three delays from 0.2 s on, each at most doubled by jitter"
 
 
+@pytest.mark.scenario("F6", "P7")
 @pytest.mark.parametrize("how", ["cut", "silent"])
 async def test_6_a_crd_that_goes_while_nobody_is_connected_takes_its_objects(
     server: APIServer, client: Client, how: Any
@@ -49,6 +51,7 @@ async def test_6_a_crd_that_goes_while_nobody_is_connected_takes_its_objects(
         assert (sorted(await recorder.drain()), widgets.list()) == (["delete/a", "delete/b"], [])
 
 
+@pytest.mark.scenario("F33", "P2")
 async def test_33_objects_made_again_unseen_are_deleted_and_added(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
@@ -67,6 +70,7 @@ async def test_33_objects_made_again_unseen_are_deleted_and_added(server: APISer
         assert await recorder.drain() == ["delete/a", "add/a"]
 
 
+@pytest.mark.scenario("P8", "F40")
 async def test_p8_trouble_that_lasts_an_hour_fills_no_log(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -82,7 +86,7 @@ async def test_p8_trouble_that_lasts_an_hour_fills_no_log(
         assert [record.levelname for record in caplog.records if record.name == "dynkube.informers"] == ["INFO"]
 
 
-@pytest.mark.scenario("K27")
+@pytest.mark.scenario("K27", "F39")
 async def test_k27_a_delete_that_was_missed_looks_like_any_other(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("seen"))
@@ -103,7 +107,7 @@ async def test_k27_a_delete_that_was_missed_looks_like_any_other(server: APIServ
         assert (first.object.name, second.object.name) == ("seen", "missed")
 
 
-@pytest.mark.scenario("G1")
+@pytest.mark.scenario("G1", "F2", "P8")
 async def test_g1_a_crd_that_is_not_established_is_absent_and_not_listed() -> None:
     async with APIServer(establish_delay=30) as server, dynkube.connect(transport=server.transport()) as client:
         server.create(crd())
@@ -117,7 +121,7 @@ async def test_g1_a_crd_that_is_not_established_is_absent_and_not_listed() -> No
             assert 30 <= trio.current_time() < 31
 
 
-@pytest.mark.scenario("G3")
+@pytest.mark.scenario("G3", "P7")
 async def test_g3_nothing_is_asked_of_a_resource_that_is_gone(server: APIServer, client: Client) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:

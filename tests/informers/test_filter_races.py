@@ -50,6 +50,7 @@ async def test_g20_a_handler_added_during_a_filter_change_gets_what_is_visible_o
         assert len(seen) == (150 if chosen else 300)
 
 
+@pytest.mark.scenario("F34")
 async def test_what_goes_while_a_filter_cannot_answer_is_told_when_it_can(server: APIServer, client: Client) -> None:
     fault = server.fail(resource="namespaces", status=403)
     for name in ("a", "b"):
@@ -72,6 +73,7 @@ async def test_what_goes_while_a_filter_cannot_answer_is_told_when_it_can(server
         assert (await early.drain(), await late.drain(), names(widgets.list())) == (["delete/a"], ["add/b"], ["b"])
 
 
+@pytest.mark.scenario("P6")
 async def test_a_handler_is_not_synced_before_a_filter_that_waits_has_answered(
     server: APIServer, client: Client
 ) -> None:

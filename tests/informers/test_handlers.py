@@ -11,7 +11,7 @@ from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
 
 
-@pytest.mark.scenario("G26")
+@pytest.mark.scenario("G26", "F28", "P10")
 async def test_g26_a_handler_that_may_cancel_ends_the_client_with_its_own_exception(server: APIServer) -> None:
     server.create(crd())
     server.create(widget("a"))
@@ -30,7 +30,7 @@ async def test_g26_a_handler_that_may_cancel_ends_the_client_with_its_own_except
     assert server.open_watches == ()
 
 
-@pytest.mark.scenario("G27")
+@pytest.mark.scenario("G27", "F27", "P9")
 async def test_g27_an_event_stream_that_is_not_read_keeps_one_step_for_each_object(
     server: APIServer, client: Client
 ) -> None:

@@ -37,7 +37,7 @@ async def test_k22_nothing_is_left_when_a_client_was_left(server: APIServer) -> 
     assert trio.lowlevel.current_statistics().tasks_living == before
 
 
-@pytest.mark.scenario("G8")
+@pytest.mark.scenario("G8", "F31")
 async def test_g8_a_handler_added_just_before_leaving_hears_nothing_and_ends(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
@@ -54,7 +54,7 @@ async def test_g8_a_handler_added_just_before_leaving_hears_nothing_and_ends(ser
         assert trio.lowlevel.current_statistics().tasks_living == tasks
 
 
-@pytest.mark.scenario("G8")
+@pytest.mark.scenario("G8", "F37")
 @pytest.mark.parametrize("there", [False, True])
 async def test_g8_whoever_is_cancelled_while_entering_leaves_nothing(
     server: APIServer, client: Client, there: bool
@@ -116,7 +116,7 @@ async def test_h10_a_filter_that_was_replaced_at_once_follows_no_namespaces(serv
         assert namespaces.statistics().users == 1
 
 
-@pytest.mark.scenario("G25")
+@pytest.mark.scenario("G25", "F31")
 async def test_g25_the_last_user_ends_it_and_a_new_one_starts_it_again(server: APIServer, client: Client) -> None:
     server.create(crd())
     for number in range(3):
@@ -130,6 +130,7 @@ async def test_g25_the_last_user_ends_it_and_a_new_one_starts_it_again(server: A
         assert watched(server) == []
 
 
+@pytest.mark.scenario("F31")
 @pytest.mark.parametrize("steps", range(0, 24, 2))
 async def test_31_a_crd_may_come_at_any_moment_of_leaving(server: APIServer, client: Client, steps: int) -> None:
     async with client.informer(WIDGETS) as widgets:
@@ -143,6 +144,7 @@ async def test_31_a_crd_may_come_at_any_moment_of_leaving(server: APIServer, cli
     assert watched(server) == []
 
 
+@pytest.mark.scenario("F31")
 @pytest.mark.parametrize(
     "wait",
     [
@@ -174,6 +176,7 @@ async def test_whoever_waits_for_what_will_not_come_is_told(
     assert widgets.state.phase is STOPPED
 
 
+@pytest.mark.scenario("F36")
 async def test_36_what_was_cached_is_freed_though_informer_and_handler_are_kept(
     server: APIServer, client: Client
 ) -> None:
@@ -193,6 +196,7 @@ async def test_36_what_was_cached_is_freed_though_informer_and_handler_are_kept(
     assert (widgets.list(), widgets.by_index("host", "a.example"), registration.backlog) == ([], [], 0)
 
 
+@pytest.mark.scenario("F37")
 @pytest.mark.parametrize("fault", [{"status": 500}, {"status": 404}, {"status": 429, "retry_after": 60}])
 async def test_37_leaving_waits_for_no_delay(server: APIServer, client: Client, fault: dict[str, Any]) -> None:
     server.create(crd())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -30,6 +31,7 @@ def test_what_was_not_shown_is_added() -> None:
     assert mailbox.take() is None
 
 
+@pytest.mark.scenario("F27", "P9")
 def test_late_changes_coalesce_into_one_step() -> None:
     mailbox = Mailbox()
     mailbox.offer(A, obj(A, 1))
@@ -52,6 +54,7 @@ def test_what_came_and_went_unseen_is_no_event() -> None:
     assert mailbox.take() is None
 
 
+@pytest.mark.scenario("F39", "P2")
 def test_a_deleted_carries_what_was_shown_last() -> None:
     mailbox = Mailbox()
     mailbox.offer(A, obj(A, 1))
@@ -63,6 +66,7 @@ def test_a_deleted_carries_what_was_shown_last() -> None:
     assert mailbox.take() == (Deleted(obj(A, 1)),)
 
 
+@pytest.mark.scenario("F33", "P2")
 def test_another_object_of_the_same_name_is_deleted_then_added() -> None:
     mailbox = Mailbox()
     mailbox.offer(A, obj(A, 1, "first"))

@@ -10,6 +10,7 @@ from contextlib import suppress
 from random import Random
 from typing import Any, Literal, TypeAlias
 
+import pytest
 import trio
 import trio.testing
 from hypothesis import given, settings
@@ -220,6 +221,7 @@ async def play(script: list[Step], *, defined: bool, streaming: bool, delay: flo
     assert server.open_watches == ()
 
 
+@pytest.mark.scenario("P1", "P2", "P3", "P4", "P6", "P7", "P12", "P13", "G13")
 @settings(max_examples=60)
 @given(
     script=st.lists(STEPS, min_size=10, max_size=50),

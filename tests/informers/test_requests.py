@@ -13,6 +13,7 @@ from dynkube.testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, crd, quiet, widget
 
 
+@pytest.mark.scenario("F1", "P12")
 async def test_1_a_hundred_absent_crds_cost_one_watch_and_a_look_when_it_is_renewed(
     server: APIServer, client: Client
 ) -> None:
@@ -45,6 +46,7 @@ async def test_k5_nothing_is_asked_before_an_informer_is_entered(server: APIServ
     assert server.requests == []
 
 
+@pytest.mark.scenario("P12")
 async def test_p12_equal_informers_share_one_watch_and_others_do_not(server: APIServer, client: Client) -> None:
     server.create(crd())
     equal = [client.informer(WIDGETS, label_selector=text) for text in ("a=1,b=2", "b=2,a=1", {"b": "2", "a": "1"})]
@@ -62,6 +64,7 @@ async def test_p12_equal_informers_share_one_watch_and_others_do_not(server: API
         await informer.aclose()
 
 
+@pytest.mark.scenario("P12")
 async def test_p12_fifty_informers_have_one_watch(server: APIServer, client: Client) -> None:
     server.create(crd())
     informers = [client.informer(WIDGETS, filter=lambda obj: True) for _ in range(50)]

@@ -34,6 +34,7 @@ async def tampered(server: APIServer, edit: Edit) -> AsyncIterator[Client]:
         yield client
 
 
+@pytest.mark.scenario("F21", "P11")
 async def test_21_a_silent_stream_is_noticed_after_90_seconds_and_nothing_is_lost(
     server: APIServer, client: Client
 ) -> None:
@@ -60,6 +61,7 @@ def without_end_mark(request: httpx2.Request, line: bytes) -> bytes:
     return b"" if b"initial-events-end" in line else line
 
 
+@pytest.mark.scenario("F18", "P11")
 async def test_18_an_end_of_the_initial_objects_that_never_comes_leads_to_lists_for_good(server: APIServer) -> None:
     async with tampered(server, without_end_mark) as client, client.informer(WIDGETS) as widgets:
         await widgets.wait_synced()
@@ -73,6 +75,7 @@ async def test_18_an_end_of_the_initial_objects_that_never_comes_leads_to_lists_
             assert [request.params.get("sendInitialEvents") for request in watches_of(server, "gadgets")] == [None]
 
 
+@pytest.mark.scenario("F18")
 async def test_18_a_server_that_refuses_streaming_lists_is_asked_once() -> None:
     async with APIServer(watch_list=False) as old, dynkube.connect(transport=old.transport()) as client:
         for plural in ("widgets", "gadgets"):
@@ -86,6 +89,7 @@ async def test_18_a_server_that_refuses_streaming_lists_is_asked_once() -> None:
             assert trio.current_time() == 0
 
 
+@pytest.mark.scenario("F18")
 async def test_18_other_bookmarks_before_the_end_of_the_initial_objects_are_no_end(server: APIServer) -> None:
     bookmark = b'{"type":"BOOKMARK","object":{"kind":"Widget","metadata":{"resourceVersion":"1"}}}\n'
 
@@ -99,6 +103,7 @@ async def test_18_other_bookmarks_before_the_end_of_the_initial_objects_are_no_e
         assert widgets.statistics().lists == 0
 
 
+@pytest.mark.scenario("F21", "P11")
 async def test_a_resource_that_never_sends_bookmarks_is_listened_to_longer_each_time(server: APIServer) -> None:
     def drop_all(request: httpx2.Request, line: bytes) -> bytes:
         return b"" if b'"BOOKMARK"' in line and "/widgets" in request.url.path else line

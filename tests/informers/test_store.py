@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ def obj(key: Key, version: int) -> Unstructured:
     return Unstructured({"metadata": {"namespace": key[0], "name": key[1], "resourceVersion": str(version)}})
 
 
+@pytest.mark.scenario("P1")
 @given(batches=st.lists(st.lists(st.tuples(KEYS, st.booleans()), max_size=8), max_size=6))
 def test_a_snapshot_agrees_with_a_dict_and_keeps_agreeing_while_later_ones_are_made(
     batches: list[list[tuple[Key, bool]]],

@@ -36,6 +36,7 @@ def times(server: APIServer, verb: str = "watch") -> list[float]:
     return [r.time for r in server.requests if r.verb == verb and r.resource and r.resource.resource == "widgets"]
 
 
+@pytest.mark.scenario("F22", "P13")
 @pytest.mark.parametrize("how", ["clean", "cut"])
 async def test_22_a_watch_that_ends_goes_on_where_it_was(server: APIServer, client: Client, how: Any) -> None:
     recorder = Recorder()
@@ -55,6 +56,7 @@ async def test_22_a_watch_that_ends_goes_on_where_it_was(server: APIServer, clie
         assert "sendInitialEvents" not in server.requests[-1].params
 
 
+@pytest.mark.scenario("F16", "P13")
 @pytest.mark.parametrize("form", ["event", "status", "at once"])
 async def test_16_an_expired_version_gives_the_difference(form: str) -> None:
     style: Any = "status" if form == "status" else "event"
@@ -81,6 +83,7 @@ async def test_16_an_expired_version_gives_the_difference(form: str) -> None:
             assert widgets.state.phase is LIVE
 
 
+@pytest.mark.scenario("F16", "P13", "F20")
 async def test_16_an_expired_page_leads_to_one_whole_list() -> None:
     async with APIServer(watch_list=False) as server, dynkube.connect(transport=server.transport()) as client:
         server.create(crd())
@@ -98,6 +101,7 @@ async def test_16_an_expired_page_leads_to_one_whole_list() -> None:
             assert len(widgets) == 4
 
 
+@pytest.mark.scenario("F17")
 async def test_17_a_version_the_server_has_not_reached_asks_for_what_there_is(
     server: APIServer, client: Client
 ) -> None:
@@ -122,6 +126,7 @@ LINES = {
 }
 
 
+@pytest.mark.scenario("F19")
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES.keys())
 async def test_19_a_stream_that_makes_no_sense_is_given_up_for_a_list(
     server: APIServer, client: Client, line: bytes
@@ -139,6 +144,7 @@ async def test_19_a_stream_that_makes_no_sense_is_given_up_for_a_list(
         assert (await recorder.drain(), widgets.state.phase) == (["add/a", "add/b"], LIVE)
 
 
+@pytest.mark.scenario("F35")
 async def test_35_a_list_of_what_is_known_tells_nobody_anything(server: APIServer, client: Client) -> None:
     recorder = Recorder()
     async with client.informer(WIDGETS) as widgets:
@@ -156,7 +162,7 @@ async def test_35_a_list_of_what_is_known_tells_nobody_anything(server: APIServe
         assert all(one is other for one, other in zip(before, widgets.list(), strict=True))
 
 
-@pytest.mark.scenario("K10")
+@pytest.mark.scenario("K10", "F40")
 async def test_k10_an_api_on_which_every_call_fails_is_counted_and_shown(server: APIServer, client: Client) -> None:
     server.fail(resource="widgets", status=500)
 
@@ -168,6 +174,7 @@ async def test_k10_an_api_on_which_every_call_fails_is_counted_and_shown(server:
         assert "500" in widgets.statistics().last_error
 
 
+@pytest.mark.scenario("F13", "P8")
 async def test_13_one_resource_that_fails_is_degraded_and_the_others_are_not(server: APIServer, client: Client) -> None:
     server.create(crd("gadgets"))
     async with client.informer(WIDGETS) as widgets, client.informer("gadgets.v1.example.com") as gadgets:
@@ -184,6 +191,7 @@ async def test_13_one_resource_that_fails_is_degraded_and_the_others_are_not(ser
         assert [obj["spec"] for obj in widgets] == [{"n": 1}]
 
 
+@pytest.mark.scenario("F23")
 async def test_delays_between_failures_are_those_of_client_go(server: APIServer) -> None:
     settings = dynkube.InformerSettings(random=Random(3), streaming_lists=False)
     async with dynkube.connect(transport=server.transport(), settings=settings) as client:
@@ -202,6 +210,7 @@ async def test_delays_between_failures_are_those_of_client_go(server: APIServer)
     assert all(step <= delay < 2 * step for step, delay in zip(steps, delays, strict=True))
 
 
+@pytest.mark.scenario("F23", "P13")
 @pytest.mark.parametrize("retry_after", [45, "Sat, 01 Jan 2000 00:00:00 GMT"])
 async def test_23_a_server_that_sheds_load_is_given_the_time_it_asks_for(
     server: APIServer, client: Client, retry_after: Any

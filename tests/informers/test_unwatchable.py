@@ -10,6 +10,7 @@ from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, replace, widget
 
 
+@pytest.mark.scenario("F14")
 @pytest.mark.parametrize(("status", "reason"), [(403, "Forbidden"), (405, "MethodNotAllowed")])
 async def test_14_where_only_watching_is_refused_lists_keep_the_cache_near_the_truth(
     server: APIServer, client: Client, status: int, reason: str
@@ -60,6 +61,7 @@ async def test_objects_without_versions_are_compared_by_their_content(server: AP
         assert told == ["1", "2"]
 
 
+@pytest.mark.scenario("F13")
 async def test_conversion_that_fails_in_streaming_leads_to_lists(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))

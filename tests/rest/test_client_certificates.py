@@ -59,6 +59,7 @@ async def who(stream: trio.abc.Stream, head: bytes) -> None:
         await stream.send_all(b"0\r\n\r\n")
 
 
+@pytest.mark.scenario("F24", "P13")
 async def test_a_changed_certificate_is_shown_by_new_connections_while_streams_go_on_on_the_old() -> None:
     authority = trustme.CA()
     certificates = Certificates(issued(authority, "old"))

@@ -45,6 +45,7 @@ def client_with(make_client: MakeClient, wire: Wire, *tokens: str) -> RESTClient
     return make_client(wire, config=ClientConfig(server="https://api.example", credentials=Rotating(*tokens)))
 
 
+@pytest.mark.scenario("F24", "P13")
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_rejected_token_is_refreshed_and_the_request_repeated(make_client: MakeClient, method: str) -> None:
     wire = accepting("new")
@@ -57,6 +58,7 @@ async def test_a_rejected_token_is_refreshed_and_the_request_repeated(make_clien
     assert client.statistics().refreshes == 1
 
 
+@pytest.mark.scenario("F24")
 async def test_a_token_rejected_after_its_refresh_is_unauthorized(make_client: MakeClient) -> None:
     wire = accepting("none of them")
 
@@ -76,6 +78,7 @@ async def test_where_nothing_newer_can_be_had_nothing_is_repeated(make_client: M
     assert len(wire.requests) == 1
 
 
+@pytest.mark.scenario("F24")
 async def test_a_stream_is_opened_with_a_refreshed_token(make_client: MakeClient) -> None:
     wire = accepting("new")
 

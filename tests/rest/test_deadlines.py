@@ -21,6 +21,7 @@ async def silent(request: httpx2.Request) -> httpx2.Response:
     raise AssertionError
 
 
+@pytest.mark.scenario("F26")
 async def test_a_server_that_does_not_answer_ends_in_32_seconds(make_client: MakeClient) -> None:
     with pytest.raises(
         DeadlineExceeded,
@@ -38,6 +39,7 @@ async def test_the_deadline_of_a_request_wins_over_the_clients(make_client: Make
     assert trio.current_time() == 2.5
 
 
+@pytest.mark.scenario("F26")
 async def test_a_body_that_stops_coming_ends_at_the_deadline(make_client: MakeClient) -> None:
     async def stuck(request: httpx2.Request) -> httpx2.Response:
         async def body() -> object:
@@ -52,6 +54,7 @@ async def test_a_body_that_stops_coming_ends_at_the_deadline(make_client: MakeCl
     assert trio.current_time() == 32
 
 
+@pytest.mark.scenario("F26")
 async def test_an_error_whose_body_stops_coming_ends_at_the_deadline(make_client: MakeClient) -> None:
     async def body() -> object:
         await trio.sleep_forever()
@@ -72,6 +75,7 @@ async def test_the_message_tells_what_the_try_before_ended_in(make_client: MakeC
     assert trio.current_time() == 32
 
 
+@pytest.mark.scenario("F26")
 async def test_a_credential_that_does_not_come_counts_against_the_deadline(make_client: MakeClient) -> None:
     class Hanging:
         async def current(self) -> Credential:
@@ -87,6 +91,7 @@ async def test_a_credential_that_does_not_come_counts_against_the_deadline(make_
         await make_client(Wire(silent), config=config).request(GET)
 
 
+@pytest.mark.scenario("F26")
 async def test_a_stream_that_does_not_begin_ends_after_75_seconds(make_client: MakeClient) -> None:
     with pytest.raises(DeadlineExceeded, match=r"GET /api/v1/pods \(watch\): no complete answer within 75 s"):
         async with make_client(Wire(silent)).stream(GET, watch=True):
@@ -110,6 +115,7 @@ async def test_a_stream_that_has_begun_has_no_deadline(make_client: MakeClient) 
     assert trio.current_time() == 3 * 3600
 
 
+@pytest.mark.scenario("F37")
 async def test_cancelling_a_request_ends_it_at_once(make_client: MakeClient) -> None:
     client = make_client(Wire(silent))
 

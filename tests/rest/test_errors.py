@@ -100,6 +100,7 @@ async def test_an_echo_of_the_token_is_cut_out_of_the_excerpt(make_client: MakeC
     assert "s3cret" not in repr(caught.value)
 
 
+@pytest.mark.scenario("F23")
 async def test_the_delay_comes_from_the_header_where_the_status_has_none(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(500, headers={"Retry-After": "7"}, content=status(500, "InternalError")))
 

@@ -21,6 +21,7 @@ def test_however_a_text_is_cut_its_lines_are_the_same(parts: list[bytes]) -> Non
     assert [*lines, splitter.finish()] == b"".join(parts).split(b"\n")
 
 
+@pytest.mark.scenario("F19")
 @given(st.lists(st.sampled_from([b"", b"ab", b"\n", b"abcde\nab", b"abcdef", b"ab\nabc\n"])))
 def test_a_line_raises_if_and_only_if_it_is_over_the_bound(parts: list[bytes]) -> None:
     splitter = LineSplitter(max_line=5)

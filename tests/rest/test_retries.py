@@ -26,6 +26,7 @@ def refused(cause: OSError | None = None) -> httpx2.ConnectError:
     return error
 
 
+@pytest.mark.scenario("F23")
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
 @pytest.mark.parametrize("code", [429, 503])
 async def test_when_the_server_says_later_any_request_is_repeated_then(
@@ -64,6 +65,7 @@ async def test_a_get_is_repeated_on_any_5xx_with_a_time(make_client: MakeClient)
     assert trio.current_time() == 4
 
 
+@pytest.mark.scenario("F23")
 async def test_after_ten_repetitions_the_answer_stands_with_its_delay(make_client: MakeClient) -> None:
     wire = Wire(later(503, "1"))
 
@@ -75,6 +77,7 @@ async def test_after_ten_repetitions_the_answer_stands_with_its_delay(make_clien
     assert caught.value.retry_after == 1
 
 
+@pytest.mark.scenario("F23")
 async def test_a_delay_beyond_the_deadline_is_not_waited_for(make_client: MakeClient) -> None:
     wire = Wire(later(429, "20"), later(429, "20"))
 

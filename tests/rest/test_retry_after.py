@@ -13,6 +13,7 @@ from dynkube.rest import parse_retry_after
 from tests.rest.wire import NOON
 
 
+@pytest.mark.scenario("F23")
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [
@@ -35,6 +36,7 @@ def test_seconds_and_dates_are_read_and_anything_else_is_none(value: str | None,
     assert parse_retry_after(value, now=NOON) == seconds
 
 
+@pytest.mark.scenario("F23")
 @given(st.integers(0, 10**6))
 def test_a_date_is_as_far_away_as_it_says(seconds: int) -> None:
     value = format_datetime(NOON + timedelta(seconds=seconds), usegmt=True)

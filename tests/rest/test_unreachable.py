@@ -67,6 +67,7 @@ async def test_another_name_in_the_certificate_is_named_and_can_be_asked_for(aut
             assert (await client.request(GET)).status == 200
 
 
+@pytest.mark.scenario("F24")
 async def test_an_authority_replaced_in_its_file_is_seen_after_the_first_failure(
     authority: trustme.CA, tmp_path: Path
 ) -> None:
@@ -114,6 +115,7 @@ async def test_a_name_that_does_not_resolve_is_said_to() -> None:
             await client.request(GET)
 
 
+@pytest.mark.scenario("F26")
 async def test_a_server_that_does_not_finish_its_handshake_runs_into_the_connect_timeout() -> None:
     async def mute(stream: trio.abc.Stream, head: bytes) -> None:
         await trio.sleep_forever()

@@ -13,6 +13,7 @@ GET = Request(method="GET", path="/api/v1/pods")
 LOGIN = b"<!DOCTYPE html><html><body>Sign in</body></html>"
 
 
+@pytest.mark.scenario("F19")
 @pytest.mark.parametrize("content_type", ["text/html; charset=utf-8", "TEXT/HTML", ""])
 async def test_html_where_json_was_asked_for_points_to_a_proxy_or_login_page(
     make_client: MakeClient, content_type: str
@@ -72,6 +73,7 @@ async def test_a_compressed_answer_is_refused_since_nobody_asked_for_it(make_cli
         await make_client(wire).request(GET)
 
 
+@pytest.mark.scenario("F19")
 @pytest.mark.parametrize("headers", [{}, {"Content-Length": "11"}])
 async def test_an_answer_over_the_bound_names_the_bound(make_client: MakeClient, headers: dict[str, str]) -> None:
     wire = Wire(lambda request: httpx2.Response(200, headers=headers, content=chunks(b"12345", b"67890", b"1")))

@@ -25,7 +25,7 @@ async def test_k31_the_initial_objects_come_once_each_and_only_those_chosen(clus
         assert seen == {"w1": 1, "w4": 1, "w7": 1}
 
 
-@pytest.mark.scenario("K32")
+@pytest.mark.scenario("K32", "P6")
 async def test_k32_its_handlers_have_counted_when_it_has_synced(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     counts = [0, 0]
@@ -42,7 +42,7 @@ async def test_k32_its_handlers_have_counted_when_it_has_synced(cluster: Cluster
         assert counts == [1, 1]
 
 
-@pytest.mark.scenario("K36")
+@pytest.mark.scenario("K36", "P5")
 async def test_k36_reads_show_the_state_of_the_event(cluster: Cluster, client: Client) -> None:
     told: list[tuple[str, list[str], object]] = []
 
@@ -86,7 +86,7 @@ async def test_k37_an_early_handler_is_synced_and_a_late_one_when_it_has_receive
         assert late.untaken == ["add/a"]
 
 
-@pytest.mark.scenario("K37")
+@pytest.mark.scenario("K37", "F27", "P9")
 async def test_k37_a_handler_that_blocks_for_ever_hinders_nobody(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     other = Recorder()
@@ -109,7 +109,7 @@ async def test_k37_a_handler_that_blocks_for_ever_hinders_nobody(cluster: Cluste
         assert (blocked.has_synced, blocked.backlog) == (False, 2)
 
 
-@pytest.mark.scenario("K37", "G5")
+@pytest.mark.scenario("K37", "G5", "F29", "P2")
 @pytest.mark.parametrize("after", [0, 7, 19])
 async def test_k37_g5_a_handler_that_registers_during_creates_gets_each_object_once(
     cluster: Cluster, client: Client, after: int
@@ -133,7 +133,7 @@ async def test_k37_g5_a_handler_that_registers_during_creates_gets_each_object_o
         assert sorted(await recorder.until("add/mark")) == sorted([*(f"add/w{n}" for n in range(20)), "add/mark"])
 
 
-@pytest.mark.scenario("K37")
+@pytest.mark.scenario("K37", "F33")
 async def test_k37_another_object_of_the_same_name_is_deleted_and_added(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     recorder = Recorder()

@@ -94,7 +94,7 @@ async def test_k21_crds_are_chosen_by_any_rule(cluster: Cluster, connect: Callab
                 assert (await informer.wait_state(ABSENT)).reason == "CRDFiltered"
 
 
-@pytest.mark.scenario("K29")
+@pytest.mark.scenario("K29", "F1")
 async def test_k29_without_a_crd_it_syncs_empty_and_stays_so(cluster: Cluster, client: Client) -> None:
     mark = Recorder()
     async with client.informer(resource(cluster)) as widgets, client.informer(CONFIGS) as configs:
@@ -122,7 +122,7 @@ async def test_k30_a_static_filter_holds_when_the_crd_comes(cluster: Cluster, cl
     await cluster.delete("widgets", "b", namespace="default")
 
 
-@pytest.mark.scenario("G1")
+@pytest.mark.scenario("G1", "F2", "P8")
 async def test_g1_a_crd_whose_names_are_taken_is_absent_until_they_are_free(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     rival = cluster.definition("rivals", "Widget")
@@ -137,7 +137,7 @@ async def test_g1_a_crd_whose_names_are_taken_is_absent_until_they_are_free(clus
         assert (await rivals.wait_state(LIVE)).reason == "Watching"
 
 
-@pytest.mark.scenario("G2")
+@pytest.mark.scenario("G2", "F4", "P8")
 async def test_g2_a_version_that_is_not_served_is_absent_until_it_is(cluster: Cluster, client: Client) -> None:
     def served(*served: str) -> list[JSONObject]:
         return [version(name, storage=name == "v1beta1", served=name in served) for name in ("v1beta1", "v1")]
@@ -161,7 +161,7 @@ async def test_g2_a_version_that_is_not_served_is_absent_until_it_is(cluster: Cl
         assert (await recorder.take(1), widgets.list()) == (["delete/a"], [])
 
 
-@pytest.mark.scenario("G3")
+@pytest.mark.scenario("G3", "P7")
 async def test_g3_a_crd_that_goes_takes_its_objects_and_comes_back_by_itself(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     recorder = Recorder()
@@ -183,7 +183,7 @@ async def test_g3_a_crd_that_goes_takes_its_objects_and_comes_back_by_itself(clu
         assert names(widgets.by_index("n", "1")) == ["c"]
 
 
-@pytest.mark.scenario("G4")
+@pytest.mark.scenario("G4", "F7", "P7")
 async def test_g4_a_crd_replaced_by_another_of_its_name_gives_deletes_and_adds(
     cluster: Cluster, client: Client
 ) -> None:
@@ -203,6 +203,7 @@ async def test_g4_a_crd_replaced_by_another_of_its_name_gives_deletes_and_adds(
         assert names(widgets.list()) == ["a", "b"]
 
 
+@pytest.mark.scenario("P7", "F7")
 async def test_p7_it_comes_back_with_another_scope(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     await put_widget(cluster, "a")

@@ -75,7 +75,7 @@ async def test_k3_a_crd_that_is_known_before_the_informer_is_made(cluster: Clust
             assert names(widgets.list()) == ["name"]
 
 
-@pytest.mark.scenario("K4")
+@pytest.mark.scenario("K4", "F1")
 async def test_k4_a_crd_that_arrives_after_the_start(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     async with client.informer(resource(cluster)) as widgets:
@@ -107,7 +107,7 @@ async def test_k5_what_is_not_entered_is_stopped_and_empty(cluster: Cluster, cli
         assert len(widgets) == 1
 
 
-@pytest.mark.scenario("K6")
+@pytest.mark.scenario("K6", "F11")
 async def test_k6_a_kind_that_no_crd_defines_is_listed_and_watched(cluster: Cluster, client: Client) -> None:
     await cluster.create("configmaps", config("item", labels={"a": "b"}))
 
@@ -117,7 +117,7 @@ async def test_k6_a_kind_that_no_crd_defines_is_listed_and_watched(cluster: Clus
         assert names(configmaps.list(namespace=cluster.namespace)) == ["item"]
 
 
-@pytest.mark.scenario("K7")
+@pytest.mark.scenario("K7", "P6")
 async def test_k7_handlers_are_done_with_the_initial_objects_when_it_has_synced(
     cluster: Cluster, client: Client
 ) -> None:

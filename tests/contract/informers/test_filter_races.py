@@ -62,7 +62,7 @@ async def test_g11_a_delete_that_meets_a_select_leaves_no_ghost(cluster: Cluster
         assert names(configs.list()) == ["mark"]
 
 
-@pytest.mark.scenario("G12")
+@pytest.mark.scenario("G12", "P3")
 @pytest.mark.parametrize("after", [0, 3, 9])
 async def test_g12_a_select_during_updates_is_one_add_and_versions_go_up(
     cluster: Cluster, client: Client, after: int

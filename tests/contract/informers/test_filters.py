@@ -97,7 +97,7 @@ async def test_k14_objects_without_a_namespace_pass_a_namespace_filter(cluster: 
         assert await recorder.take(1) == [f"add/{cluster.namespace}"]
 
 
-@pytest.mark.scenario("K15", "G17")
+@pytest.mark.scenario("K15", "G17", "P5")
 async def test_k15_g17_a_handler_may_list_and_change_filters_and_handlers(cluster: Cluster, client: Client) -> None:
     await put(cluster, "random")
     seen: list[list[str]] = []
@@ -147,7 +147,7 @@ async def test_k16_an_index_follows_its_objects(cluster: Cluster, client: Client
         assert [configs.by_index("who", f"{who}/n1") for who in ("sa", "sa2", "new")] == [[], [], []]
 
 
-@pytest.mark.scenario("K17")
+@pytest.mark.scenario("K17", "P1")
 async def test_k17_an_index_obeys_the_filter_at_the_time_of_reading(cluster: Cluster, client: Client) -> None:
     a, b = await add_namespace(cluster, "a"), await add_namespace(cluster, "b")
     labels, current = {"of": cluster.namespace}, a
@@ -172,7 +172,7 @@ async def test_k17_an_index_obeys_the_filter_at_the_time_of_reading(cluster: Clu
         assert found() == [[], [], []]
 
 
-@pytest.mark.scenario("G19")
+@pytest.mark.scenario("G19", "F34")
 async def test_g19_a_predicate_over_outside_state_tells_its_difference_when_notified(
     cluster: Cluster, client: Client
 ) -> None:

@@ -14,7 +14,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.informers.kit import CONFIGS, Recorder, change, live, names, put, put_widget, resource
 
 
-@pytest.mark.scenario("G18")
+@pytest.mark.scenario("G18", "P4")
 async def test_g18_a_handler_is_never_run_concurrently_with_itself(cluster: Cluster, client: Client) -> None:
     running, most = 0, 0
 
@@ -41,7 +41,7 @@ async def test_g18_a_handler_is_never_run_concurrently_with_itself(cluster: Clus
         assert most == 1
 
 
-@pytest.mark.scenario("G27")
+@pytest.mark.scenario("G27", "F27", "P9")
 async def test_g27_a_slow_handler_delays_nobody_and_waits_with_one_step_for_each_object(
     cluster: Cluster, client: Client
 ) -> None:
@@ -72,7 +72,7 @@ async def test_g27_a_slow_handler_delays_nobody_and_waits_with_one_step_for_each
         assert slow == [("a", "1"), ("b", "10"), ("a", "10")]
 
 
-@pytest.mark.scenario("G26")
+@pytest.mark.scenario("G26", "F28", "P10")
 async def test_g26_a_handler_that_raises_is_counted_and_goes_on_and_the_others_too(
     cluster: Cluster, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -101,7 +101,7 @@ async def test_g26_a_handler_that_raises_is_counted_and_goes_on_and_the_others_t
         assert {"logged" in record.getMessage() for record in records} == {True}
 
 
-@pytest.mark.scenario("G7")
+@pytest.mark.scenario("G7", "F29", "P4")
 async def test_g7_removing_one_handler_removes_that_one_whenever_it_was_added(cluster: Cluster, client: Client) -> None:
     before, stays, after = Recorder(), Recorder(), Recorder()
     async with client.informer(resource(cluster)) as widgets:
@@ -120,7 +120,7 @@ async def test_g7_removing_one_handler_removes_that_one_whenever_it_was_added(cl
         assert (await stays.take(1), before.untaken, after.untaken) == (["add/a"], [], [])
 
 
-@pytest.mark.scenario("G5")
+@pytest.mark.scenario("G5", "F29")
 @pytest.mark.parametrize("steps", [0, 5, 50])
 async def test_g5_a_handler_that_comes_while_the_resource_comes_is_not_lost(
     cluster: Cluster, client: Client, steps: int
@@ -142,6 +142,7 @@ async def test_g5_a_handler_that_comes_while_the_resource_comes_is_not_lost(
         assert len(widgets.by_index("n", "a")) == 1
 
 
+@pytest.mark.scenario("P4")
 async def test_p4_a_handler_that_removes_itself_half_way_gets_nothing_more(cluster: Cluster, client: Client) -> None:
     for name in ("a", "b", "c"):
         await put(cluster, name)
@@ -163,7 +164,7 @@ async def test_p4_a_handler_that_removes_itself_half_way_gets_nothing_more(clust
             await handle.wait_synced()
 
 
-@pytest.mark.scenario("G6")
+@pytest.mark.scenario("G6", "P5")
 async def test_g6_a_handler_finds_its_object_in_every_index_while_handlers_are_replayed(
     cluster: Cluster, client: Client
 ) -> None:

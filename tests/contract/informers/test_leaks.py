@@ -103,6 +103,7 @@ async def watches_after_a_moment(cluster: Cluster, server: APIServer | None) -> 
     return await watches_of(cluster, server)
 
 
+@pytest.mark.scenario("F36", "G8", "K22")
 @pytest.mark.timeout(240)
 async def test_a_thousand_informers_leave_nothing(cluster: Cluster, client: Client, server: APIServer | None) -> None:
     await cluster.define()

@@ -11,7 +11,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.informers.kit import CONFIGS, live, names, put, put_widget, resource
 
 
-@pytest.mark.scenario("G25")
+@pytest.mark.scenario("G25", "F31")
 async def test_g25_the_last_user_ends_it_and_a_new_one_starts_it_again(cluster: Cluster, client: Client) -> None:
     for number in range(3):
         one = client.informer(CONFIGS, namespace=cluster.namespace)
@@ -23,6 +23,7 @@ async def test_g25_the_last_user_ends_it_and_a_new_one_starts_it_again(cluster: 
         assert (one.state.phase, one.list()) == (STOPPED, [])
 
 
+@pytest.mark.scenario("F31")
 @pytest.mark.parametrize("steps", [0, 2, 5, 11, 23])
 async def test_31_a_new_user_may_come_at_any_moment_of_the_last_ones_leaving(
     cluster: Cluster, client: Client, steps: int
@@ -41,6 +42,7 @@ async def test_31_a_new_user_may_come_at_any_moment_of_the_last_ones_leaving(
             assert names(new.list()) == ["a"]
 
 
+@pytest.mark.scenario("F31")
 @pytest.mark.parametrize("steps", [0, 5, 50])
 async def test_31_a_crd_may_come_at_any_moment_of_leaving(cluster: Cluster, client: Client, steps: int) -> None:
     async with client.informer(resource(cluster)) as widgets:

@@ -13,6 +13,7 @@ from tests.contract.informers.kit import Recorder, live, put_widget, resource
 from tests.contract.objects import CRDS, version
 
 
+@pytest.mark.scenario("F9")
 async def test_9_a_crd_whose_spec_changes_loses_nothing(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     await put_widget(cluster, "before")
@@ -30,6 +31,7 @@ async def test_9_a_crd_whose_spec_changes_loses_nothing(cluster: Cluster, client
         await live(widgets)
 
 
+@pytest.mark.scenario("P7", "P1")
 async def test_p7_reads_are_empty_from_the_moment_it_is_absent(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     for number in range(30):
@@ -57,6 +59,7 @@ async def test_p7_reads_are_empty_from_the_moment_it_is_absent(cluster: Cluster,
     assert wrong == []
 
 
+@pytest.mark.scenario("P8", "F32")
 async def test_p8_a_resource_that_comes_is_syncing_then_live_and_nothing_else(cluster: Cluster, client: Client) -> None:
     seen: list[str] = []
 
@@ -79,7 +82,7 @@ async def test_p8_a_resource_that_comes_is_syncing_then_live_and_nothing_else(cl
     ]
 
 
-@pytest.mark.scenario("G9")
+@pytest.mark.scenario("G9", "P6")
 async def test_g9_having_synced_is_for_ever_and_live_is_a_state(cluster: Cluster, client: Client) -> None:
     async with client.informer(resource(cluster)) as widgets:
         await widgets.wait_synced()

@@ -20,7 +20,7 @@ async def labels(cluster: Cluster) -> dict[str, str]:
     return labels
 
 
-@pytest.mark.scenario("K33")
+@pytest.mark.scenario("K33", "F34")
 async def test_k33_objects_come_and_go_with_the_labels_of_their_namespace(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:

@@ -164,6 +164,7 @@ def beginning_with(letters: str) -> Callable[[Unstructured], bool]:
 ALL = "abcdefghijklmnopqrstuvwxyz"
 
 
+@pytest.mark.scenario("F7", "P7")
 @pytest.mark.parametrize("name", ["gateway-api", "cert-manager"])
 async def test_informers_outlive_the_definitions_of_a_project(cluster: Cluster, client: Client, name: str) -> None:
     project = published(name, cluster.version)

@@ -24,6 +24,7 @@ def _ours(backend: Backend) -> None:
         pytest.skip("the processes behind a kubeconfig are not ours to kill: name the folder of their programs")
 
 
+@pytest.mark.scenario("F22", "P13")
 @pytest.mark.parametrize("outage", ON_PROCESSES)
 async def test_after_an_outage_everybody_knows_the_truth_and_was_told_it_once(
     outage: str, backend: Backend, server: APIServer | None, cluster: Cluster, connect: Callable[..., dynkube.Client]
