@@ -16,6 +16,7 @@
     │   └── DiscoveryFailed         nobody could tell: the server did not answer, or only in part
     ├── TransportError          no usable HTTP answer
     │   ├── ConnectFailed           the server was not reached
+    │   ├── ConnectionLost          the connection ended before the answer did
     │   ├── DeadlineExceeded        it was reached and did not answer in time
     │   └── ProtocolError           it answered something that is not the Kubernetes API
     │       └── UnreadableEvent         a line of a watch came whole, and is no event
@@ -46,6 +47,7 @@ __all__ = [
     "ConfigError",
     "Conflict",
     "ConnectFailed",
+    "ConnectionLost",
     "ControlPlaneError",
     "CredentialError",
     "DeadlineExceeded",
@@ -166,12 +168,19 @@ class ConnectFailed(TransportError):
     """The server was not reached: name, route, refusal, TLS."""
 
 
+class ConnectionLost(TransportError):
+    """The connection ended, was reset or was given up before the answer was complete.
+
+    A request that changes something may have been carried out; a read can be asked again.
+    """
+
+
 class DeadlineExceeded(TransportError):
     """The server was reached and did not answer within the deadline."""
 
 
 class ProtocolError(TransportError):
-    """The answer is not the Kubernetes API: HTML, a stream cut mid-line, a line that is not JSON."""
+    """The answer is not the Kubernetes API: HTML, a redirect, a document of another kind, a line that is not JSON."""
 
 
 class UnreadableEvent(ProtocolError):

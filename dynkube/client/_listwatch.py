@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import msgspec
 import trio
 
-from dynkube.errors import APIError, DeadlineExceeded, ProtocolError, UnreadableEvent
+from dynkube.errors import APIError, ConnectionLost, DeadlineExceeded, ProtocolError, UnreadableEvent
 from dynkube.meta import (
     GVR,
     FieldSelector,
@@ -54,11 +54,23 @@ class ListWatch:
         field_selector: which objects, by fields; decided by the server.
         decoder: how bytes become objects; give one to drop managedFields or to bound decoded bodies.
         max_line: bytes a single watch line may have.
+        obliging: have requests come back by themselves when the server says when; see :class:`~dynkube.rest.Request`.
         on_malformed: called with each listed item that has no ``metadata.name`` and is therefore left
             out; without it a warning is logged. ``malformed`` counts them.
     """
 
-    __slots__ = ("_decoder", "_max_line", "_on_malformed", "_params", "_path", "_rest", "gvr", "malformed", "namespace")
+    __slots__ = (
+        "_decoder",
+        "_max_line",
+        "_obliging",
+        "_on_malformed",
+        "_params",
+        "_path",
+        "_rest",
+        "gvr",
+        "malformed",
+        "namespace",
+    )
 
     def __init__(
         self,
@@ -70,6 +82,7 @@ class ListWatch:
         field_selector: FieldSelector,
         decoder: ObjectDecoder | None = None,
         max_line: int = DEFAULT_MAX_LINE,
+        obliging: bool = True,
         on_malformed: Callable[[Unstructured], None] | None = None,
     ) -> None:
         self._rest = rest
@@ -81,6 +94,7 @@ class ListWatch:
             self._params["fieldSelector"] = str(field_selector)
         self._decoder = decoder or ObjectDecoder()
         self._max_line = max_line
+        self._obliging = obliging
         self._on_malformed = on_malformed
         self.gvr: GVR = gvr
         self.namespace: str | None = namespace
@@ -111,8 +125,9 @@ class ListWatch:
         Raises:
             APIError: the server said no; :class:`~dynkube.errors.Gone` for an expired token or version.
             ProtocolError: the answer is no list, or was cut short. Nothing of it is handed out.
+            ConnectionLost: the connection broke.
             DeadlineExceeded: it did not end in time.
-            TransportError: the server was not reached, or the connection broke.
+            TransportError: the server was not reached.
         """
         params = dict(self._params)
         if resource_version:
@@ -124,7 +139,7 @@ class ListWatch:
         if continue_token:
             params["continue"] = continue_token
         seconds = DEFAULT_LIST_TIMEOUT if timeout is None else timeout
-        request = Request(method="GET", path=self._path, params=params, timeout=seconds)
+        request = Request(method="GET", path=self._path, params=params, timeout=seconds, obliging=self._obliging)
         with trio.move_on_after(seconds):
             return await self._receive_list(request)
         raise DeadlineExceeded(f"the list did not end within {seconds:g} s [GET {self._path}]")
@@ -194,8 +209,8 @@ class ListWatch:
         Raises:
             APIError: on entering, the server said no; later, an ERROR event came (its code is in the event).
             UnreadableEvent: a line is not JSON, has an unknown type, an object without name, or is too long.
-            ProtocolError: the stream ended in the middle of a line.
-            TransportError: the connection broke.
+            ConnectionLost: the connection broke, or the stream ended in the middle of a line.
+            TransportError: on entering, no usable answer.
 
             What is raised while iterating comes after the events before it were handed out.
         """
@@ -209,7 +224,7 @@ class ListWatch:
             params["resourceVersionMatch"] = "NotOlderThan"
         if timeout_seconds is not None:
             params["timeoutSeconds"] = str(timeout_seconds)
-        return self._open_watch(Request(method="GET", path=self._path, params=params))
+        return self._open_watch(Request(method="GET", path=self._path, params=params, obliging=self._obliging))
 
     @asynccontextmanager
     async def _open_watch(self, request: Request) -> AsyncIterator[AsyncIterator[Batch]]:
@@ -263,8 +278,8 @@ class _Batches:
             return []
         # No JSON object is a proper prefix of another one: if it can be read, only the newline is missing.
         batch = self._decode_lines([rest])
-        if isinstance(self._error, UnreadableEvent):
-            self._error = ProtocolError(
+        if isinstance(self._error, UnreadableEvent) and not _is_json(rest):
+            self._error = ConnectionLost(
                 f"the watch ended in the middle of a line, after {len(rest)} bytes of it [{self._request}]"
             )
         return batch
@@ -283,3 +298,11 @@ class _Batches:
                 self._error = UnreadableEvent(f"{exc} [{self._request}]")
                 break
         return batch
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line, type=msgspec.Raw)
+    except msgspec.DecodeError:
+        return False
+    return True

@@ -49,6 +49,7 @@ class CRDWatcher:
             label_selector=LabelSelector.parse(None),
             field_selector=FieldSelector.parse(None),
             decoder=SlimCRDDecoder(),
+            obliging=False,
         )
         self._reflector = Reflector(source, self, settings, features)
         self._on_change = on_change

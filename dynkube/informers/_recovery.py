@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Final
 
 from dynkube.errors import (
     APIError,
@@ -33,14 +34,25 @@ class Step(enum.Enum):
 
 
 class StreamSilent(TransportError):
-    """Neither an event nor a bookmark came for too long: the connection is taken for dead."""
+    """Neither an event nor a bookmark came for too long: the connection is taken for dead.
+
+    ``certain`` is ``False`` where the resource has never sent a bookmark, and may just be quiet.
+    """
+
+    def __init__(self, message: str, *, certain: bool = True) -> None:
+        super().__init__(message)
+        self.certain = certain
 
 
 class StreamCutShort(TransportError):
-    """The server ended a watch at once, without any news: often an expired version in disguise.
+    """The server ended a watch at once and without any news, or ends one after the other within seconds.
 
-    See kubernetes/kubernetes#104171 and fabric8io/kubernetes-client#7896.
+    The first is often an expired version in disguise: kubernetes/kubernetes#104171, fabric8io/kubernetes-client#7896.
     """
+
+
+class HistoryWentBack(TransportError):
+    """The server tells of a version before one that it told of: restored from a backup, or one of several that lags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,9 @@ class Recovery:
     missing: bool = False
 
 
+_WHOLE: Final = Recovery(Step.LIST, consistent=True)
+
+
 def recover(step: Step, exc: DynkubeError, streak: int) -> Recovery:
     """The recovery from ``exc`` during ``step``; ``streak`` failures came before it without a success."""
     first = streak == 0
@@ -78,10 +93,15 @@ def recover(step: Step, exc: DynkubeError, streak: int) -> Recovery:
         # If only watching is refused, listing at the backoff's pace keeps the cache near the truth. A stream is a
         # watch, and whether the resource can be listed is not known yet.
         return Recovery(Step.LIST, immediate=step is Step.STREAM and first)
+    if isinstance(exc, HistoryWentBack):
+        return Recovery(Step.LIST, consistent=True, immediate=first)
     if isinstance(exc, StreamSilent):
-        return Recovery(Step.WATCH, immediate=first)
-    if isinstance(exc, StreamCutShort | UnreadableEvent):
-        return Recovery(step) if first else Recovery(Step.LIST, consistent=True)
+        # Silent again: a server whose history is behind ours is silent until it has caught up, so ask what there is.
+        return Recovery(Step.WATCH, immediate=first) if first or not exc.certain else _WHOLE
+    if isinstance(exc, StreamCutShort):
+        return Recovery(step) if first else _WHOLE
+    if isinstance(exc, UnreadableEvent):
+        return _WHOLE  # it came whole, and would come again
     if isinstance(exc, TransportError):
         # What cuts or holds back every stream (a proxy, mostly) may still let lists through.
         return Recovery(Step.LIST if step is Step.STREAM and streak >= 2 else step)

@@ -4,7 +4,8 @@ An explicit state machine (``Step``): the initial objects, by a list or over the
 from where they ended. What each failure leads to is a table in ``_recovery``. The numbers are
 client-go's (``tools/cache/reflector.go``) unless ``InformerSettings`` says otherwise. Different from there:
 a stream that goes silent is noticed; a streaming list whose end is never marked falls back to a
-list (kubernetes/kubernetes#140890); a watch that the server ends at once counts as an expired version.
+list (kubernetes/kubernetes#140890); a watch that the server ends at once counts as an expired version; a
+history that went back is noticed; watches that one server ends together do not come back together.
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ from typing import Protocol
 import trio
 
 from dynkube.client import ListWatch
-from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError
-from dynkube.informers._cache import keyed
-from dynkube.informers._recovery import Recovery, Step, StreamCutShort, StreamSilent, recover
+from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
+from dynkube.informers._cache import is_older, keyed
+from dynkube.informers._health import GOOD_WHILE, Health
+from dynkube.informers._recovery import HistoryWentBack, Recovery, Step, StreamCutShort, StreamSilent, recover
 from dynkube.informers._settings import InformerSettings
 from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent
 from dynkube.rest import Backoff
+
+_AT_ONCE = 1.0  # seconds; a watch that ends sooner, and without news, was none
+_MANY_SHORT = 3  # so many short watches in a row are a failure
+_SPREAD = 1.0  # seconds over which watches come back that one server ended together
+_MOST_ASKED = 300.0  # seconds of Retry-After that are obeyed at most
 
 
 class Sink(Protocol):
@@ -37,7 +44,7 @@ class Sink(Protocol):
         """A watch is open and healthy."""
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """An attempt failed, the ``streak``-th in a row (from 0); it will be tried again."""
+        """An attempt failed; it will be tried again. ``streak`` is 0 for what the next attempt most likely heals."""
 
 
 @dataclass(slots=True)
@@ -75,7 +82,9 @@ class Reflector:
         self._step = Step.LIST  # what is being done, or done next
         self._version = ""  # the last version seen; "" before the first list
         self._consistent = False  # the next list asks for the most recent state
-        self._streak = 0
+        self._health = Health()
+        self._short = 0  # watches in a row that the server ended within a good while
+        self._no_streaming = False
         self._silence = settings.silence
         self._bookmarked = False  # whether this resource has ever sent a bookmark
 
@@ -97,29 +106,38 @@ class Reflector:
         self._step = Step.WATCH
 
     async def _recover(self, exc: APIError | TransportError | ConfigError) -> None:
-        recovery = recover(self._step, exc, self._streak)
+        health = self._health
+        recovery = recover(self._step, exc, health.streak)
         self.statistics.failures += 1
         self.statistics.last_error = f"{type(exc).__name__}: {exc}"
-        if recovery.stop_streaming:
-            self._features.streaming_lists = False
+        if recovery.stop_streaming:  # finding out what the server can do is no failure of it
+            self._no_streaming = True
+            if not self._features.streaming_lists:  # else it can, and this resource, or this time, is the exception
+                self._features.streaming_lists = False
+            shown = health.streak
+        else:
+            shown = health.failed(exc, trio.current_time())
         self._consistent = recovery.consistent
-        self._sink.failing(exc, self._streak, recovery)
-        if not recovery.stop_streaming:  # finding out what the server can do is no failure of it
-            self._streak += 1
-        delay = 0.0
-        if not recovery.immediate:
-            backoff = self._missing_backoff if recovery.missing else self._backoff
-            delay = backoff.next(trio.current_time())
-            if isinstance(exc, APIError) and exc.retry_after is not None:
-                delay = max(delay, exc.retry_after)
-        await trio.sleep(delay)
+        self._sink.failing(exc, shown, recovery)
+        await trio.sleep(0.0 if recovery.immediate else self._delay(exc, recovery))
         self._step = recovery.step
         if self._step is Step.STREAM and not self._may_stream():
             self._step = Step.LIST
 
+    def _delay(self, exc: DynkubeError, recovery: Recovery) -> float:
+        backoff = self._missing_backoff if recovery.missing else self._backoff
+        delay = backoff.next(trio.current_time())
+        if isinstance(exc, APIError) and exc.retry_after is not None:
+            # Never sooner than asked, not all at once, and not tomorrow because a proxy says so.
+            asked = min(exc.retry_after, _MOST_ASKED)
+            delay = max(delay, asked * (1 + 0.1 * self._settings.random.random()))
+        return delay
+
     def _may_stream(self) -> bool:
         wanted = self._settings.streaming_lists
-        return self._features.streaming_lists is not False if wanted is None else wanted
+        if wanted is None:
+            return not self._no_streaming and self._features.streaming_lists is not False
+        return wanted
 
     # ── LIST ─────────────────────────────────────────────────────────────────────────────────
 
@@ -134,6 +152,8 @@ class Reflector:
             limit=limit,
             timeout=self._settings.list_timeout,
         )
+        if is_older(page.resource_version, version):  # it was asked for one that is not older
+            raise HistoryWentBack(f"listed as of version {page.resource_version}, although {version} was told before")
         objects = keyed(page)
         while page.continue_token:
             page = await self._source.list(
@@ -173,29 +193,50 @@ class Reflector:
                         patience.deadline = math.inf  # what the sink takes is not the server's silence
                         await self._received(events, stream)
                         patience.deadline = stream.deadline(trio.current_time())
+        except (APIError, TransportError) as exc:
+            # What held for a good while was in order: many proxies cut idle streams, which is no reason to come back
+            # late. An unreadable line says more about the next stream than this one's age.
+            if stream.age(trio.current_time()) >= GOOD_WHILE and not isinstance(exc, UnreadableEvent):
+                self._backoff.reset()
+            raise
         finally:
             stream.open = False
         if patience.cancelled_caught:
             self._went_silent(stream)
         if stream.initial is not None:
             raise StreamSilent("the watch ended before the end of the initial objects was marked")
-        if trio.current_time() - stream.opened < 1.0 and self._version == version:
+        await self._ended(stream, seconds, news=self._version != version)
+
+    async def _ended(self, stream: _Stream, seconds: float, *, news: bool) -> None:
+        """The server ended the watch as it should; wait, if it was too soon."""
+        age = stream.age(trio.current_time())
+        if age < _AT_ONCE and not news:
             raise StreamCutShort("the server ended the watch at once, without any news")
+        if age >= GOOD_WHILE:
+            self._short = 0
+            self._backoff.reset()
+            if age < int(seconds):  # a server that shuts down ends the watches of everybody
+                await trio.sleep(self._settings.random.uniform(0, _SPREAD))
+            return
+        self._short += 1
+        if self._short >= _MANY_SHORT:
+            raise StreamCutShort(f"the server ended {self._short} watches in a row within {GOOD_WHILE:g} s")
+        await trio.sleep(self._backoff.next(trio.current_time()))
 
     def _opened(self, nursery: trio.Nursery, stream: _Stream) -> None:
-        if self._streak == 0:
+        if self._health.streak == 0:
             self._sink.following()
-        else:
-            nursery.start_soon(self._prove_healthy, stream)
+        elif (seconds := self._health.opened(stream.opened)) is not None:
+            nursery.start_soon(self._prove_healthy, stream, seconds)
 
-    async def _prove_healthy(self, stream: _Stream) -> None:
-        """After failures, a stream that stays open for a moment counts as a success, even if silent."""
-        await trio.sleep(1.0)
-        if stream.open:
+    async def _prove_healthy(self, stream: _Stream, seconds: float) -> None:
+        """After failures, a stream that stays open for long enough counts as a success, even if silent."""
+        await trio.sleep(seconds)
+        if stream.open and self._health.streak:
             self._healthy()
 
     def _healthy(self) -> None:
-        self._streak = 0
+        self._health.healed(trio.current_time())
         self._missing_backoff.reset()
         self._sink.following()
 
@@ -206,11 +247,12 @@ class Reflector:
             events = await self._collect(events, stream)
         if not events:
             return
-        if self._streak:
+        if self._health.streak and self._health.proven_by_words(trio.current_time()):
             self._healthy()
         for event in events:
             if isinstance(event, Bookmark):
                 self._bookmark_seen()
+                self._check_history(event.resource_version)
         last = events[-1]
         version = last.resource_version if isinstance(last, Bookmark) else last.object.resource_version
         self._version = version or self._version  # without one, the next watch would begin with everything
@@ -240,10 +282,18 @@ class Reflector:
         self._bookmarked = True
         self._silence = self._settings.silence
 
+    def _check_history(self, version: str) -> None:
+        # Of single objects it would prove nothing: some aggregated APIs count versions per object.
+        if is_older(version, self._version):
+            raise HistoryWentBack(f"a bookmark of version {version} came, although {self._version} was told before")
+
     def _went_silent(self, stream: _Stream) -> None:
+        if stream.overdue(trio.current_time()):
+            raise StreamSilent("the server did not end the watch, although its time was up: it is not heard any more")
         if stream.initial is None and not self._bookmarked:
             # Perhaps this resource sends no bookmarks and is just quiet: listen longer next time.
             self._silence = min(self._silence * 2, self._settings.watch_timeout[1] + self._settings.watch_margin)
+            raise StreamSilent(f"no event for {stream.silence:g} s", certain=False)
         raise StreamSilent(f"no event and no bookmark for {stream.silence:g} s")
 
 
@@ -275,3 +325,11 @@ class _Stream:
     def deadline(self, now: float) -> float:
         """When to give up, if nothing more is heard."""
         return min(now + self.silence, self.opened + self._timeout)
+
+    def age(self, now: float) -> float:
+        """For how long it has been open; negative if the server has not begun to answer."""
+        return now - self.opened
+
+    def overdue(self, now: float) -> bool:
+        """Whether the server should have ended it by now."""
+        return self.initial is None and now >= self.opened + self._lifetime

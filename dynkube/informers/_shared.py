@@ -86,6 +86,7 @@ class SharedInformer:
         self._epoch = 0  # counts reflectors: what an earlier one still sends is recognised by its number
         self._generation: Generation | None = None  # of the resource that is being reflected
         self._listed = False  # whether its objects were listed
+        self._malformed_told = False
 
     # ── for readers, on any thread ───────────────────────────────────────────────────────────
 
@@ -254,6 +255,8 @@ class SharedInformer:
             label_selector=self.key.label_selector,
             field_selector=self.key.field_selector,
             decoder=decoder_for(self.key.transform, self._bodies, self._transform_failed),
+            obliging=False,  # the reflector paces itself, and shows what it waits for
+            on_malformed=self._malformed,
         )
         reflector = Reflector(source, _EpochSink(self, self._epoch), self._settings, self._features)
         reflector.statistics = self.reflected  # numbers go on over generations
@@ -266,6 +269,12 @@ class SharedInformer:
         if self._reflecting is not None:
             self._reflecting.cancel()
             self._reflecting = None
+
+    def _malformed(self, obj: Unstructured) -> None:
+        self.last_error = f"an item without metadata.name was left out of a list: {obj!r}"
+        level = logging.DEBUG if self._malformed_told else logging.WARNING  # lists are repeated, and so is the item
+        self._malformed_told = True
+        _log.log(level, "informer %s: %s", self.key.gvr, self.last_error)
 
     def _transform_failed(self, obj: Unstructured, exc: Exception) -> None:
         self.report("transform", obj, exc)

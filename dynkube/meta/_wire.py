@@ -26,6 +26,8 @@ _INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"  # KEP-3157
 _MANAGED_FIELDS: Final = b'"managedFields":'
 _ITEM_START: Final = re.compile(rb'\{"(?:metadata":\{|(?:apiVersion|kind)":"[^"\\]{1,300}",")')
 _MANAGED_FIELDS_ENTRY: Final = b'fieldsType":'  # starts like an item, and there are several in each item
+_NAME: Final = re.compile(rb'"name"\s*:\s*"([^"\\]{1,253})"')
+_VIEWS: Final = "meta.k8s.io/"  # group of Table and PartialObjectMetadata, which are only answered where asked for
 _MAX_FALSE_ENDS: Final = 64  # nested lookalikes in one item, before splitting is given up
 
 
@@ -287,6 +289,8 @@ def _item_prefix(envelope: _Envelope) -> bytes:
 
 
 def _list_of(envelope: _Envelope) -> UnstructuredList:
+    if (envelope.api_version or "").startswith(_VIEWS):
+        raise ProtocolError(f"the server answered a {envelope.kind}, which does not hold the objects themselves")
     meta = envelope.metadata or _ListMeta()
     return UnstructuredList(
         (),
@@ -319,10 +323,18 @@ def decode_watch_line(line: bytes, decoder: ObjectDecoder) -> WatchEvent:
     try:
         obj = decoder.decode(raw)
     except msgspec.DecodeError as exc:
-        raise ProtocolError(f"{kind} event whose object cannot be read: {exc}") from exc
+        raise ProtocolError(f"{kind} event whose object{_called(raw)} cannot be read: {exc}") from exc
+    if obj.api_version.startswith(_VIEWS):
+        raise ProtocolError(f"{kind} event that carries a {obj.kind}, which is not the object itself")
     if not obj.name:
         raise ProtocolError(f"{kind} event whose object has no metadata.name (kind {obj.kind or 'unknown'!r})")
     return event(obj)
+
+
+def _called(raw: bytes) -> str:
+    """The name that an unreadable object seems to have, for messages."""
+    match = _NAME.search(raw, max(raw.find(b'"metadata"'), 0))
+    return f" (perhaps {match[1].decode('utf-8', 'replace')!r})" if match else ""
 
 
 def _split_frame(line: bytes) -> tuple[str, bytes]:

@@ -99,8 +99,9 @@ class RESTClient:
         Raises:
             APIError: the server said no; the subclass says how (:class:`~dynkube.errors.NotFound`, ...).
             ConnectFailed: the server was not reached.
+            ConnectionLost: the connection ended before the answer did.
             DeadlineExceeded: no whole answer came in time; the message says what was being waited for.
-            ProtocolError: what came is not an answer of the Kubernetes API, was cut, redirects, or is too large.
+            ProtocolError: what came is not an answer of the Kubernetes API, redirects, or is too large.
             CredentialError: no credential is to be had.
             ClosedError: the client is closed.
         """
@@ -177,7 +178,7 @@ class RESTClient:
         return Call(
             request=request,
             text=f"{request} (watch)" if watch else str(request),
-            retries=Retries(request.method, self._limits, self._random),
+            retries=Retries(request.method, self._limits, self._random, obliging=request.obliging),
             deadline=trio.current_time() + timeout,
             streaming=streaming,
             throttled=not watch,

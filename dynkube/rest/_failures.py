@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import httpx2
 import trio
 
-from dynkube.errors import ConnectFailed, ProtocolError, TransportError
+from dynkube.errors import ConnectFailed, ConnectionLost, ProtocolError, TransportError
 
 # What a transport may raise. One of ours maps everything to httpx2's classes; one that was injected may not.
 FAILURES: tuple[type[Exception], ...] = (
@@ -24,6 +24,7 @@ FAILURES: tuple[type[Exception], ...] = (
 )
 _UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, httpx2.PoolTimeout, ConnectionRefusedError)
 _PLAIN_TEXT = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
+_ENDED = ("incomplete", "closed connection", "connection ended", "disconnected", "terminated", "streamreset")
 _HOSTNAME_MISMATCH = 62
 _EXPIRED = 10
 
@@ -82,11 +83,22 @@ def understand(exc: BaseException, *, text: str, peer: Peer, received: int | Non
             lost=refused or any(isinstance(link, ConnectionResetError) for link in chain),
             untrusted=isinstance(tls, ssl.SSLCertVerificationError),
         )
+    lost = _is_lost(exc)
     if received is not None:
-        message = f"{text}: the answer of {peer} was cut after {received} bytes: {reason}"
-        return Failure(ProtocolError(message), lost=False, untrusted=False)
-    lost = isinstance(exc, httpx2.NetworkError | OSError | trio.BrokenResourceError) or "without sending" in str(exc)
-    return Failure(ProtocolError(f"{text}: no answer from {peer}: {reason}"), lost=lost, untrusted=False)
+        how = f"was cut after {received} bytes" if lost else f"is no HTTP after {received} bytes"
+        message = f"{text}: the answer of {peer} {how}: {reason}"
+    else:
+        message = f"{text}: no answer from {peer}: {reason}"
+    error = ConnectionLost(message) if lost else ProtocolError(message)
+    again = lost and received is None and not isinstance(exc, httpx2.TimeoutException)
+    return Failure(error, lost=again, untrusted=False)
+
+
+def _is_lost(exc: BaseException) -> bool:
+    """Whether the connection went away, rather than carry something that is no HTTP."""
+    if isinstance(exc, httpx2.RemoteProtocolError):  # of h11, h2 and our own decoder: the words are all there is
+        return any(words in str(exc).lower() for words in _ENDED)
+    return isinstance(exc, httpx2.NetworkError | httpx2.TimeoutException | OSError | trio.BrokenResourceError)
 
 
 def _chain(exc: BaseException) -> Iterator[BaseException]:

@@ -28,6 +28,9 @@ class Request:
         headers: further fields. The credential's and the impersonation's win over them.
         timeout: seconds for the whole request, retries included; ``None`` means the client's default. For a stream:
             seconds until the answer begins. ``math.inf`` means no deadline.
+        obliging: come back by itself when the server says when (``Retry-After``). ``False`` suits callers with a pace
+            of their own, which would otherwise ask ten times for each of theirs. Lost connections and 401 are
+            repeated either way.
 
     Raises:
         InvalidInput: a field cannot be sent; the message names it.
@@ -41,6 +44,7 @@ class Request:
     accept: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: float | None = None
+    obliging: bool = True
 
     def __post_init__(self) -> None:
         if not self.method.isalpha() or not self.method.isupper():

@@ -47,10 +47,11 @@ class Retries:
     waited for with a growing delay.
     """
 
-    __slots__ = ("_limits", "_random", "_reconnects", "_retries", "_safe")
+    __slots__ = ("_limits", "_obliging", "_random", "_reconnects", "_retries", "_safe")
 
-    def __init__(self, method: str, limits: Limits, random: random_module.Random) -> None:
+    def __init__(self, method: str, limits: Limits, random: random_module.Random, *, obliging: bool = True) -> None:
         self._safe = method in _SAFE
+        self._obliging = obliging
         self._limits = limits
         self._random = random
         self._retries = 0
@@ -59,7 +60,7 @@ class Retries:
     def after_answer(self, code: int, retry_after: float | None) -> float | None:
         """Seconds until the next try after an answer of ``code``, or ``None`` to give up."""
         overloaded = code == 429 or code >= 500
-        if not overloaded or retry_after is None or self._retries >= self._limits.max_retries:
+        if not overloaded or not self._obliging or retry_after is None or self._retries >= self._limits.max_retries:
             return None
         if not self._safe and code not in _NOT_BEGUN:
             return None

@@ -53,7 +53,8 @@ class Exchange:
         """The next chunk; ``b""`` at the end.
 
         Raises:
-            ProtocolError: the body was cut.
+            ConnectionLost: the body was cut.
+            ProtocolError: what came is no HTTP.
             ClosedError: the exchange was closed.
         """
         if self._closed:
@@ -111,7 +112,8 @@ class ByteStream(AsyncIterator[bytes]):
         """The next chunk, never empty.
 
         Raises:
-            ProtocolError: the connection was lost, or the body ended before its end.
+            ConnectionLost: the connection was lost, or the body ended before its end.
+            ProtocolError: what came is no HTTP.
             ClosedError: the stream or its client was closed.
         """
         chunk = await self._exchange.read()

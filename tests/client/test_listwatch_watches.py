@@ -6,12 +6,13 @@ import httpx2
 import pytest
 
 from dynkube.client import ListWatch
-from dynkube.errors import ConnectFailed, Forbidden, Gone, ProtocolError, UnreadableEvent
+from dynkube.errors import ConnectFailed, ConnectionLost, Forbidden, Gone, UnreadableEvent
 from dynkube.meta import GVR, Added, Bookmark, Deleted, FieldSelector, LabelSelector, Modified, WatchEvent
 from tests.client.wire import ScriptedServer, bookmark, connect, event, pod, refusal, status, stream
 
 PODS = GVR("", "v1", "pods")
 ADDED, MODIFIED = event("ADDED", pod("a", 1)), event("MODIFIED", pod("a", 2))
+SLIM = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {"name": "b"}}
 
 
 def listwatch(server: ScriptedServer, *, max_line: int = 1 << 20) -> ListWatch:
@@ -74,9 +75,16 @@ async def test_the_parameters_of_a_watch() -> None:
         pytest.param([b'{"type":\n'], UnreadableEvent, "not a watch event", id="not JSON"),
         pytest.param([event("RENAMED", pod("b"))], UnreadableEvent, "unknown type 'RENAMED'", id="unknown type"),
         pytest.param([event("ADDED", {"kind": "Pod"})], UnreadableEvent, r"no metadata\.name", id="no metadata"),
+        pytest.param([event("ADDED", SLIM)], UnreadableEvent, "a PartialObjectMetadata, which", id="metadata alone"),
+        pytest.param(
+            [event("ADDED", {"kind": "Pod", "metadata": {"name": "b", "labels": 1}})],
+            UnreadableEvent,
+            r"object \(perhaps 'b'\) cannot be read",
+            id="metadata of another shape",
+        ),
         pytest.param([event("ERROR", {"kind": "Pod"})], UnreadableEvent, "not a Status", id="error that is none"),
-        pytest.param([MODIFIED[:-9]], ProtocolError, "middle of a line", id="ends mid-line"),
-        pytest.param([httpx2.ReadError("reset")], ProtocolError, "cut after", id="cut"),
+        pytest.param([MODIFIED[:-9]], ConnectionLost, "middle of a line", id="ends mid-line"),
+        pytest.param([httpx2.ReadError("reset")], ConnectionLost, "cut after", id="cut"),
     ],
 )
 async def test_trouble_is_raised_after_the_events_before_it(
@@ -103,10 +111,15 @@ async def test_events_before_trouble_in_the_same_chunk_come_first() -> None:
 
 
 async def test_a_stream_that_ends_mid_line_is_no_unreadable_event() -> None:
-    with pytest.raises(ProtocolError) as caught:
+    with pytest.raises(ConnectionLost):
         await batches(ScriptedServer(stream(ADDED[:20])), [])
 
-    assert not isinstance(caught.value, UnreadableEvent)
+
+@pytest.mark.scenario("F19")
+@pytest.mark.parametrize("newline", [b"", b"\n"])
+async def test_a_document_where_events_should_come_is_an_unreadable_event(newline: bytes) -> None:
+    with pytest.raises(UnreadableEvent, match="Table"):
+        await batches(ScriptedServer(stream(b'{"kind":"Table","apiVersion":"meta.k8s.io/v1"}' + newline)), [])
 
 
 async def test_a_last_line_that_lacks_only_its_newline_is_an_event() -> None:

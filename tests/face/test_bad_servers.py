@@ -11,7 +11,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube.errors import ConnectFailed, DiscoveryFailed, ProtocolError, TransportError
+from dynkube.errors import ConnectFailed, ConnectionLost, DiscoveryFailed, ProtocolError, TransportError
 from dynkube.testing import APIServer
 from tests.face.kit import LyingWire, Trouble, added, for_pods, html, stream
 
@@ -73,7 +73,7 @@ async def test_a_server_that_is_none_leaves_informers_unknown_not_absent(
 COLLECTION: list[tuple[Trouble, type[TransportError], str]] = [
     (for_pods(refused), ConnectFailed, "cannot connect to"),
     (for_pods(html), ProtocolError, "HTML page where JSON was asked for"),
-    (for_pods(lambda: stream(b'{"kind": "Po', httpx2.ReadError("reset"))), ProtocolError, "was cut after 12 bytes"),
+    (for_pods(lambda: stream(b'{"kind": "Po', httpx2.ReadError("reset"))), ConnectionLost, "was cut after 12 bytes"),
     (for_pods(lambda: stream(b'{"kind": "PodList", "items": [')), ProtocolError, r"cut short: .*\[GET /api/v1/pods\]"),
     (for_pods(lambda: stream(b"hello\n")), ProtocolError, r"list is not a Kubernetes list.*\[GET /api/v1/pods\]"),
     (for_pods(lambda: stream(b'{"kind": "Cat"}')), ProtocolError, r"expected a list.* Cat \[GET /api/v1/pods\]"),
@@ -108,7 +108,8 @@ async def test_an_informer_of_it_is_degraded_with_a_reason_and_the_others_live(
         )
         await config_maps.wait_for(created)
 
-        assert state.reason in {error.__name__, "UnreadableEvent"}  # lists come over watches, too
+        # Lists come over watches, too.
+        assert state.reason in {error.__name__, "UnreadableEvent", "ConnectionLost"}
         assert config_maps.state.phase is dynkube.LIVE
         assert "/api/v1/pods" in state.message
         assert [obj.name for obj in config_maps.list()] == ["c"]

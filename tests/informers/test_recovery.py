@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import APIError, ConnectFailed, CredentialError, DynkubeError, Status, StatusCause, UnreadableEvent
-from dynkube.informers._recovery import Recovery, Step, StreamCutShort, StreamSilent, reason_of, recover
+from dynkube.informers._recovery import (
+    HistoryWentBack,
+    Recovery,
+    Step,
+    StreamCutShort,
+    StreamSilent,
+    reason_of,
+    recover,
+)
 
 STREAM, LIST, WATCH = Step.STREAM, Step.LIST, Step.WATCH
 
@@ -31,7 +39,8 @@ TOO_LARGE_IN_WORDS = answer(504, "Timeout", message="Too large resource version:
         (STREAM, answer(400, "BadRequest"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
         (STREAM, StreamSilent("quiet"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
         (WATCH, StreamSilent("quiet"), 0, Recovery(WATCH, immediate=True)),
-        (WATCH, StreamSilent("quiet"), 1, Recovery(WATCH)),
+        (WATCH, StreamSilent("quiet"), 1, Recovery(LIST, consistent=True)),
+        (WATCH, StreamSilent("perhaps quiet", certain=False), 1, Recovery(WATCH)),
         (LIST, answer(404, "NotFound"), 0, Recovery(LIST, missing=True)),
         (WATCH, answer(404, "NotFound"), 3, Recovery(LIST, missing=True)),
         (LIST, answer(403, "Forbidden"), 0, Recovery(LIST)),
@@ -50,7 +59,10 @@ TOO_LARGE_IN_WORDS = answer(504, "Timeout", message="Too large resource version:
         (WATCH, answer(500, "InternalError"), 2, Recovery(LIST)),
         (WATCH, StreamCutShort("at once"), 0, Recovery(WATCH)),
         (WATCH, StreamCutShort("at once"), 1, Recovery(LIST, consistent=True)),
-        (WATCH, UnreadableEvent("not JSON"), 1, Recovery(LIST, consistent=True)),
+        (WATCH, UnreadableEvent("not JSON"), 0, Recovery(LIST, consistent=True)),
+        (STREAM, UnreadableEvent("not JSON"), 1, Recovery(LIST, consistent=True)),
+        (WATCH, HistoryWentBack("5 after 9"), 0, Recovery(LIST, consistent=True, immediate=True)),
+        (LIST, HistoryWentBack("5 after 9"), 1, Recovery(LIST, consistent=True)),
         (LIST, CredentialError("plugin failed"), 0, Recovery(LIST)),
     ],
 )

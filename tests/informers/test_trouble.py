@@ -158,7 +158,8 @@ async def test_35_a_list_of_what_is_known_tells_nobody_anything(server: APIServe
         server.end_watches("widgets")
         await trio.sleep(10)
 
-        assert (await recorder.drain(), times(server, "list")) == ([], [10])
+        assert await recorder.drain() == []
+        assert len(times(server, "list")) == 1
         assert all(one is other for one, other in zip(before, widgets.list(), strict=True))
 
 

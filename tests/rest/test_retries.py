@@ -6,7 +6,15 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.errors import APIError, ConnectFailed, InternalError, ProtocolError, ServiceUnavailable, TooManyRequests
+from dynkube.errors import (
+    APIError,
+    ConnectFailed,
+    ConnectionLost,
+    InternalError,
+    ProtocolError,
+    ServiceUnavailable,
+    TooManyRequests,
+)
 from dynkube.rest import Limits, Request
 from tests.rest.wire import MakeClient, Wire, status
 
@@ -134,7 +142,7 @@ async def test_a_request_that_may_have_changed_something_is_never_sent_again(
 ) -> None:
     wire = Wire(failure)
 
-    with pytest.raises((ProtocolError, ConnectFailed)):
+    with pytest.raises((ConnectionLost, ConnectFailed)):
         await make_client(wire).request(POST)
 
     assert len(wire.requests) == 1

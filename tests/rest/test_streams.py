@@ -8,7 +8,7 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.errors import ClosedError, Gone, ProtocolError
+from dynkube.errors import ClosedError, ConnectionLost, Gone
 from dynkube.rest import Request
 from tests.rest.wire import MakeClient, Wire, chunks, status
 
@@ -77,7 +77,7 @@ async def test_a_cut_stream_raises_after_what_had_come(make_client: MakeClient, 
 
     async with client.stream(GET, watch=True) as stream:
         assert [await anext(stream), await anext(stream)] == [b"12", b"345"]
-        with pytest.raises(ProtocolError, match=r"\(watch\): the answer of api.example:6443 was cut after 5 bytes"):
+        with pytest.raises(ConnectionLost, match=r"\(watch\): the answer of api.example:6443 was cut after 5 bytes"):
             await anext(stream)
 
     assert "was cut after 5 bytes" in client.statistics().last_error

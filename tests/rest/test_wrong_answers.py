@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from dynkube.errors import ProtocolError
+from dynkube.errors import ConnectionLost, ProtocolError
 from dynkube.rest import Limits, Request
 from tests.rest.wire import MakeClient, Wire, chunks
 
@@ -95,7 +95,7 @@ async def test_a_body_announced_to_be_over_the_bound_is_not_read(make_client: Ma
 async def test_an_answer_cut_in_its_body_says_after_how_much(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, content=chunks(b"12345", httpx2.ReadError(""))))
 
-    with pytest.raises(ProtocolError, match=r"the answer of api\.example:6443 was cut after 5 bytes: ReadError"):
+    with pytest.raises(ConnectionLost, match=r"the answer of api\.example:6443 was cut after 5 bytes: ReadError"):
         await make_client(wire).request(GET)
 
     assert len(wire.requests) == 1

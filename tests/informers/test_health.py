@@ -1,0 +1,96 @@
+"""When a reflector counts as healthy again: everyday failures, trouble, and trouble that keeps coming back."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.errors import ConnectionLost, DynkubeError, UnreadableEvent
+from dynkube.informers._health import Health
+from dynkube.informers._recovery import StreamSilent
+
+pytestmark = pytest.mark.scenario("P8")
+
+LOST = ConnectionLost("reset")
+UNREADABLE = UnreadableEvent("not JSON")
+
+
+def trouble(health: Health, at: float, exc: DynkubeError = LOST) -> float:
+    """Two failures in a row, then a stream; returns how long it has to hold."""
+    health.failed(exc, at)
+    health.failed(exc, at + 1)
+    hold = health.opened(at + 2)
+    assert hold is not None
+    return hold
+
+
+def test_one_failure_is_shown_as_everyday_and_the_second_in_a_row_is_not() -> None:
+    health = Health()
+
+    assert [health.failed(LOST, now) for now in (0, 1, 2)] == [0, 1, 2]
+
+
+def test_after_everyday_failures_a_second_or_a_word_is_proof_enough() -> None:
+    health = Health()
+    health.failed(LOST, 0)
+
+    assert health.opened(1) == 1
+    assert health.proven_by_words(1.1)
+
+
+def test_a_stream_that_fails_soon_after_it_was_healed_is_trouble_at_its_first_failure() -> None:
+    health = Health()
+    health.failed(LOST, 0)
+    health.healed(2)
+
+    assert health.failed(LOST, 5) == 1
+    assert health.opened(6) == 10
+    assert not health.proven_by_words(10)
+    assert health.proven_by_words(16)
+
+
+@pytest.mark.parametrize(("exc", "holds"), [(LOST, [1, 10, 40, 60, 60]), (UNREADABLE, [1, 10, 40, 160, 600, 600])])
+def test_trouble_that_keeps_coming_back_has_to_stay_away_for_longer_each_time(
+    exc: DynkubeError, holds: list[float]
+) -> None:
+    health = Health()
+    seen: list[float] = []
+    for number in range(len(holds)):
+        seen.append(trouble(health, number * 1000.0, exc))
+        health.healed(number * 1000.0 + 700)
+
+    assert seen == holds
+
+
+def test_trouble_is_forgotten_after_ten_minutes_of_peace() -> None:
+    health = Health()
+    trouble(health, 0)
+    health.healed(10)
+    assert trouble(health, 100) == 10
+    health.healed(200)
+
+    assert trouble(health, 801) == 1
+
+
+def test_streams_that_end_as_they_should_do_not_start_the_proof_anew() -> None:
+    health = Health()
+    trouble(health, 0, UNREADABLE)
+    health.healed(10)
+    assert trouble(health, 100, UNREADABLE) == 10
+
+    assert health.opened(108) == 4
+    assert health.opened(500) == 0
+
+
+def test_after_silence_only_a_word_is_proof() -> None:
+    health = Health()
+    health.failed(StreamSilent("nothing for 90 s"), 0)
+
+    assert health.opened(1) is None
+    assert health.proven_by_words(2)
+
+
+def test_silence_that_may_be_just_quiet_needs_no_word() -> None:
+    health = Health()
+    health.failed(StreamSilent("nothing for 90 s", certain=False), 0)
+
+    assert health.opened(1) == 1
