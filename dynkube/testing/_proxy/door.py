@@ -1,0 +1,173 @@
+"""Where clients come in, and the outages that keep them out."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import Literal, Self, TypeAlias, get_args
+
+import trio
+
+from dynkube.errors import InvalidInput
+from dynkube.testing._proxy.streams import DeafStream, Line, LineStream, drop
+from dynkube.testing._wire.tcp import bind, listen
+
+#: What a new connection meets: nobody listens, it is reset once it stands, or it stands and nobody ever answers.
+Refusal: TypeAlias = Literal["refuse", "reset", "silent"]
+
+#: How a connection ends: by a FIN, or by an RST.
+Drop: TypeAlias = Literal["cut", "reset"]
+
+
+class Outage:
+    """Trouble below HTTP, until it is removed. A context manager: leaving the block removes it."""
+
+    def __init__(self, name: str, remove: Callable[[Outage], None]) -> None:
+        self._name = name
+        self._remove = remove
+        self._over = False
+
+    def remove(self) -> None:
+        """End it. Idempotent."""
+        if not self._over:
+            self._over = True
+            self._remove(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.remove()
+
+    def __repr__(self) -> str:
+        return f"<Outage {self._name}{', over' if self._over else ''}>"
+
+
+class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
+    """The listener of a proxy.
+
+    Args:
+        bound: A bound socket, which belongs to the door from here on.
+    """
+
+    def __init__(self, bound: socket.socket) -> None:
+        self._host, self._port, *_ = bound.getsockname()
+        self._shut: socket.socket | None = None  # bound and not listening: the port stays ours, and refuses
+        self._listener: trio.SocketListener | None = listen(bound)
+        self._refusals: dict[Outage, Refusal] = {}
+        self._changed = trio.Event()
+        self._line = Line()
+        self._streams: set[LineStream | DeafStream] = set()
+        self._counted = trio.Event()
+        self._closed = False
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open, those that nobody answers included."""
+        return len(self._streams)
+
+    async def wait_connections(self, count: int) -> None:
+        """Return when exactly ``count`` connections are open."""
+        await trio.lowlevel.checkpoint()
+        while len(self._streams) != count:
+            await self._counted.wait()
+
+    # ── outages ───────────────────────────────────────────────────────────────────────────
+
+    def refuse(self, how: Refusal) -> Outage:
+        """Keep new connections out.
+
+        Raises:
+            InvalidInput: ``how`` is no such way.
+        """
+        if how not in get_args(Refusal):
+            raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Refusal)))}")
+        outage = Outage(f"refuse_connections({how!r})", self._admit)
+        self._refusals[outage] = how
+        self._apply()
+        return outage
+
+    def black_hole(self) -> Outage:
+        """Let nothing through on any connection."""
+        self._line.take_down()
+        return Outage("black_hole()", lambda _: self._line.put_up())
+
+    def drop(self, how: Drop) -> int:
+        """End every connection; how many there were.
+
+        Raises:
+            InvalidInput: ``how`` is no such way.
+        """
+        if how not in get_args(Drop):
+            raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Drop)))}")
+        streams = tuple(self._streams)
+        for stream in streams:
+            stream.drop(reset=how == "reset")
+        return len(streams)
+
+    def _admit(self, outage: Outage) -> None:
+        del self._refusals[outage]
+        if not self._closed:
+            self._apply()
+
+    @property
+    def _refusal(self) -> Refusal | None:
+        """What new connections meet: of several outages the oldest decides."""
+        return next(iter(self._refusals.values()), None)
+
+    def _apply(self) -> None:
+        if self._refusal == "refuse":
+            if self._listener is not None:
+                self._listener.socket.close()
+                self._listener = None
+                self._shut = bind(self._host, self._port)
+        elif self._shut is not None:
+            self._listener, self._shut = listen(self._shut), None
+        self._changed.set()
+        self._changed = trio.Event()
+
+    # ── what trio's server asks ───────────────────────────────────────────────────────────
+
+    async def accept(self) -> trio.abc.HalfCloseableStream:
+        """The next connection that gets in."""
+        while True:
+            if self._closed:
+                raise trio.ClosedResourceError
+            if self._listener is None:
+                await self._changed.wait()
+                continue
+            try:
+                stream = await self._listener.accept()
+            except trio.ClosedResourceError:
+                continue  # the door was shut, or closed for good
+            match self._refusal:
+                case None:
+                    return self._entered(LineStream(stream, self._line, self._left))
+                case "silent":
+                    return self._entered(DeafStream(stream, self._left))
+                case "reset" | "refuse":  # the latter came in just before the door was shut
+                    drop(stream, reset=True)
+
+    def _entered(self, stream: LineStream | DeafStream) -> LineStream | DeafStream:
+        self._streams.add(stream)
+        self._count()
+        return stream
+
+    def _left(self, stream: LineStream | DeafStream) -> None:
+        self._streams.discard(stream)
+        self._count()
+
+    def _count(self) -> None:
+        self._counted.set()
+        self._counted = trio.Event()
+
+    async def aclose(self) -> None:
+        """Let nobody in any more; connections that are open stay open."""
+        self._closed = True
+        self._line.retire()
+        if self._shut is not None:
+            self._shut.close()
+        if self._listener is not None:
+            await self._listener.aclose()
+        self._changed.set()
+        await trio.lowlevel.checkpoint()

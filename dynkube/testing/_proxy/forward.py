@@ -1,0 +1,124 @@
+"""An ASGI application that passes requests on to another server, and answers as they come.
+
+As transparent as HTTP allows: what the other server does to its connection happens to the client's. Where it cannot be
+reached or goes in the middle, the client's connection ends too, so that a cut answer never looks like a complete one.
+It speaks through httpcore2, which is what httpx2 is made of: nothing is decoded, followed or added. Connections are
+not upgraded, so ``exec``, ``attach`` and ``port-forward`` are refused by the other server.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import aclosing
+from typing import cast
+
+import httpcore2
+import trio
+
+from dynkube.testing._proxy.upstream import FAILURES, Upstream
+from dynkube.testing._wire.http import BodyTooLarge, ClientGone, Receive, Scope, Send, read_body, send_chunk
+from dynkube.testing._wire.layouts import JSON
+from dynkube.testing._wire.refusals import answer_refusal, body_too_large
+
+_logger = logging.getLogger("dynkube.testing.proxy")
+
+# Several times what an API server takes, which is to say so itself.
+_MAX_BODY = 16 * 1024 * 1024
+
+# Fields that are about one connection and not about the message (RFC 9110, 7.6.1).
+_HOP_BY_HOP = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    }
+)
+_REPLACED = frozenset({b"host", b"content-length", b"expect"})
+
+Fields = list[tuple[bytes, bytes]]
+
+
+class Forward:
+    """Passes ``http`` requests on to ``upstream``."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request. Returns before its answer is complete where that ended too early."""
+        try:
+            body = await read_body(receive, _MAX_BODY)
+        except ClientGone:
+            return
+        except BodyTooLarge:
+            await answer_refusal(body_too_large(_MAX_BODY), JSON()).write(send)
+            return
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_until_gone, receive, nursery.cancel_scope)
+            await self._exchange(scope, body, send)
+            nursery.cancel_scope.cancel()
+
+    async def _exchange(self, scope: Scope, body: bytes, send: Send) -> None:
+        query: bytes = scope["query_string"]
+        target: bytes = scope["raw_path"] + (b"?" + query if query else b"")
+        try:
+            response = await self._upstream.send(
+                scope["method"].encode("ascii"), target, self._asked(scope, body), body
+            )
+            try:
+                await _pass_back(response, send)
+            finally:
+                with trio.CancelScope(shield=True):
+                    await response.aclose()
+        except FAILURES as error:
+            _logger.info("%s %s: upstream: %r", scope["method"], scope["path"], error)
+
+    def _asked(self, scope: Scope, body: bytes) -> Fields:
+        """The fields of the request that goes on."""
+        fields = [(b"host", self._upstream.authority), *_end_to_end(scope["headers"], besides=_REPLACED)]
+        if body or any(name.lower() in {b"content-length", b"transfer-encoding"} for name, _ in scope["headers"]):
+            fields.append((b"content-length", b"%d" % len(body)))
+        return fields
+
+
+async def _until_gone(receive: Receive, scope: trio.CancelScope) -> None:
+    """Cancel ``scope`` when the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+async def _pass_back(response: httpcore2.Response, send: Send) -> None:
+    """Send the answer on, each piece when it comes.
+
+    Raises:
+        Exception: One of :data:`FAILURES`: the answer ends too early.
+    """
+    fields = [(name.lower(), value) for name, value in _end_to_end(response.headers)]
+    await send({"type": "http.response.start", "status": response.status, "headers": fields})
+    await send_chunk(send, b"")  # so that the head travels now: the first event of a watch may take its time
+    # The pool's bodies are async generators, whose end has to come before that of the answer.
+    chunks = cast("AsyncGenerator[bytes]", aiter(cast("AsyncIterable[bytes]", response.stream)))
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            await send_chunk(send, chunk)
+    await send_chunk(send, b"", last=True)
+
+
+def _end_to_end(fields: Fields, *, besides: frozenset[bytes] = frozenset()) -> Fields:
+    """``fields`` without those for one connection, and those that ``besides`` names."""
+    named = {
+        option.strip().lower()
+        for name, value in fields
+        if name.lower() == b"connection"
+        for option in value.split(b",")
+    }
+    left_out = _HOP_BY_HOP | besides | named
+    return [(name, value) for name, value in fields if name.lower() not in left_out]

@@ -1,0 +1,104 @@
+"""Connections to the API server behind a proxy."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
+
+import httpcore2
+import trio
+
+from dynkube.errors import InvalidInput
+from dynkube.testing._wire.endpoint import Endpoint
+
+# Less than any server keeps an idle connection, so that none is used which the other side is about to close.
+_IDLE_SECONDS = 20
+
+
+class Upstream:
+    """Connections to one API server, to be closed.
+
+    A request that brings no Authorization goes with the client certificate of the endpoint, if it has one, since a
+    certificate cannot be passed on by whoever ends TLS. One that brings its own goes without: where a server gets
+    both, the certificate counts.
+    """
+
+    def __init__(self, endpoint: Endpoint, contexts: tuple[ssl.SSLContext | None, ssl.SSLContext | None]) -> None:
+        parts = urlsplit(endpoint.url)
+        self._scheme = parts.scheme.encode()
+        self._host = (parts.hostname or "").encode("idna")
+        self._port = parts.port
+        self._prefix = parts.path.rstrip("/").encode("ascii")
+        self.authority: bytes = parts.netloc.encode("idna")
+        """What requests name as their host."""
+        own, bare = (_pool(context) for context in contexts)
+        self._own, self._bare = own, bare
+
+    @classmethod
+    async def connect(cls, endpoint: Endpoint) -> Upstream:
+        """Get ready for requests; nothing is sent yet.
+
+        Raises:
+            InvalidInput: A certificate or key of the endpoint is none.
+        """
+        if not endpoint.url.startswith("https:"):
+            await trio.lowlevel.checkpoint()
+            return cls(endpoint, (None, None))
+        return cls(endpoint, await trio.to_thread.run_sync(_contexts, endpoint))
+
+    async def send(
+        self, method: bytes, target: bytes, headers: list[tuple[bytes, bytes]], body: bytes
+    ) -> httpcore2.Response:
+        """Send a request and return when the head of its answer is there; the answer has to be closed.
+
+        Raises:
+            Exception: One of :data:`FAILURES`.
+        """
+        url = httpcore2.URL(scheme=self._scheme, host=self._host, port=self._port, target=self._prefix + target)
+        brings_own = any(name.lower() == b"authorization" for name, _ in headers)
+        pool = self._bare if brings_own else self._own
+        return await pool.handle_async_request(httpcore2.Request(method, url, headers=headers, content=body))
+
+    async def aclose(self) -> None:
+        """Close every connection. Not interrupted by cancellation: it does not wait."""
+        with trio.CancelScope(shield=True):
+            await self._own.aclose()
+            await self._bare.aclose()
+
+
+#: What goes wrong on the way to a server and back: it cannot be reached, or the connection ends before the answer.
+FAILURES = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException)
+
+
+def _pool(context: ssl.SSLContext | None) -> httpcore2.AsyncConnectionPool:
+    return httpcore2.AsyncConnectionPool(
+        ssl_context=context,
+        max_connections=None,
+        keepalive_expiry=_IDLE_SECONDS,
+        network_backend=httpcore2.TrioBackend(),
+    )
+
+
+def _contexts(endpoint: Endpoint) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """TLS with the endpoint's certificate, and without. Blocks on the file system."""
+    return _context(endpoint, certified=True), _context(endpoint, certified=False)
+
+
+def _context(endpoint: Endpoint, *, certified: bool) -> ssl.SSLContext:
+    try:
+        authorities = None if endpoint.ca_pem is None else endpoint.ca_pem.decode("ascii")
+        context = ssl.create_default_context(cadata=authorities)
+    except (ssl.SSLError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"ca_pem holds no certificates in PEM: {error}") from None
+    context.set_alpn_protocols(["http/1.1"])
+    if certified and endpoint.certificate_pem is not None:
+        with TemporaryDirectory() as folder:  # private to this user, and the module takes nothing but files
+            pem = Path(folder) / "client.pem"
+            pem.write_bytes(endpoint.certificate_pem + b"\n" + (endpoint.key_pem or b""))
+            try:
+                context.load_cert_chain(pem)
+            except ssl.SSLError as error:
+                raise InvalidInput(f"certificate_pem and key_pem of the upstream are no pair: {error}") from None
+    return context

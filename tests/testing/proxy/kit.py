@@ -1,0 +1,67 @@
+"""What tests of the proxy share: servers behind it, and a client that sees every byte."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trio
+
+from dynkube.testing._wire.endpoint import Endpoint
+from dynkube.testing._wire.http import ASGIApp
+from dynkube.testing._wire.tcp import serve_tcp
+
+PATIENCE = 20
+WATCH = "/api/v1/configmaps?watch=true"
+
+
+def configmap(name: str, **data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+@asynccontextmanager
+async def serving(app: ASGIApp, *, tls: bool = False) -> AsyncIterator[Endpoint]:
+    """Any application on TCP."""
+    async with (
+        trio.open_nursery() as nursery,
+        serve_tcp(app, nursery, host="127.0.0.1", port=0, tls=tls, token=None) as endpoint,
+    ):
+        yield endpoint
+
+
+class Connection:
+    """A connection on which a test writes and reads bytes."""
+
+    def __init__(self, stream: trio.SocketStream) -> None:
+        self.stream = stream
+        self.received = b""
+
+    async def get(self, target: str) -> None:
+        """Send a request without a body."""
+        await self.stream.send_all(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+
+    async def until(self, text: bytes) -> bytes:
+        """Read until ``text`` has come; all that came since the last call."""
+        with trio.fail_after(PATIENCE):
+            while text not in self.received:
+                data = await self.stream.receive_some()
+                assert data, f"the connection ended after {self.received!r}"
+                self.received += data
+        seen, self.received = self.received, b""
+        return seen
+
+    async def rest(self) -> bytes:
+        """Read until the server has ended the connection, by whatever means but a reset."""
+        with trio.fail_after(PATIENCE):
+            while data := await self.stream.receive_some():
+                self.received += data
+        return self.received
+
+
+@asynccontextmanager
+async def connected(endpoint: Endpoint) -> AsyncIterator[Connection]:
+    """A connection to a server without TLS."""
+    host, _, port = endpoint.url.removeprefix("http://").rpartition(":")
+    async with await trio.open_tcp_stream(host, int(port)) as stream:
+        yield Connection(stream)

@@ -1,0 +1,152 @@
+"""Without faults, a proxy changes nothing that clients can see."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from datetime import UTC, datetime
+from random import Random
+
+import httpx2
+import pytest
+
+from dynkube.testing import APIServer, Endpoint, FaultProxy
+from dynkube.testing._wire.http import Receive, Scope, Send, read_body
+from tests.testing.proxy.kit import WATCH, configmap, connected, serving
+
+pytestmark = pytest.mark.real_time
+
+PATH = "/api/v1/namespaces/default/configmaps"
+# Of each answer its own, or of the connection.
+_VARYING = {"date", "audit-id", "transfer-encoding"}
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "headers", "body"),
+    [
+        ("GET", PATH, {}, None),
+        ("GET", f"{PATH}?labelSelector=a%3Db%2Cc&limit=1", {}, None),
+        ("GET", f"{PATH}/a%2Fb", {}, None),
+        ("GET", f"{PATH}/none", {}, None),
+        ("GET", PATH, {"Accept": "application/yaml"}, None),
+        ("GET", "/openapi/v2", {"Accept-Encoding": "gzip"}, None),
+        ("HEAD", "/version", {}, None),
+        ("POST", PATH, {"Content-Type": "application/json"}, configmap("new", text="ä")),
+        ("POST", PATH, {"Content-Type": "application/json"}, {"kind": "Nonsense"}),
+        ("DELETE", f"{PATH}/a", {}, None),
+        ("OPTIONS", PATH, {}, None),
+    ],
+)
+async def test_an_answer_is_the_same_as_without_it(
+    method: str, target: str, headers: dict[str, str], body: object
+) -> None:
+    answers = []
+    for through_proxy in (False, True):
+        async with _replica() as server, server.serve() as upstream, FaultProxy(upstream) as proxy:
+            server.create(configmap("a"))
+            url = (proxy if through_proxy else upstream).url + target
+            async with httpx2.AsyncClient() as client:
+                answers.append(await client.request(method, url, headers=headers, json=body))
+
+    direct, passed = answers
+    assert (passed.status_code, passed.content) == (direct.status_code, direct.content)
+    assert _fields(passed) == _fields(direct)
+
+
+def _replica() -> APIServer:
+    """A server like any other that is made here."""
+    return APIServer(random=Random(7), now=lambda: datetime(2030, 1, 1, tzinfo=UTC))
+
+
+def _fields(response: httpx2.Response) -> list[tuple[str, str]]:
+    return sorted((name, value) for name, value in response.headers.multi_items() if name not in _VARYING)
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers with the request's own fields."""
+    body = await read_body(receive, 100_000_000)
+    fields = {name.decode(): value.decode() for name, value in scope["headers"]}
+    text = json.dumps({"fields": fields, "target": scope["raw_path"].decode(), "body": len(body)}).encode()
+    headers = [(b"keep-alive", b"timeout=5"), (b"x-hop", b"1"), (b"x-end", b"1"), (b"connection", b"x-hop")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": text})
+
+
+async def test_fields_that_are_for_one_connection_stay_on_it() -> None:
+    hop = {"Connection": "keep-alive, X-Mine", "X-Mine": "1", "TE": "trailers", "Upgrade": "websocket"}
+    async with serving(echo) as upstream, FaultProxy(upstream) as proxy, httpx2.AsyncClient() as client:
+        answer = await client.get(proxy.url, headers={**hop, "X-Theirs": "1", "Authorization": "Bearer secret"})
+
+    fields = answer.json()["fields"]
+    assert fields.keys() & {"connection", "x-mine", "te", "upgrade", "transfer-encoding", "content-length"} == set()
+    assert (fields["x-theirs"], fields["authorization"]) == ("1", "Bearer secret")
+    assert fields["host"] == upstream.url.removeprefix("http://")
+    assert answer.headers.keys() & {"keep-alive", "x-hop", "x-end"} == {"x-end"}
+    assert len(answer.headers.get_list("date")) == 1
+
+
+async def test_a_server_may_live_below_a_path() -> None:
+    async with (
+        serving(echo) as upstream,
+        FaultProxy(url=f"{upstream.url}/k8s/clusters/c1/") as proxy,
+        httpx2.AsyncClient() as client,
+    ):
+        answer = await client.get(f"{proxy.url}/api")
+
+    assert answer.json()["target"] == "/k8s/clusters/c1/api"
+
+
+async def test_bodies_pass_up_to_a_bound() -> None:
+    async with serving(echo) as upstream, FaultProxy(upstream) as proxy, httpx2.AsyncClient() as client:
+        passed = await client.post(proxy.url, content=bytes(16 * 1024 * 1024))
+        refused = await client.post(proxy.url, content=bytes(16 * 1024 * 1024 + 1))
+
+    assert passed.json()["body"] == 16 * 1024 * 1024
+    assert (refused.status_code, refused.json()["reason"]) == (413, "RequestEntityTooLarge")
+
+
+async def test_events_of_a_watch_pass_when_they_come(server: APIServer, proxy: FaultProxy) -> None:
+    async with connected(proxy.endpoint) as connection:
+        await connection.get(WATCH)
+        head = await connection.until(b"\r\n\r\n")
+        for name in ("one", "two"):
+            server.create(configmap(name))
+            event = await connection.until(b"\n\r\n")
+
+            assert json.loads(event.split(b"\r\n")[1])["object"]["metadata"]["name"] == name
+    assert head.startswith(b"HTTP/1.1 200 OK")
+
+
+@pytest.mark.parametrize(("upstream_tls", "tls"), [(True, None), (True, False), (False, True)])
+async def test_tls_ends_at_the_proxy(server: APIServer, upstream_tls: bool, tls: bool | None) -> None:
+    async with (
+        server.serve(tls=upstream_tls, token="secret") as upstream,
+        FaultProxy(upstream, tls=tls) as proxy,
+    ):
+        trust = ssl.create_default_context(cadata=proxy.ca_pem.decode()) if proxy.ca_pem else True
+        headers = {"Authorization": f"Bearer {proxy.endpoint.token}"}
+        async with httpx2.AsyncClient(base_url=proxy.url, verify=trust) as client:
+            answers = [await client.get(PATH), await client.get(PATH, headers=headers)]
+
+    assert [answer.status_code for answer in answers] == [401, 200]
+
+
+async def test_it_trusts_nobody_but_the_authority_it_was_told(server: APIServer) -> None:
+    async with (
+        server.serve(tls=True) as one,
+        server.serve(tls=True) as other,
+        FaultProxy(url=one.url, ca_pem=other.ca_pem, tls=False) as proxy,
+        httpx2.AsyncClient() as client,
+    ):
+        with pytest.raises(httpx2.RemoteProtocolError, match="disconnected"):
+            await client.get(proxy.url)
+
+    assert server.audit == []
+
+
+async def test_what_may_be_asked_of_a_control_plane_may_be_asked_through_it(upstream: Endpoint) -> None:
+    class Plane:
+        endpoint = upstream
+
+    async with FaultProxy(Plane()) as proxy, httpx2.AsyncClient() as client:
+        assert (await client.get(f"{proxy.url}/version")).status_code == 200

@@ -1,0 +1,170 @@
+"""What ends on one side of a proxy ends on the other side, in the same way, and nothing stays behind."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.errors import ClosedError, InvalidInput
+from dynkube.testing import APIServer, ControlPlane, Endpoint, FaultProxy
+from dynkube.testing._wire.http import Receive, Scope, Send
+from tests.testing.proxy.kit import PATIENCE, WATCH, connected, serving
+
+pytestmark = pytest.mark.real_time
+
+
+def sockets() -> set[str]:
+    """The sockets of this process."""
+    gc.collect()
+    links = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        try:
+            links.append(str(descriptor.readlink()))
+        except OSError:
+            continue  # the folder's own
+    return {link for link in links if link.startswith("socket:")}
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="sockets are counted in /proc")
+async def test_leaving_leaves_no_task_and_no_socket() -> None:
+    before, tasks = sockets(), trio.lowlevel.current_statistics().tasks_living
+    async with APIServer() as server, server.serve() as upstream, AsyncExitStack() as clients:
+        async with FaultProxy(upstream) as proxy:
+            watching, idle = [await clients.enter_async_context(connected(proxy.endpoint)) for _ in range(2)]
+            await watching.get(WATCH)
+            await watching.until(b"\r\n\r\n")
+            await idle.get("/version")
+            await idle.until(b"}")
+
+        assert await watching.rest() == b""
+        assert await idle.rest() == b""
+        with trio.fail_after(PATIENCE):
+            await server.wait_open_watches(0)
+    assert trio.lowlevel.current_statistics().tasks_living == tasks
+    assert sockets() == before
+
+
+async def test_a_client_that_goes_ends_its_watch_at_once(server: APIServer, proxy: FaultProxy) -> None:
+    async with connected(proxy.endpoint) as connection:
+        await connection.get(WATCH)
+        await connection.until(b"\r\n\r\n")
+        assert len(server.open_watches) == len(proxy.open_watches) == 1
+
+    with trio.fail_after(PATIENCE):
+        await server.wait_open_watches(0)
+        await proxy.wait_open_watches(0)
+
+
+async def test_a_client_that_goes_ends_a_request_that_nobody_has_answered() -> None:
+    begun, ended = trio.Event(), trio.Event()
+
+    async def never(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.set()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        ended.set()
+
+    async with serving(never) as upstream, FaultProxy(upstream) as proxy:
+        async with connected(proxy.endpoint) as connection:
+            await connection.get("/")
+            await begun.wait()
+
+        with trio.fail_after(PATIENCE):
+            await ended.wait()
+
+
+@pytest.mark.parametrize(("how", "last"), [("clean", b"\r\n0\r\n\r\n"), ("cut", b"")])
+async def test_a_watch_ends_as_it_ends_behind_the_proxy(
+    server: APIServer, proxy: FaultProxy, how: str, last: bytes
+) -> None:
+    async with connected(proxy.endpoint) as connection:
+        await connection.get(WATCH)
+        await connection.until(b"\r\n\r\n")
+        server.end_watches(how=how)  # type: ignore[arg-type]  # it comes from a table
+
+        if how == "clean":
+            assert await connection.until(b"0\r\n\r\n") == b"0\r\n\r\n"
+        else:
+            assert await connection.rest() == last
+
+
+async def test_a_body_that_breaks_off_is_not_taken_for_a_whole_one() -> None:
+    async def half(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"10")]})
+        await send({"type": "http.response.body", "body": b"12345", "more_body": True})
+
+    async with serving(half) as upstream, FaultProxy(upstream) as proxy, httpx2.AsyncClient() as client:
+        with pytest.raises(httpx2.RemoteProtocolError, match="without sending complete"):
+            await client.get(proxy.url)
+
+
+async def test_a_server_that_cannot_be_reached_is_a_connection_that_ends(server: APIServer) -> None:
+    async with httpx2.AsyncClient() as client:
+        async with server.serve() as upstream:
+            port = int(upstream.url.rpartition(":")[2])
+            proxy = FaultProxy(upstream)
+            await proxy.__aenter__()
+            assert (await client.get(f"{proxy.url}/version")).status_code == 200
+        with pytest.raises(httpx2.RemoteProtocolError):
+            await client.get(f"{proxy.url}/version")
+
+        async with server.serve(port=port):
+            assert (await client.get(f"{proxy.url}/version")).status_code == 200
+        await proxy.__aexit__(None, None, None)
+
+
+async def test_what_the_block_raises_comes_out_as_it_was_raised(upstream: Endpoint) -> None:
+    with pytest.raises(KeyError, match="mine"):
+        async with FaultProxy(upstream):
+            raise KeyError("mine")
+
+
+async def test_it_is_entered_once_and_used_inside(upstream: Endpoint) -> None:
+    proxy = FaultProxy(upstream)
+    with pytest.raises(ClosedError, match="not running"):
+        proxy.refuse_connections()
+    async with proxy:
+        pass
+
+    with pytest.raises(ClosedError, match="not running"):
+        _ = proxy.url
+    with pytest.raises(ClosedError, match="make a new one"):
+        await proxy.__aenter__()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "name the API server"),
+        ({"upstream": "https://127.0.0.1:1"}, "say url='https://127.0.0.1:1'"),
+        ({"upstream": 7}, "the upstream is 7; give an Endpoint"),
+        ({"upstream": Endpoint(url="http://x"), "url": "http://x"}, "pass one"),
+        ({"upstream": Endpoint(url="http://x"), "token": "t"}, "pass one"),
+        ({"url": "127.0.0.1:6443"}, "is no address of an API server"),
+        ({"url": "https://"}, "is no address of an API server"),
+        ({"url": "https://x:y"}, "is no address of an API server"),
+        ({"url": "https://me:secret@x"}, "is no address of an API server"),
+        ({"url": "https://x?a=b"}, "is no address of an API server"),
+        ({"url": "https://x", "ca_pem": "text"}, "ca_pem must be the bytes"),
+    ],
+)
+def test_an_upstream_that_is_none_is_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        FaultProxy(**arguments)  # type: ignore[arg-type]  # that is the point
+
+
+async def test_certificates_that_are_none_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="ca_pem holds no certificates"):
+        await FaultProxy(url="https://x", ca_pem=b"nonsense").__aenter__()
+    with pytest.raises(InvalidInput, match="are no pair"):
+        await FaultProxy(Endpoint(url="https://x", certificate_pem=b"nonsense")).__aenter__()
+
+
+async def test_a_control_plane_has_to_run() -> None:
+    with pytest.raises(ClosedError, match="the control plane is not running"):
+        FaultProxy(ControlPlane())
