@@ -294,7 +294,7 @@ class _Batches:
             except APIError as exc:
                 self._error = exc
                 break
-            except (ProtocolError, msgspec.DecodeError) as exc:
+            except ProtocolError as exc:
                 self._error = UnreadableEvent(f"{exc} [{self._request}]")
                 break
         return batch

@@ -171,6 +171,7 @@ class DiscoveryClient:
 
 def _segment(what: str, text: str) -> str:
     """One part of a path, quoted; refused where it would lead to another path."""
-    if text in {"", ".", ".."} or "/" in text or "%" in text:
+    # Without ASCII it is neither; surrogates would not even be quoted.
+    if text in {"", ".", ".."} or "/" in text or "%" in text or not text.isascii():
         raise InvalidInput(f"{what} {text!r} cannot be part of a path: an API group is a DNS name, a version like 'v1'")
     return quote(text, safe="")

@@ -16,7 +16,7 @@ import msgspec
 
 from dynkube.discovery._resources import APIResource, ServerVersion
 from dynkube.errors import ProtocolError
-from dynkube.meta import GVR, GroupVersion
+from dynkube.meta import GVR, UNREADABLE, GroupVersion
 
 _T = TypeVar("_T")
 
@@ -273,6 +273,6 @@ def _unique(resources: Iterable[APIResource]) -> tuple[APIResource, ...]:
 def _decode(body: bytes, shape: type[_T], path: str) -> _T:
     try:
         return msgspec.json.decode(body, type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         start = body[:60].decode("utf-8", "replace")
         raise ProtocolError(f"GET {path}: not a discovery document ({error}); it starts with {start!r}") from error

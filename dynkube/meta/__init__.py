@@ -5,7 +5,7 @@ from dynkube.meta._events import Added, Bookmark, Deleted, InformerEvent, Modifi
 from dynkube.meta._fields import FieldOperator, FieldRequirement, FieldSelector
 from dynkube.meta._frozen import FrozenDict, FrozenList, freeze, thaw
 from dynkube.meta._gvr import GVK, GVR, GroupVersion, ResourceArg, check_resource, is_version, version_priority
-from dynkube.meta._json import JSON, JSONLike, JSONObject
+from dynkube.meta._json import JSON, UNREADABLE, JSONLike, JSONObject
 from dynkube.meta._jsonpath import JSONPath
 from dynkube.meta._jsonpath_template import JSONPathTemplate
 from dynkube.meta._labels import LabelOperator, LabelRequirement, LabelSelector
@@ -22,6 +22,7 @@ __all__ = [
     "JSON",
     "MISSING",
     "REMOVE",
+    "UNREADABLE",
     "Added",
     "BodyCache",
     "Bookmark",

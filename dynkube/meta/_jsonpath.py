@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar, overload
 import msgspec
 
 from dynkube.errors import InvalidJSONPath, InvalidObject
+from dynkube.meta._json import UNREADABLE
 from dynkube.meta._jsonpath_nodes import Descend, Field, Step, Union
 from dynkube.meta._jsonpath_parse import parse_steps
 from dynkube.meta._jsonpath_scan import Scanner
@@ -88,9 +89,10 @@ class JSONPath:
             value = partial_reader(self.simple_path)(raw)
             return [] if value is MISSING else [value]
         try:
-            return self._find(msgspec.json.decode(raw))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            document = msgspec.json.decode(raw)
+        except UNREADABLE as error:
             raise InvalidObject(f"the document is not JSON: {error}") from error
+        return self._find(document)
 
     @overload
     def first(self, document: object) -> object: ...

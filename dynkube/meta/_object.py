@@ -18,6 +18,7 @@ import msgspec
 from dynkube.errors import InvalidObject
 from dynkube.meta._frozen import FrozenDict, freeze_fresh
 from dynkube.meta._gvr import GVK, GroupVersion
+from dynkube.meta._json import UNREADABLE
 
 if TYPE_CHECKING:
     from dynkube.meta._jsonpath import JSONPath
@@ -113,7 +114,7 @@ class Unstructured(Mapping[str, Any]):
         raw = _to_bytes(source)
         try:
             header = _header_decoder.decode(raw)
-        except msgspec.DecodeError as exc:
+        except UNREADABLE as exc:
             raise InvalidObject(f"not a Kubernetes object: {exc}") from exc
         self._set(raw, header, None)
 
@@ -200,7 +201,10 @@ class Unstructured(Mapping[str, Any]):
     def _decode(self) -> FrozenDict:
         body = self._body
         if body is None:
-            body = freeze_fresh(_body_decoder.decode(self._raw))
+            try:
+                body = freeze_fresh(self.to_dict())
+            except RecursionError as exc:
+                raise InvalidObject(f"the body of {self!r} is nested too deeply to be read") from exc
             self._body = body
             if self._bodies is not None:
                 self._bodies.keep(self)
@@ -232,8 +236,16 @@ class Unstructured(Mapping[str, Any]):
         return self._raw
 
     def to_dict(self) -> dict[str, Any]:
-        """A private, mutable copy, for changing and sending back."""
-        document: dict[str, Any] = _body_decoder.decode(self._raw)
+        """A private, mutable copy, for changing and sending back.
+
+        Raises:
+            InvalidObject: beyond the header, the bytes are not UTF-8. (What a server sends is not read so far on
+                arrival.) Every read of the body raises it then.
+        """
+        try:
+            document: dict[str, Any] = _body_decoder.decode(self._raw)
+        except UNREADABLE as exc:
+            raise InvalidObject(f"the body of {self!r} cannot be read: {exc}") from exc
         return document
 
     def jsonpath(self, path: str | JSONPath) -> list[Any]:

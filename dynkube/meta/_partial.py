@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from dynkube.errors import InvalidObject
+from dynkube.meta._json import UNREADABLE
 
 # Names that JSON must escape; msgspec refuses them for fields, and Kubernetes has none.
 _NOT_A_FIELD = re.compile(r'[\\"\x00-\x1f\ud800-\udfff]')
@@ -64,7 +65,7 @@ def partial_reader(path: tuple[str, ...]) -> Callable[[bytes], object]:
                 found = found.value
         except msgspec.ValidationError:
             return _read_whole(raw, path)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             raise _not_json(error) from error
         return found
 
@@ -78,7 +79,7 @@ def _read_whole(raw: bytes, path: tuple[str, ...]) -> object:
     """
     try:
         found = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise _not_json(error) from error
     for name in path:
         if not isinstance(found, dict) or name not in found:

@@ -56,4 +56,7 @@ def _segment(what: str, text: str) -> str:
     for character in "/%":
         if character in text:
             raise InvalidInput(f"{what} {text!r} may not have {character!r} in it")
-    return quote(text, safe="")
+    try:
+        return quote(text, safe="")
+    except UnicodeEncodeError:  # half of a surrogate pair, as a file name or broken JSON may leave it
+        raise InvalidInput(f"{what} {text!r} is no text that can be sent: it has half a character in it") from None

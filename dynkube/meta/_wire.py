@@ -20,6 +20,7 @@ import msgspec
 
 from dynkube.errors import APIError, ProtocolError, Status
 from dynkube.meta._events import Added, Bookmark, Deleted, Modified, WatchEvent
+from dynkube.meta._json import UNREADABLE
 from dynkube.meta._object import BodyCache, Header, Unstructured, UnstructuredList
 
 _INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"  # KEP-3157
@@ -84,7 +85,8 @@ class ObjectDecoder:
         """One object.
 
         Raises:
-            msgspec.DecodeError: the bytes are not one JSON object with a well-typed header.
+            msgspec.DecodeError, UnicodeDecodeError, RecursionError: the bytes are not one JSON object with a
+                well-typed header (``UNREADABLE``).
         """
         header = _headers.decode(raw)
         if self._drop and header.metadata is not None and header.metadata.managed_fields:
@@ -113,7 +115,8 @@ def cut_managed_fields(raw: bytes) -> bytes:
     """``raw`` without ``metadata.managedFields``, every other byte as it was.
 
     Raises:
-        msgspec.DecodeError: ``raw`` is not one JSON object with a well-typed header.
+        msgspec.DecodeError, UnicodeDecodeError, RecursionError: ``raw`` is not one JSON object with a well-typed
+            header.
     """
     metadata = _headers.decode(raw).metadata
     return _without(raw, metadata.managed_fields) if metadata and metadata.managed_fields else raw
@@ -186,7 +189,7 @@ class ListDecoder:
             if self._head is None or not self._split:
                 return self._finish_whole()
             return self._finish_split()
-        except msgspec.DecodeError as exc:
+        except UNREADABLE as exc:
             raise ProtocolError(f"the server's list is not a Kubernetes list, or was cut short: {exc}") from exc
 
     def _find_items(self) -> bool:
@@ -196,7 +199,7 @@ class ListDecoder:
         head = self._buffer[:at]
         try:  # only at depth one is what precedes the items, closed by a brace, an object of its own
             envelope = _envelopes.decode(head.rstrip(b",") + b"}")
-        except msgspec.DecodeError:
+        except UNREADABLE:
             self._give_up(b"")
             return False
         self._head = head
@@ -223,7 +226,7 @@ class ListDecoder:
             if not buffer.startswith(_MANAGED_FIELDS_ENTRY, at + len(separator)):
                 try:
                     found.append(self._decode(buffer[start : at + 1]))
-                except msgspec.DecodeError:
+                except UNREADABLE:
                     false_ends += 1
                 else:
                     start = search = at + 2
@@ -262,7 +265,7 @@ class ListDecoder:
             try:
                 tail = _envelopes.decode(self._head + b'"items":[' + rest[at + 1 :])
                 last = self._decode(rest[: at + 1])
-            except msgspec.DecodeError:
+            except UNREADABLE:
                 at += 1
                 continue
             return [last], _list_of(tail)
@@ -322,7 +325,7 @@ def decode_watch_line(line: bytes, decoder: ObjectDecoder) -> WatchEvent:
         return _rare_event(kind, raw)
     try:
         obj = decoder.decode(raw)
-    except msgspec.DecodeError as exc:
+    except UNREADABLE as exc:
         raise ProtocolError(f"{kind} event whose object{_called(raw)} cannot be read: {exc}") from exc
     if obj.api_version.startswith(_VIEWS):
         raise ProtocolError(f"{kind} event that carries a {obj.kind}, which is not the object itself")
@@ -342,10 +345,10 @@ def _split_frame(line: bytes) -> tuple[str, bytes]:
     if line.startswith(b'{"type":"'):
         quote = line.find(b'"', 9)
         if line.startswith(b'","object":{', quote) and line.endswith(b"}}"):
-            return line[9:quote].decode(), line[quote + 11 : -1]
+            return line[9:quote].decode("utf-8", "replace"), line[quote + 11 : -1]
     try:
         frame = _frames.decode(line)
-    except msgspec.DecodeError as exc:
+    except UNREADABLE as exc:
         excerpt = line[:80].decode("utf-8", "replace")
         raise ProtocolError(f"watch line is not a watch event: {exc} ({excerpt!r})") from exc
     return frame.type, bytes(frame.object)
@@ -364,6 +367,6 @@ def _rare_event(kind: str, raw: bytes) -> WatchEvent:
             if body.get("kind") != "Status":
                 raise ProtocolError(f"ERROR event that carries a {body.get('kind') or 'document'}, not a Status")
             raise APIError.from_status(Status.from_mapping(body), request="watch")
-    except msgspec.DecodeError as exc:
+    except UNREADABLE as exc:
         raise ProtocolError(f"{kind} event that cannot be read: {exc}") from exc
     raise ProtocolError(f"watch event of unknown type {kind!r}")
