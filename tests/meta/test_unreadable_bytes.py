@@ -1,0 +1,74 @@
+"""Bytes that no API server writes, and a broken or hostile one may: always an error of ours, never the end of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from dynkube.errors import InvalidObject, ProtocolError
+from dynkube.meta import JSONPath, ListDecoder, ObjectDecoder, Unstructured, decode_watch_line, partial_reader
+
+DEEP = b"[" * 200_000 + b"]" * 200_000
+
+
+def document(spec: bytes = b"{}", name: bytes = b"a") -> bytes:
+    return b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s"},"spec":%s}' % (name, spec)
+
+
+def line(kind: bytes, obj: bytes) -> bytes:
+    return b'{"type":"%s","object":%s}' % (kind, obj)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        line(b"ADDED", document(DEEP)),
+        b" " + line(b"ADDED", document(DEEP)),
+        line(b"ERROR", document(DEEP)),
+        line(b"BOOKMARK", document(DEEP)),
+        line(b"ADDED", document(name=b"\xff")),
+        line(b"\xff", document()),
+        b"\xff",
+    ],
+    ids=["deep", "deep-and-spaced", "deep-error", "deep-bookmark", "name", "type", "line"],
+)
+def test_a_watch_line_of_them_is_a_protocol_error(line: bytes) -> None:
+    with pytest.raises(ProtocolError, match="event"):
+        decode_watch_line(line, ObjectDecoder())
+
+
+@pytest.mark.parametrize("last", [document(DEEP), document(name=b"\xff")], ids=["deep", "name"])
+@pytest.mark.parametrize("size", [1 << 30, 1000], ids=["whole", "in pieces"])
+def test_a_list_of_them_is_a_protocol_error(last: bytes, size: int) -> None:
+    listing = ListDecoder(ObjectDecoder())
+    body = b'{"apiVersion":"v1","kind":"PodList","metadata":{},"items":[' + b",".join([document(), last, last]) + b"]}"
+
+    with pytest.raises(ProtocolError, match="not a Kubernetes list"):
+        for start in range(0, len(body), size):
+            listing.feed(body[start : start + size])
+        listing.finish()
+
+
+@pytest.mark.parametrize("source", [document(DEEP), document(name=b"\xff")], ids=["deep", "name"])
+def test_an_object_of_them_is_an_invalid_one(source: bytes) -> None:
+    with pytest.raises(InvalidObject, match="not a Kubernetes object"):
+        Unstructured(source)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda obj: obj["spec"],
+        lambda obj: obj.to_dict(),
+        lambda obj: obj.jsonpath("{.spec.*}"),
+        lambda obj: JSONPath.compile("{.spec.*}").find_json(obj.json),
+        lambda obj: partial_reader(("spec", "image"))(obj.json),
+    ],
+)
+def test_a_body_that_is_no_text_is_noticed_when_it_is_read(read: Callable[[Unstructured], object]) -> None:
+    obj = decode_watch_line(line(b"ADDED", document(b'{"image":"\xff"}')), ObjectDecoder()).object  # type: ignore[union-attr]  # no bookmark
+
+    assert obj.name == "a"
+    with pytest.raises(InvalidObject, match="utf-8"):
+        read(obj)
