@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dynkube._client import Client
     from dynkube._connect import connect
     from dynkube.client import ResourceClient
+    from dynkube.config import InsecureTLSWarning
     from dynkube.discovery import APIResource, RESTMapper
     from dynkube.errors import DynkubeError
     from dynkube.informers import (
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
         UnstructuredList,
         Updated,
     )
+    from dynkube.rest import Limits
 
 __all__ = [
     "ABSENT",
@@ -89,10 +91,12 @@ __all__ = [
     "Informer",
     "InformerEvent",
     "InformerSettings",
+    "InsecureTLSWarning",
     "JSONPath",
     "JSONPathFilter",
     "LabelFilter",
     "LabelSelector",
+    "Limits",
     "Modified",
     "NamespaceFilter",
     "PatchType",
@@ -114,6 +118,7 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "_client": ("Client",),
     "_connect": ("connect",),
     "client": ("ResourceClient",),
+    "config": ("InsecureTLSWarning",),
     "discovery": ("APIResource", "RESTMapper"),
     "errors": ("DynkubeError",),
     "informers": (
@@ -152,6 +157,7 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
         "UnstructuredList",
         "Updated",
     ),
+    "rest": ("Limits",),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -25,7 +25,7 @@ from dynkube.informers import (
     drop_managed_fields,
 )
 from dynkube.meta import GVK, GVR, check_resource
-from dynkube.rest import RESTClient
+from dynkube.rest import Limits, RESTClient
 
 if TYPE_CHECKING:
     import httpx2
@@ -48,6 +48,7 @@ class Client:
         transport: httpx2.AsyncBaseTransport | None = None,
         http2: bool = False,
         settings: InformerSettings | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self._configure = configure
         self._blocking = blocking
@@ -55,6 +56,7 @@ class Client:
         self._transport = transport
         self._http2 = http2
         self._settings = settings or InformerSettings()
+        self._limits = limits
         self._stack = AsyncExitStack()
         self._running: _Running | None = None
         self._entered = False
@@ -72,7 +74,9 @@ class Client:
         async with AsyncExitStack() as stack:
             # Kubeconfig files are small, but importing what reads them takes a second.
             config = await trio.to_thread.run_sync(self._configure) if self._blocking else self._configure()
-            rest = await stack.enter_async_context(RESTClient(config, transport=self._transport, http2=self._http2))
+            rest = await stack.enter_async_context(
+                RESTClient(config, transport=self._transport, http2=self._http2, limits=self._limits)
+            )
             nursery = await stack.enter_async_context(_OwnedNursery())
             discovery = DiscoveryClient(rest)
             mapper = DeferredRESTMapper(discovery)

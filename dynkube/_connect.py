@@ -13,6 +13,7 @@ from dynkube._client import Client
 from dynkube.config import ClientConfig, explicit_config, from_kubernetes_configuration, load_config
 from dynkube.errors import InvalidInput
 from dynkube.informers import InformerSettings
+from dynkube.rest import Limits
 
 if TYPE_CHECKING:
     import httpx2
@@ -35,6 +36,8 @@ def connect(
     http2: bool = False,
     transport: httpx2.AsyncBaseTransport | None = None,
     settings: InformerSettings | None = None,
+    limits: Limits | None = None,
+    exec_timeout: float | None = None,
 ) -> Client:
     """A client for one cluster; enter it with ``async with``.
 
@@ -56,6 +59,13 @@ def connect(
         transport: an httpx2 transport to use instead of the network, like
             ``dynkube.testing.APIServer().transport()``.
         settings: timing and paging of informers.
+        limits: bytes of answers, watch events and header fields, connections, retries, requests per second.
+        exec_timeout: seconds that a kubeconfig's exec plugin may run; ``None`` means 60, and 300 where somebody at a
+            terminal may have to answer it.
+
+    Warns:
+        InsecureTLSWarning: on entering, if the server's certificate is not checked, or credentials go to another
+            machine without TLS.
 
     Raises:
         InvalidInput: arguments that exclude each other.
@@ -70,7 +80,11 @@ def connect(
         url = _EMBEDDED
     if url is None and (token is not None or verify is not True):
         raise InvalidInput("token and verify go with url=...; a kubeconfig brings its own")
-    configure: Callable[[], ClientConfig] = partial(load_config, kubeconfig=kubeconfig, context=context)
+    if exec_timeout is not None and (url is not None or configuration is not None):
+        raise InvalidInput("exec_timeout is for the plugin that a kubeconfig names: it means nothing without one")
+    configure: Callable[[], ClientConfig] = partial(
+        load_config, kubeconfig=kubeconfig, context=context, exec_timeout=exec_timeout
+    )
     if url is not None:
         configure = partial(explicit_config, url, token=token, verify=verify)
     elif configuration is not None:
@@ -82,4 +96,5 @@ def connect(
         transport=transport,
         http2=http2,
         settings=settings,
+        limits=limits,
     )

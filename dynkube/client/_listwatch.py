@@ -17,6 +17,7 @@ import trio
 from dynkube.errors import APIError, ConnectionLost, DeadlineExceeded, ProtocolError, UnreadableEvent
 from dynkube.meta import (
     GVR,
+    UNREADABLE,
     FieldSelector,
     LabelSelector,
     ListDecoder,
@@ -39,9 +40,6 @@ Batch: TypeAlias = list[WatchEvent]
 DEFAULT_LIST_TIMEOUT: Final = 75.0
 """Seconds for one list: a little more than the 60 s a kube-apiserver gives itself (``--request-timeout``)."""
 
-DEFAULT_MAX_LINE: Final = 64 * 1024 * 1024
-"""Bytes of one watch line. An object is at most some MB, as etcd takes 1.5 MB; aggregated servers vary."""
-
 
 class ListWatch:
     """Lists and watches one collection: a resource, in one namespace or in all, narrowed by selectors.
@@ -53,7 +51,6 @@ class ListWatch:
         label_selector: which objects, by labels; decided by the server.
         field_selector: which objects, by fields; decided by the server.
         decoder: how bytes become objects; give one to drop managedFields or to bound decoded bodies.
-        max_line: bytes a single watch line may have.
         obliging: have requests come back by themselves when the server says when; see :class:`~dynkube.rest.Request`.
         on_malformed: called with each listed item that has no ``metadata.name`` and is therefore left
             out; without it a warning is logged. ``malformed`` counts them.
@@ -61,7 +58,6 @@ class ListWatch:
 
     __slots__ = (
         "_decoder",
-        "_max_line",
         "_obliging",
         "_on_malformed",
         "_params",
@@ -81,7 +77,6 @@ class ListWatch:
         label_selector: LabelSelector,
         field_selector: FieldSelector,
         decoder: ObjectDecoder | None = None,
-        max_line: int = DEFAULT_MAX_LINE,
         obliging: bool = True,
         on_malformed: Callable[[Unstructured], None] | None = None,
     ) -> None:
@@ -93,7 +88,6 @@ class ListWatch:
         if not field_selector.empty:
             self._params["fieldSelector"] = str(field_selector)
         self._decoder = decoder or ObjectDecoder()
-        self._max_line = max_line
         self._obliging = obliging
         self._on_malformed = on_malformed
         self.gvr: GVR = gvr
@@ -117,7 +111,8 @@ class ListWatch:
             resource_version_match: ``"NotOlderThan"`` or ``"Exact"``.
             limit: at most so many objects; the answer's ``continue_token`` asks for the next ones.
             continue_token: from the page before. The server refuses it together with ``resource_version``.
-            timeout: seconds for everything, retries of the request included; ``None`` means 75.
+            timeout: seconds for everything, retries of the request included (but not what a plugin takes while somebody
+                at a terminal may have to log in); ``None`` means 75.
 
         Returns:
             The objects in the server's order, with the list's own metadata.
@@ -140,17 +135,18 @@ class ListWatch:
             params["continue"] = continue_token
         seconds = DEFAULT_LIST_TIMEOUT if timeout is None else timeout
         request = Request(method="GET", path=self._path, params=params, timeout=seconds, obliging=self._obliging)
-        with trio.move_on_after(seconds):
-            return await self._receive_list(request)
-        raise DeadlineExceeded(f"the list did not end within {seconds:g} s [GET {self._path}]")
-
-    async def _receive_list(self, request: Request) -> UnstructuredList:
         listing = ListDecoder(self._decoder)
         items: _Items = []
         async with self._rest.stream(request, watch=False) as stream:
-            async for chunk in stream:
-                with self._naming_the_request():
-                    items += listing.feed(chunk)
+            with trio.CancelScope(deadline=stream.deadline) as patience:
+                async for chunk in stream:
+                    with self._naming_the_request():
+                        items += listing.feed(chunk)
+            if patience.cancelled_caught:
+                raise DeadlineExceeded(f"the list did not end within {seconds:g} s [GET {self._path}]")
+        return self._finished(listing, items)
+
+    def _finished(self, listing: ListDecoder, items: _Items) -> UnstructuredList:
         with self._naming_the_request():
             last, envelope = listing.finish()
         items += last
@@ -229,7 +225,8 @@ class ListWatch:
     @asynccontextmanager
     async def _open_watch(self, request: Request) -> AsyncIterator[AsyncIterator[Batch]]:
         async with self._rest.stream(request, watch=True) as stream:
-            yield _Batches(stream, LineSplitter(max_line=self._max_line), self._decoder, f"GET {request.path}?watch")
+            lines = LineSplitter(self._rest.limits.max_line_bytes, setting="Limits.max_line_bytes")
+            yield _Batches(stream, lines, self._decoder, f"GET {request.path}?watch")
 
     def __repr__(self) -> str:
         return f"<ListWatch {self._path} {self._params or ''}>"
@@ -303,6 +300,6 @@ class _Batches:
 def _is_json(line: bytes) -> bool:
     try:
         msgspec.json.decode(line, type=msgspec.Raw)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return False
     return True

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
 import trio
 
@@ -40,7 +40,11 @@ class Credential:
 
 
 class Credentials(Protocol):
-    """A source of credentials. One instance serves all tasks of one trio run."""
+    """A source of credentials. One instance serves all tasks of one trio run.
+
+    One that bounds its own waits may say so in an attribute ``patience`` (see :class:`Patience`): a request then
+    does not cut it short. Without it, the time it takes is the request's.
+    """
 
     async def current(self) -> Credential:
         """The credential to use now; the same object as long as it is good.
@@ -63,6 +67,27 @@ class Credentials(Protocol):
             CredentialError: as :meth:`current`.
         """
         ...
+
+
+class Patience(NamedTuple):
+    """How long a source of credentials may take by itself: it bounds its own waits, as a request does.
+
+    Attributes:
+        seconds: the bound.
+        interactive: somebody at a terminal may have to answer meanwhile.
+    """
+
+    seconds: float
+    interactive: bool
+
+
+_NONE: Final = Patience(0.0, False)
+
+
+def patience_of(credentials: Credentials) -> Patience:
+    """What ``credentials`` says in an attribute ``patience``; where it has none, it gets what a request has left."""
+    patience = getattr(credentials, "patience", _NONE)
+    return patience if isinstance(patience, Patience) else _NONE
 
 
 class _Fixed:
@@ -181,6 +206,12 @@ class Combined:
         self._second = second
         self._parts: tuple[Credential, Credential] | None = None
         self._combined = Credential()
+
+    @property
+    def patience(self) -> Patience:
+        """What the two take together."""
+        first, second = patience_of(self._first), patience_of(self._second)
+        return Patience(first.seconds + second.seconds, first.interactive or second.interactive)
 
     async def current(self) -> Credential:
         """What both give now; the same object until one of them changes."""

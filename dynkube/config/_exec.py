@@ -18,9 +18,10 @@ from datetime import datetime, timedelta
 
 import trio
 
-from dynkube.config._credentials import Credential, utc_now
-from dynkube.config._exec_answer import ExecAnswer, parse_answer
+from dynkube.config._credentials import Credential, Patience, utc_now
+from dynkube.config._exec_answer import ExecAnswer, parse_answer, printed_texts
 from dynkube.config._exec_process import Outcome, printable, run_bounded
+from dynkube.config._redact import redacted, secrets_among
 from dynkube.errors import CredentialError
 
 logger = logging.getLogger(__name__)
@@ -72,6 +73,7 @@ class ExecPlugin:
         self._timeout = timeout
         self._now = now
         self._lock = trio.Lock()
+        self._secrets = secrets_among(command.args, command.env)  # a plugin in trouble may print what it was given
         self._held: Credential | None = None
         self._expires_at: datetime | None = None
         self._renew_at: datetime | None = None
@@ -98,6 +100,12 @@ class ExecPlugin:
             logger.warning("%s; going on with the credential that expires at %s", error, self._expires_at.isoformat())
             self._renew_at = self._expires_at
             return held
+
+    @property
+    def patience(self) -> Patience:
+        """How long a run may take, and whether somebody may be typing a password meanwhile."""
+        interactive = self._command.interactive_mode != "Never" and _terminal()
+        return Patience(self._seconds(interactive), interactive)
 
     async def refresh(self, rejected: Credential) -> Credential:
         """Run the plugin, unless that happened since ``rejected`` was given out.
@@ -157,13 +165,16 @@ class ExecPlugin:
         executable = shutil.which(command.command)
         if executable is None:
             raise self._error("is not there or not executable: install it or correct the path")
+        if not os.path.isabs(executable):  # noqa: PTH117 - PATH has "." in it, or Windows looks there first
+            raise self._error("is found in the working directory only, where anybody may have put it: give its path")
         interactive = self._interactive()
-        timeout = self._timeout or (_INTERACTIVE_TIMEOUT if interactive else _TIMEOUT)
+        timeout = self._seconds(interactive)
         outcome = await run_bounded(
             [executable, *command.args],
             env={**os.environ, **command.env, "KUBERNETES_EXEC_INFO": self._exec_info(interactive)},
             timeout=timeout,
             interactive=interactive,
+            redact=lambda text: redacted(text, self._secrets),
         )
         if complaint := _complaint(outcome, timeout):
             raise self._error(complaint, outcome)
@@ -175,29 +186,40 @@ class ExecPlugin:
     def _interactive(self) -> bool:
         if self._command.interactive_mode == "Never":
             return False
-        try:
-            terminal = sys.stdin is not None and sys.stdin.isatty()
-        except ValueError:  # closed
-            terminal = False
+        terminal = _terminal()
         if self._command.interactive_mode == "Always" and not terminal:
             raise self._error("wants a terminal (interactiveMode: Always), and standard input is none")
         return terminal
+
+    def _seconds(self, interactive: bool) -> float:
+        return self._timeout or (_INTERACTIVE_TIMEOUT if interactive else _TIMEOUT)
 
     def _exec_info(self, interactive: bool) -> str:
         spec: dict[str, object] = {"interactive": interactive}
         if self._command.cluster is not None:
             spec["cluster"] = self._command.cluster
         info = {"apiVersion": self._command.api_version, "kind": "ExecCredential", "spec": spec}
-        return json.dumps(info, default=str)  # YAML gives dates in extensions, which JSON has not
+        try:
+            return json.dumps(info, default=str)  # YAML gives dates in extensions, which JSON has not
+        except (ValueError, TypeError, RecursionError) as error:  # YAML's aliases can lead in a circle
+            raise self._error("cannot be told of the cluster: its extension is nothing that JSON can hold") from error
 
     def _error(self, complaint: str, outcome: Outcome | None = None) -> CredentialError:
         message = f"{self._command.where}: plugin {self._command.command!r} {complaint}"
         if outcome is not None and (words := outcome.last_words()):
+            words = redacted(words, (*self._secrets, *printed_texts(bytes(outcome.stdout))))
             message += "\nits last words:\n  " + words.replace("\n", "\n  ")
         hint = "\n".join(printable(line) for line in self._command.install_hint.strip().splitlines())
         if hint and (outcome is None or outcome.start_error is not None):
             message += f"\n{hint}"
         return CredentialError(message)
+
+
+def _terminal() -> bool:
+    try:
+        return sys.stdin is not None and sys.stdin.isatty()
+    except ValueError:  # closed
+        return False
 
 
 def _complaint(outcome: Outcome, timeout: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +11,8 @@ from datetime import datetime
 from dynkube.config._credentials import Credential, bearer
 from dynkube.config._tls import ClientCertificate
 from dynkube.errors import CredentialError
+
+_WORDS = 1000  # what is more than a credential is garbage
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,11 @@ def parse_answer(stdout: bytes, *, api_version: str, now: datetime) -> ExecAnswe
     except CredentialError as error:
         raise ValueError(f"printed a token that cannot be sent: {error}") from error
     return ExecAnswer(Credential(headers, pair), expires_at)
+
+
+def printed_texts(stdout: bytes) -> tuple[str, ...]:
+    """The words a plugin printed where its credential belongs: none of them may show up in a message."""
+    return tuple(re.findall(r"[^\s\"{}\[\],]+", stdout.decode("utf-8", "replace").replace("\\n", "\n"))[:_WORDS])
 
 
 def _status(stdout: bytes, api_version: str) -> Mapping[str, object]:

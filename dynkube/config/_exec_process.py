@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -47,7 +47,14 @@ def printable(text: str) -> str:
     return "".join(character for character in text if character.isprintable() or character == "\t")
 
 
-async def run_bounded(command: Sequence[str], *, env: Mapping[str, str], timeout: float, interactive: bool) -> Outcome:
+async def run_bounded(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    timeout: float,
+    interactive: bool,
+    redact: Callable[[str], str],
+) -> Outcome:
     """Run ``command`` to its end and collect what it printed.
 
     Args:
@@ -55,8 +62,9 @@ async def run_bounded(command: Sequence[str], *, env: Mapping[str, str], timeout
         env: its whole environment.
         timeout: seconds after which it is stopped.
         interactive: give it our standard input, and show its stderr at once on ours. Otherwise its input is empty,
-            its stderr goes to the log (INFO), and it gets a process group of its own, so that what it started is
-            stopped with it; a process that talks to the terminal cannot leave the foreground group.
+            its stderr goes to the log (INFO) line by line, and it gets a process group of its own, so that what it
+            started is stopped with it; a process that talks to the terminal cannot leave the foreground group.
+        redact: takes secrets out of a line for the log.
 
     Cancellation stops the process: SIGTERM, a second later SIGKILL; on Windows at once.
     """
@@ -81,7 +89,7 @@ async def run_bounded(command: Sequence[str], *, env: Mapping[str, str], timeout
             except OSError as error:
                 outcome.start_error = error
                 return outcome
-            await _collect(process, outcome, echo=interactive)
+            await _collect(process, outcome, log=None if interactive else _Log(redact))
             if outcome.too_long:
                 nursery.cancel_scope.cancel()
             outcome.returncode = process.returncode
@@ -89,12 +97,12 @@ async def run_bounded(command: Sequence[str], *, env: Mapping[str, str], timeout
     return outcome
 
 
-async def _collect(process: trio.Process, outcome: Outcome, *, echo: bool) -> None:
+async def _collect(process: trio.Process, outcome: Outcome, *, log: _Log | None) -> None:
     assert process.stdout is not None
     assert process.stderr is not None
     async with trio.open_nursery() as readers:
         readers.start_soon(_read_stdout, process.stdout, outcome, readers.cancel_scope)
-        readers.start_soon(_read_stderr, process.stderr, outcome, echo)
+        readers.start_soon(_read_stderr, process.stderr, outcome, log)
         await process.wait()
         readers.cancel_scope.deadline = trio.current_time() + _GRACE
 
@@ -108,16 +116,35 @@ async def _read_stdout(stream: trio.abc.ReceiveStream, outcome: Outcome, scope: 
                 scope.cancel()
 
 
-async def _read_stderr(stream: trio.abc.ReceiveStream, outcome: Outcome, echo: bool) -> None:
-    async with stream:
-        async for chunk in stream:
-            outcome.stderr = (outcome.stderr + chunk)[-_TAIL:]
-            text = chunk.decode("utf-8", errors="replace")
-            if echo and sys.stderr is not None:
-                sys.stderr.write(text)
-                sys.stderr.flush()
-            else:
-                logger.info("%s", printable(text.strip()))
+async def _read_stderr(stream: trio.abc.ReceiveStream, outcome: Outcome, log: _Log | None) -> None:
+    try:
+        async with stream:
+            async for chunk in stream:
+                outcome.stderr = (outcome.stderr + chunk)[-_TAIL:]
+                if log is not None:
+                    log.take(chunk)
+                elif sys.stderr is not None:  # somebody at the terminal may have to answer: at once, and as it is
+                    sys.stderr.write(chunk.decode("utf-8", errors="replace"))
+                    sys.stderr.flush()
+    finally:
+        if log is not None:
+            log.take(b"\n")  # a last line without an end
+
+
+class _Log:
+    """Logs whole lines, as secrets are recognised in lines only."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        self._redact = redact
+        self._begun = b""
+
+    def take(self, chunk: bytes | bytearray) -> None:
+        """Log the lines that end in ``chunk``."""
+        *lines, rest = (self._begun + bytes(chunk)).split(b"\n")
+        self._begun = rest[-_TAIL:]
+        for line in lines:
+            if text := printable(line.decode("utf-8", errors="replace").strip()):
+                logger.info("%s", self._redact(text))
 
 
 async def _stop(process: trio.Process, *, own_group: bool) -> None:

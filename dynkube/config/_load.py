@@ -41,7 +41,10 @@ def load_config(
     Raises:
         ConfigError: there is no configuration, or one that cannot be right; names file, field and fix.
         CredentialError: a token file or certificate is unreadable or has expired.
+        InvalidInput: an argument that cannot be right.
     """
+    if exec_timeout is not None and not exec_timeout > 0:  # also refuses nan
+        raise InvalidInput(f"exec_timeout must be a positive number of seconds, not {exec_timeout}")
     if kubeconfig is not None and not isinstance(kubeconfig, Mapping | str | os.PathLike):
         raise InvalidInput(f"kubeconfig is a {type(kubeconfig).__name__}: pass a path, or the decoded file as a dict")
     if isinstance(kubeconfig, Mapping):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import ssl
 import tempfile
-import warnings
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +16,10 @@ from dynkube.errors import ConfigError, CredentialError
 
 
 class InsecureTLSWarning(UserWarning):
-    """The server's certificate is not checked, so anybody on the way can read the credentials and answer for it."""
+    """Anybody on the way can read the credentials and answer for the server: it is not checked, or there is no TLS.
+
+    Issued once for each client, with the server, and the file and context that say so.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class TLSSettings:
     """How to check the server, and which client certificate to show it.
 
     Attributes:
-        verify: check chain and host name. False is loud: each context made warns with :class:`InsecureTLSWarning`.
+        verify: check chain and host name. False is loud: each client made with it issues an
+            :class:`InsecureTLSWarning`.
         ca_file: PEM file of the authorities to trust instead of the system's; read anew for every context.
         ca_data: the same as PEM bytes; wins over ``ca_file``, as in a kubeconfig.
         server_name: the name to ask for (SNI) and to check, where it is not the host of the URL.
@@ -116,12 +119,6 @@ class TLSSettings:
 
     def _server_side(self, now: datetime) -> ssl.SSLContext:
         if not self.verify:
-            warnings.warn(
-                "the API server's certificate is not checked (insecure-skip-tls-verify or verify=False): "
-                "anybody on the way can read your credentials; pass the cluster's CA instead",
-                InsecureTLSWarning,
-                stacklevel=3,
-            )
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE

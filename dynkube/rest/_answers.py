@@ -66,8 +66,7 @@ def check_head(code: int, headers: Mapping[str, str], request: Request, *, text:
         raise ProtocolError(f"{text}: {_redirect(code, headers)}")
     if code < 200:
         raise ProtocolError(f"{text}: answered with HTTP status {code}, which is not the end of an answer")
-    encoding = headers.get("content-encoding", "identity").strip().lower()
-    if encoding not in {"identity", ""}:
+    if encoding := _encoding(headers):
         raise ProtocolError(
             f"{text}: the answer is compressed ({encoding}) although none was asked for: "
             "something between dynkube and the API server does that; turn it off there"
@@ -104,6 +103,8 @@ def _status(code: int, body: bytes) -> Status | None:
 def _describe(headers: Mapping[str, str], body: bytes, secrets: tuple[str, ...]) -> str:
     if not body.strip():
         return "the answer has no body"
+    if encoding := _encoding(headers):
+        return f"the explanation is compressed ({encoding}), although that was not asked for"
     excerpt = _excerpt(body, secrets)
     if _is_html(headers, body):
         return f"an HTML page instead of a Status, so from a proxy or load balancer before the API server: {excerpt!r}"
@@ -142,6 +143,12 @@ def _html_answer(code: int) -> str:
         f"answered (HTTP {code}) with an HTML page where JSON was asked for: this is not the Kubernetes API, "
         "more likely a proxy or a login page; check server and proxy-url"
     )
+
+
+def _encoding(headers: Mapping[str, str]) -> str:
+    """How the body is compressed; ``""`` if it is not. Nothing here unpacks anything, so no bomb goes off."""
+    encoding = headers.get("content-encoding", "").strip().lower()
+    return "" if encoding == "identity" else encoding[:40]
 
 
 def _media_type(headers: Mapping[str, str]) -> str:

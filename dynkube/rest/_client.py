@@ -13,8 +13,8 @@ from typing import Self
 import httpx2
 import trio
 
-from dynkube.config import ClientConfig
-from dynkube.errors import DeadlineExceeded, DynkubeError, ProtocolError
+from dynkube.config import ClientConfig, warn_if_insecure
+from dynkube.errors import DeadlineExceeded, DynkubeError
 from dynkube.rest._answers import check_body
 from dynkube.rest._connections import injected, peer_of, pools_over_sockets, proxy_of
 from dynkube.rest._headers import default_user_agent
@@ -45,6 +45,9 @@ class RESTClient:
         on_warning: called with each warning the server sends; must not block. By default they are logged.
         limits: sizes and counts.
 
+    Warns:
+        InsecureTLSWarning: the server's certificate is not checked, or credentials go to another machine without TLS.
+
     Raises:
         InvalidInput: ``timeout`` is no positive number.
         ConfigError: ``http2`` or a SOCKS proxy without the package it needs.
@@ -64,6 +67,8 @@ class RESTClient:
         limits: Limits | None = None,
     ) -> None:
         check_seconds("timeout", timeout)
+        if transport is None:
+            warn_if_insecure(config)
         self._config = config
         self._timeout = timeout
         self._limits = limits or Limits()
@@ -110,7 +115,7 @@ class RESTClient:
         self._counters.open_requests += 1
         try:
             with self._recorded():
-                with trio.CancelScope(deadline=call.deadline):
+                with call.scope:
                     return await self._complete(call)
                 raise _too_late(call, timeout)
         finally:
@@ -132,18 +137,23 @@ class RESTClient:
         call = self._call(request, timeout, streaming=watch, watch=watch)
         exchange: Exchange | None = None
         with self._recorded():
-            with trio.CancelScope(deadline=call.deadline):
+            with call.scope:
                 exchange = await self._sender.open(call)
             if exchange is None:
                 raise _too_late(call, timeout)
         self._counters.open_streams += 1
         try:
-            yield ByteStream(exchange)
+            yield ByteStream(exchange, deadline=call.deadline)
         finally:
             self._counters.open_streams -= 1
             if exchange.failure is not None:
                 self._counters.last_error = str(exchange.failure)
             await exchange.aclose()
+
+    @property
+    def limits(self) -> Limits:
+        """Its sizes and counts."""
+        return self._limits
 
     def statistics(self) -> RESTStatistics:
         """What the client has done and is doing now."""
@@ -175,11 +185,15 @@ class RESTClient:
         return f"<RESTClient {self._config.server}: {state}>"
 
     def _call(self, request: Request, timeout: float, *, streaming: bool, watch: bool) -> Call:
+        deadline = trio.current_time() + timeout
         return Call(
             request=request,
             text=f"{request} (watch)" if watch else str(request),
             retries=Retries(request.method, self._limits, self._random, obliging=request.obliging),
-            deadline=trio.current_time() + timeout,
+            deadline=deadline,
+            scope=trio.CancelScope(deadline=deadline),
+            bound=None if watch else self._limits.max_response_bytes,
+            default=request.timeout is None,
             streaming=streaming,
             throttled=not watch,
         )
@@ -195,19 +209,10 @@ class RESTClient:
 
     async def _read(self, exchange: Exchange, call: Call) -> bytes:
         call.doing = "reading the answer"
-        bound = self._limits.max_response_bytes
-        announced = exchange.headers.get("content-length", "")
         chunks: list[bytes] = []
-        if not (announced.isdigit() and int(announced) > bound):
-            while exchange.received <= bound:
-                chunk = await exchange.read()
-                if not chunk:
-                    return b"".join(chunks)
-                chunks.append(chunk)
-        raise ProtocolError(
-            f"{call.text}: the answer is larger than {bound} bytes (Limits.max_response_bytes): "
-            "ask for less at a time (limit=), or raise the bound"
-        )
+        while chunk := await exchange.read():
+            chunks.append(chunk)
+        return b"".join(chunks)
 
     @contextmanager
     def _recorded(self) -> Iterator[None]:

@@ -67,6 +67,7 @@ def pools_over_sockets(config: ClientConfig, limits: Limits, *, proxy_url: str |
                 max_connections=max_connections,
                 keepalive=limits.keepalive,
                 http2=http2,
+                max_head=limits.max_header_bytes,
             )
 
         return Pools(transport(limits.max_connections), transport(None))

@@ -14,17 +14,19 @@ class LineSplitter:
 
     Args:
         max_line: the longest line to accept, in bytes; what is buffered never exceeds it by more than a chunk.
+        setting: what a user raises the bound with, for the message.
 
     Raises:
         InvalidInput: ``max_line`` is not positive.
     """
 
-    __slots__ = ("_max_line", "_parts", "_size")
+    __slots__ = ("_max_line", "_parts", "_setting", "_size")
 
-    def __init__(self, max_line: int = DEFAULT_MAX_LINE) -> None:
+    def __init__(self, max_line: int = DEFAULT_MAX_LINE, *, setting: str = "max_line") -> None:
         if max_line < 1:
             raise InvalidInput(f"max_line must be at least 1 byte, not {max_line}")
         self._max_line = max_line
+        self._setting = setting
         # The pieces of a line whose end has not come. Joined once, when it has: appending to one buffer
         # would copy a long line again for each of its chunks.
         self._parts: list[bytes] = []
@@ -66,4 +68,6 @@ class LineSplitter:
         return rest
 
     def _too_long(self) -> ProtocolError:
-        return ProtocolError(f"a line is longer than {self._max_line} bytes (max_line): raise the bound if it is right")
+        return ProtocolError(
+            f"a line is longer than {self._max_line} bytes ({self._setting}): raise the bound if it is right"
+        )

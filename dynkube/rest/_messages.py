@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from dynkube.errors import InvalidInput
 
+_MOST_HEADER_BYTES = 96 << 10  # httpcore2 has h11 refuse a head of 100 KiB
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 
 
@@ -86,7 +87,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much of everything a client uses. The defaults suit one program talking to one cluster.
+    """How much of everything a client uses, and takes: ``dynkube.connect(limits=dynkube.Limits(...))``.
+
+    The defaults suit one program talking to one cluster: a list of 500 MB is an answer, an event of 3 MB is one too.
+    What goes beyond is an error that names the setting. Nothing is ever decompressed, so sizes are those on the wire.
 
     Attributes:
         max_connections: of the pool for short requests; who finds none free waits, within the deadline.
@@ -97,7 +101,12 @@ class Limits:
             the API server's own 60 s for a list, so that its answer comes first.
         max_retries: how often a request is repeated because the server said ``Retry-After`` (client-go: 10).
         max_reconnects: how often a GET is repeated because the connection was refused or lost before an answer.
-        max_response_bytes: a larger body of a short request is refused; streams have no total.
+        max_response_bytes: of one answer, or of one page of a list; a larger one is given up as soon as that is known.
+            A watch has no total.
+        max_line_bytes: of one event of a watch. An object is some MB at most, as etcd takes 1.5 MB; aggregated API
+            servers vary.
+        max_header_bytes: of the head of an answer: its status and all header fields. At most 98304, since the HTTP
+            parser itself holds to little more.
         qps: requests per second on average, or ``None`` for no throttle: API Priority and Fairness on the server
             does this better, so controller-runtime has turned it off as well. Watches are never throttled.
         burst: how many requests may go at once after a pause, where ``qps`` is set.
@@ -113,15 +122,19 @@ class Limits:
     max_retries: int = 10
     max_reconnects: int = 3
     max_response_bytes: int = 1 << 30
+    max_line_bytes: int = 64 << 20
+    max_header_bytes: int = 64 << 10
     qps: float | None = None
     burst: int = 10
 
     def __post_init__(self) -> None:
         for name in ("connect_timeout", "stream_opening_timeout"):
             check_seconds(f"Limits.{name}", getattr(self, name))
-        for name in ("max_connections", "max_response_bytes", "burst"):
+        for name in ("max_connections", "max_response_bytes", "max_line_bytes", "max_header_bytes", "burst"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"Limits.{name} must be at least 1, not {getattr(self, name)}")
+        if self.max_header_bytes > _MOST_HEADER_BYTES:
+            raise InvalidInput(f"Limits.max_header_bytes must be at most {_MOST_HEADER_BYTES}: more is not understood")
         for name in ("max_retries", "max_reconnects", "keepalive"):
             if not getattr(self, name) >= 0:
                 raise InvalidInput(f"Limits.{name} must not be negative, and is {getattr(self, name)}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote, urlencode
@@ -11,7 +12,7 @@ from urllib.parse import quote, urlencode
 import httpx2
 import trio
 
-from dynkube.config import ClientConfig, Credential
+from dynkube.config import ClientConfig, Credential, patience_of
 from dynkube.errors import APIError, ClosedError, DynkubeError, InvalidInput, ProtocolError, TransportError
 from dynkube.rest._answers import MAX_ERROR_BYTES, check_head, error_from
 from dynkube.rest._failures import FAILURES, Failure, Peer, understand
@@ -48,6 +49,9 @@ class Call:
         deadline: on trio's clock; no repetition is waited for beyond it.
         streaming: whether the answer belongs in the pool of streams.
         throttled: whether it waits for its turn.
+        scope: what ends it at its deadline.
+        bound: bytes of the answer; ``None`` for a watch, which has no end.
+        default: whether the deadline is the client's and not one that the caller asked for.
         doing: what is being waited for.
         last_failure: what the try before this one ended in.
     """
@@ -58,6 +62,9 @@ class Call:
     deadline: float
     streaming: bool
     throttled: bool
+    scope: trio.CancelScope
+    bound: int | None
+    default: bool
     doing: str = ""
     last_failure: DynkubeError | None = None
 
@@ -117,8 +124,11 @@ class Sender:
         refreshed = False
         while True:
             await self._wait_for_turn(call)
-            call.doing = f"waiting for a credential from {self._config.credentials}"
-            credential = newer or await self._config.credentials.current()
+            credential = newer
+            if credential is None:
+                call.doing = f"waiting for a credential from {self._config.credentials}"
+                with self._patient(call):
+                    credential = await self._config.credentials.current()
             newer = None
             exchange = await self._send(call, credential)
             if exchange is None:
@@ -152,7 +162,7 @@ class Sender:
                 await pools.release()
             raise
         else:
-            exchange = Exchange(response, pools, text=call.text, peer=self._peer)
+            exchange = Exchange(response, pools, text=call.text, peer=self._peer, bound=call.bound)
             _logger.debug("%s: %d", call.text, exchange.status)
             for warning in exchange.warnings:
                 self._warn(warning)
@@ -231,11 +241,29 @@ class Sender:
         call.doing = "waiting for a newer credential, since the server rejects this one"
         call.last_failure = error
         self._counters.refreshes += 1
-        newer = await self._config.credentials.refresh(rejected)
+        with self._patient(call):
+            newer = await self._config.credentials.refresh(rejected)
         if newer is rejected:
             raise error
         self._counters.retries += 1
         return newer
+
+    @contextmanager
+    def _patient(self, call: Call) -> Iterator[None]:
+        """Stop the clock of a request while a plugin runs that has a deadline of its own.
+
+        Always while somebody at a terminal may have to answer, who would else see the question vanish after half a
+        minute; other plugins go beyond the client's default deadline, but not beyond one that the caller asked for.
+        """
+        patience = patience_of(self._config.credentials)
+        extra = patience.seconds if patience.interactive or call.default else 0.0
+        began = trio.current_time()
+        call.scope.deadline = call.deadline + extra
+        try:
+            yield
+        finally:
+            call.deadline += min(extra, trio.current_time() - began)
+            call.scope.deadline = call.deadline
 
     async def _pause(self, call: Call, error: DynkubeError, delay: float | None) -> None:
         """Wait before the next try, or raise ``error`` if there will be none in time."""

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 import httpx2
 import trio
 
-from dynkube.errors import ClosedError, DynkubeError
+from dynkube.errors import ClosedError, DynkubeError, ProtocolError
 from dynkube.rest._failures import FAILURES, Peer, understand
 from dynkube.rest._headers import joined
 from dynkube.rest._pools import Pools
@@ -22,6 +22,7 @@ class Exchange:
     """
 
     __slots__ = (
+        "_bound",
         "_chunks",
         "_closed",
         "_response",
@@ -35,11 +36,12 @@ class Exchange:
         "warnings",
     )
 
-    def __init__(self, response: httpx2.Response, pools: Pools, *, text: str, peer: Peer) -> None:
+    def __init__(self, response: httpx2.Response, pools: Pools, *, text: str, peer: Peer, bound: int | None) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         self._response = response
         self._chunks = aiter(response.stream)
         self._closed = False
+        self._bound = bound
         self.pools: Pools = pools
         self.text: str = text
         self.peer: Peer = peer
@@ -54,11 +56,14 @@ class Exchange:
 
         Raises:
             ConnectionLost: the body was cut.
-            ProtocolError: what came is no HTTP.
+            ProtocolError: what came is no HTTP, or is larger than it may be; of that nothing too much is given.
             ClosedError: the exchange was closed.
         """
         if self._closed:
             raise ClosedError(f"{self.text}: the stream is closed: its 'async with' block has been left")
+        announced = self.headers.get("content-length", "")
+        if self._bound is not None and not self.received and announced.isdecimal() and len(announced) < 20:
+            self._check_size(int(announced), self._bound)
         try:
             while not (chunk := await anext(self._chunks)):
                 pass  # an empty chunk is no end
@@ -70,7 +75,17 @@ class Exchange:
             self.failure = understand(exc, text=self.text, peer=self.peer, received=self.received).error
             raise self.failure from exc
         self.received += len(chunk)
+        if self._bound is not None:
+            self._check_size(self.received, self._bound)
         return chunk
+
+    def _check_size(self, size: int, bound: int) -> None:
+        if size > bound:
+            self.failure = ProtocolError(
+                f"{self.text}: the answer is larger than {bound} bytes (Limits.max_response_bytes): ask for less at a "
+                "time (limit=, or page_size of InformerSettings), or raise the bound: connect(limits=...)"
+            )
+            raise self.failure
 
     async def aclose(self) -> None:
         """Close the body and give the pools back. Not interrupted by cancellation: it does not wait for the server."""
@@ -97,16 +112,19 @@ class ByteStream(AsyncIterator[bytes]):
         headers: with names in lower case.
         warnings: texts of the server's ``Warning`` fields.
         request: what was asked, for messages.
+        deadline: when the time that the request had is over, on trio's clock. Nothing happens then by itself; it is
+            for those who want the whole answer in that time, and does not count what a plugin took to log in.
     """
 
-    __slots__ = ("_exchange", "headers", "request", "status", "warnings")
+    __slots__ = ("_exchange", "deadline", "headers", "request", "status", "warnings")
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: Exchange, *, deadline: float) -> None:
         self._exchange = exchange
         self.status: int = exchange.status
         self.headers: Mapping[str, str] = exchange.headers
         self.warnings: tuple[str, ...] = exchange.warnings
         self.request: str = exchange.text
+        self.deadline: float = deadline
 
     async def __anext__(self) -> bytes:
         """The next chunk, never empty.

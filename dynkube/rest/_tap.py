@@ -23,10 +23,11 @@ _START = len(b"HTTP/1.1 2")
 
 
 class TappedBackend(httpcore2.AsyncNetworkBackend):
-    """Opens connections as ``inner`` does, each with a tap."""
+    """Opens connections as ``inner`` does, each with a tap that lets through heads of at most ``max_head`` bytes."""
 
-    def __init__(self, inner: httpcore2.AsyncNetworkBackend) -> None:
+    def __init__(self, inner: httpcore2.AsyncNetworkBackend, *, max_head: int) -> None:
         self._inner = inner
+        self._max_head = max_head
 
     async def connect_tcp(
         self,
@@ -40,7 +41,8 @@ class TappedBackend(httpcore2.AsyncNetworkBackend):
         return TappedStream(
             await self._inner.connect_tcp(
                 host, port, timeout=timeout, local_address=local_address, socket_options=socket_options
-            )
+            ),
+            max_head=self._max_head,
         )
 
     async def sleep(self, seconds: float) -> None:
@@ -51,12 +53,16 @@ class TappedBackend(httpcore2.AsyncNetworkBackend):
 class TappedStream(httpcore2.AsyncNetworkStream):
     """A connection that gives the parser a head and no more, unless it asks on.
 
+    A head that does not end, or is followed by further interim ones without end, is an error after ``max_head`` bytes.
+
     Attributes:
         at_body: the parser has been given a whole head and nothing beyond it.
     """
 
-    def __init__(self, inner: httpcore2.AsyncNetworkStream) -> None:
+    def __init__(self, inner: httpcore2.AsyncNetworkStream, *, max_head: int) -> None:
         self._inner = inner
+        self._max_head = max_head
+        self._head = 0  # bytes of heads since the request: interim answers count, or they could come for ever
         self._kept = b""  # read from the network, not yet given to the parser
         self._start = b""  # of the head under way: enough to tell an interim answer
         self._tail = b""  # of the head under way: where its end may have begun
@@ -73,13 +79,23 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         match = _HEAD_END.search(seen)
         if match is None:
             self._tail = seen[-2:]
+            self._count(len(data))
             return data
         end = match.end() - len(self._tail)
+        self._count(end)
         self._kept = data[end:]
         # An interim answer ("HTTP/1.1 100 Continue") is followed by the head of the final one.
         self.at_body = self._start[_START - 1 :] != b"1"
         self._start = self._tail = b""
         return data[:end]
+
+    def _count(self, size: int) -> None:
+        self._head += size
+        if self._head > self._max_head:
+            raise httpcore2.RemoteProtocolError(
+                f"the head of the answer is larger than {self._max_head} bytes (Limits.max_header_bytes): "
+                "it is not an API server that writes so many header fields, or raise the bound"
+            )
 
     async def read_body(self) -> bytes:
         """For the one who takes the body: its bytes as they come; ``b""`` if the connection ended."""
@@ -93,6 +109,7 @@ class TappedStream(httpcore2.AsyncNetworkStream):
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send; the next thing to come is the head of an answer."""
         self.at_body = False
+        self._head = 0
         self._start = self._tail = b""
         await self._inner.write(buffer, timeout)
 
@@ -114,7 +131,7 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         ssl_object = encrypted.get_extra_info("ssl_object")
         if ssl_object is not None and ssl_object.selected_alpn_protocol() == "h2":
             return encrypted
-        return TappedStream(encrypted)
+        return TappedStream(encrypted, max_head=self._max_head)
 
     def get_extra_info(self, info: str) -> object:
         """What the connection knows about itself."""

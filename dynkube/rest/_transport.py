@@ -48,6 +48,7 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         max_connections: ``None`` for no bound.
         keepalive: seconds an idle connection is kept.
         http2: offer HTTP/2.
+        max_head: bytes of an answer's status and header fields (HTTP/1.1; HTTP/2 has its own bound of 64 KiB).
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         max_connections: int | None,
         keepalive: float,
         http2: bool,
+        max_head: int = 64 << 10,
     ) -> None:
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=ssl_context,
@@ -66,7 +68,7 @@ class PoolTransport(httpx2.AsyncBaseTransport):
             keepalive_expiry=keepalive,
             http2=http2,
             socket_options=_socket_options(),
-            network_backend=TappedBackend(httpcore2.TrioBackend()),
+            network_backend=TappedBackend(httpcore2.TrioBackend(), max_head=max_head),
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

@@ -6,8 +6,10 @@ import httpx2
 import pytest
 
 from dynkube.client import ListWatch
+from dynkube.config import ClientConfig
 from dynkube.errors import ConnectFailed, ConnectionLost, Forbidden, Gone, UnreadableEvent
 from dynkube.meta import GVR, Added, Bookmark, Deleted, FieldSelector, LabelSelector, Modified, WatchEvent
+from dynkube.rest import Limits, RESTClient
 from tests.client.wire import ScriptedServer, bookmark, connect, event, pod, refusal, status, stream
 
 PODS = GVR("", "v1", "pods")
@@ -15,18 +17,15 @@ ADDED, MODIFIED = event("ADDED", pod("a", 1)), event("MODIFIED", pod("a", 2))
 SLIM = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {"name": "b"}}
 
 
-def listwatch(server: ScriptedServer, *, max_line: int = 1 << 20) -> ListWatch:
-    return ListWatch(
-        connect(server).rest,
-        PODS,
-        label_selector=LabelSelector(),
-        field_selector=FieldSelector(),
-        max_line=max_line,
-    )
+def listwatch(server: ScriptedServer, limits: Limits | None = None) -> ListWatch:
+    rest = connect(server).rest
+    if limits is not None:
+        rest = RESTClient(ClientConfig(server="http://api.example"), transport=server, limits=limits)
+    return ListWatch(rest, PODS, label_selector=LabelSelector(), field_selector=FieldSelector())
 
 
-async def batches(server: ScriptedServer, into: list[list[WatchEvent]], *, max_line: int = 1 << 20) -> None:
-    async with listwatch(server, max_line=max_line).watch(resource_version="1") as watch:
+async def batches(server: ScriptedServer, into: list[list[WatchEvent]], limits: Limits | None = None) -> None:
+    async with listwatch(server, limits).watch(resource_version="1") as watch:
         async for batch in watch:
             into.append(batch)  # noqa: PERF401  # what came before an error has to be kept
 
@@ -140,8 +139,8 @@ async def test_empty_lines_are_no_events() -> None:
 
 @pytest.mark.scenario("F19")
 async def test_a_line_over_the_bound_is_refused() -> None:
-    with pytest.raises(UnreadableEvent, match="longer than 100 bytes"):
-        await batches(ScriptedServer(stream(event("ADDED", pod("x" * 200)))), [], max_line=100)
+    with pytest.raises(UnreadableEvent, match=r"longer than 100 bytes \(Limits\.max_line_bytes\)"):
+        await batches(ScriptedServer(stream(event("ADDED", pod("x" * 200)))), [], Limits(max_line_bytes=100))
 
 
 async def test_what_ended_a_watch_is_raised_again_if_asked_again() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import trustme
 
-from dynkube.config import Anonymous, ClientCertificate, ExecPlugin, Impersonation, InsecureTLSWarning, load_config
+from dynkube.config import Anonymous, ClientCertificate, ExecPlugin, Impersonation, load_config
 from dynkube.errors import CredentialError
 
 Document = Callable[..., dict[str, object]]
@@ -106,8 +106,7 @@ def test_the_cluster_says_how_it_is_reached(document: Document) -> None:
 
     assert config.tls.server_name == "kubernetes"
     assert config.proxy_url == "socks5://proxy:1080"
-    with pytest.warns(InsecureTLSWarning):
-        config.tls.ssl_context()
+    assert config.tls.verify is False
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Bytes that no API server writes, and a broken or hostile one may: always an error of ours, never the end of a task."""
+"""Bytes that no API server writes, and a broken or hostile one may: an error of ours, never the end of a task."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ def test_a_list_of_them_is_a_protocol_error(last: bytes, size: int) -> None:
     listing = ListDecoder(ObjectDecoder())
     body = b'{"apiVersion":"v1","kind":"PodList","metadata":{},"items":[' + b",".join([document(), last, last]) + b"]}"
 
+    for start in range(0, len(body), size):
+        listing.feed(body[start : start + size])
+
     with pytest.raises(ProtocolError, match="not a Kubernetes list"):
-        for start in range(0, len(body), size):
-            listing.feed(body[start : start + size])
         listing.finish()
 
 

@@ -1,0 +1,54 @@
+"""Taking secrets out of what a program said, before it gets into an error or a log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+HIDDEN = "<hidden>"
+
+_SHORTEST = 6  # a shorter "secret" (a port, a region) is more likely part of an ordinary word
+
+_SHAPES = (
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), HIDDEN),
+    (re.compile(r"^[ \t]*[A-Za-z0-9+/]{40,}={0,2}[ \t]*$", re.MULTILINE), HIDDEN),  # a line of PEM whose head is gone
+    (re.compile(r"\beyJ[\w-]{5,}(?:\.[\w-]*){0,4}"), HIDDEN),  # JSON Web Tokens begin so
+    (re.compile(r"\b(Bearer|Basic)[ \t]+[\w.~+/=-]+", re.IGNORECASE), rf"\1 {HIDDEN}"),
+    (re.compile(r"(://)[^/\s@]+@"), rf"\1{HIDDEN}@"),
+    (
+        # Not "code": whoever logs in by device needs to read it.
+        re.compile(
+            r"((?:token|passw(?:or)?d|passphrase|secret|api[-_]?key|assertion)\w*[\"']?\s*[=:]\s*)[\"']?[^\s\"',;&]+",
+            re.IGNORECASE,
+        ),
+        rf"\1{HIDDEN}",
+    ),
+)
+
+
+_SECRET_NAME = re.compile(r"token|pass|secret|key|cred|auth", re.IGNORECASE)
+
+
+def secrets_among(args: Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of arguments (``--token=X``, ``--token X``) and variables whose names say that they are secret."""
+    found = [value for name, value in env.items() if _SECRET_NAME.search(name)]
+    for argument, following in zip(args, [*args[1:], ""], strict=False):
+        name, equals, value = argument.partition("=")
+        if name.startswith("-") and _SECRET_NAME.search(name):
+            found.append(value if equals else following)
+    return tuple(found)
+
+
+def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+    """``text`` without ``secrets``, and without what has the shape of one.
+
+    Knows JSON Web Tokens, ``Authorization`` values, private keys, passwords in URLs, and whatever follows ``token=``,
+    ``password:`` and the like. A program can still say a secret in words of its own: this catches what programs
+    really print, not what somebody hides.
+    """
+    for secret in sorted(set(secrets), key=len, reverse=True):
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, HIDDEN)
+    for shape, instead in _SHAPES:
+        text = shape.sub(instead, text)
+    return text

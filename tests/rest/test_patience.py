@@ -1,0 +1,106 @@
+"""A plugin that logs somebody in has a deadline of its own; the request goes on counting when it is done."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.config import ClientConfig, Combined, Credential, Patience
+from dynkube.errors import DeadlineExceeded
+from dynkube.rest import Request
+from tests.rest.wire import MakeClient, Wire, chunks, status
+
+GET = Request(method="GET", path="/api/v1/pods")
+SOON = Request(method="GET", path="/api/v1/pods", timeout=5)
+
+
+class Slow:
+    """Takes its time, and bounds it itself."""
+
+    def __init__(self, seconds: float, patience: Patience | None) -> None:
+        self._seconds = seconds
+        if patience is not None:
+            self.patience = patience
+
+    async def current(self) -> Credential:
+        await trio.sleep(self._seconds)
+        return Credential({"Authorization": "Bearer t"})
+
+    async def refresh(self, rejected: Credential) -> Credential:
+        return await self.current()
+
+
+def config(seconds: float, patience: Patience | None) -> ClientConfig:
+    return ClientConfig(server="https://api.example", credentials=Slow(seconds, patience))
+
+
+@pytest.mark.parametrize(
+    ("request_", "patience"),
+    [
+        (GET, Patience(300, interactive=True)),
+        (SOON, Patience(300, interactive=True)),
+        (GET, Patience(300, interactive=False)),
+    ],
+    ids=["somebody answers", "somebody answers a hurried request", "a browser is open"],
+)
+async def test_a_login_is_not_cut_by_the_deadline_of_the_request(
+    make_client: MakeClient, request_: Request, patience: Patience
+) -> None:
+    wire = Wire(httpx2.Response(200, content=chunks(b"{}")))
+
+    answer = await make_client(wire, config=config(200, patience)).request(request_)
+
+    assert (answer.body, trio.current_time()) == (b"{}", 200)
+
+
+@pytest.mark.parametrize(
+    ("request_", "patience", "ends"),
+    [
+        (SOON, Patience(300, interactive=False), 5),  # the caller said five seconds, and nobody is being asked
+        (GET, None, 32),  # a source without a bound of its own
+        (GET, Patience(100, interactive=True), 132),  # one that does not keep its own bound
+    ],
+)
+async def test_what_has_no_bound_or_does_not_keep_it_is_ended(
+    make_client: MakeClient, request_: Request, patience: Patience | None, ends: float
+) -> None:
+    with pytest.raises(DeadlineExceeded, match="while waiting for a credential"):
+        await make_client(Wire(), config=config(10_000, patience)).request(request_)
+
+    assert trio.current_time() == ends
+
+
+async def test_after_the_login_the_request_has_the_time_it_had(make_client: MakeClient) -> None:
+    async def silent(request: httpx2.Request) -> httpx2.Response:
+        await trio.sleep_forever()
+        raise AssertionError
+
+    with pytest.raises(DeadlineExceeded, match=r"within 32 s, while waiting for .* to answer"):
+        await make_client(Wire(silent), config=config(200, Patience(300, interactive=True))).request(GET)
+
+    assert trio.current_time() == 232
+
+
+async def test_logging_in_anew_after_a_401_is_not_cut_either(make_client: MakeClient) -> None:
+    wire = Wire(httpx2.Response(401, content=status(401, "Unauthorized")), httpx2.Response(200, content=chunks(b"{}")))
+
+    answer = await make_client(wire, config=config(100, Patience(300, interactive=True))).request(GET)
+
+    assert (answer.status, trio.current_time()) == (200, 200)
+
+
+async def test_a_list_counts_from_when_somebody_has_logged_in(make_client: MakeClient) -> None:
+    client = make_client(
+        Wire(httpx2.Response(200, content=chunks(b"{}"))), config=config(70, Patience(300, interactive=True))
+    )
+
+    async with client.stream(Request(method="GET", path="/api/v1/pods", timeout=75), watch=False) as stream:
+        assert stream.deadline == 70 + 75
+
+
+def test_two_sources_have_the_patience_of_both() -> None:
+    both = Combined(Slow(1, Patience(60, interactive=False)), Slow(1, Patience(300, interactive=True)))
+
+    assert both.patience == (360, True)
+    assert Combined(Slow(1, None), Slow(1, None)).patience == (0, False)
