@@ -116,7 +116,7 @@ class GVR:
     @property
     def api_version(self) -> str:
         """As an object's ``apiVersion`` field has it: ``"apps/v1"``, ``"v1"``."""
-        return str(self.group_version)
+        return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def crd_name(self) -> str:

@@ -119,8 +119,12 @@ class DirectAccess:
             NoMatch: The server does not serve it.
             InvalidInput: It is no resource name.
         """
-        arg = ResourceArg(resource.resource, resource.version, resource.group) if isinstance(resource, GVR) else None
-        arg = arg or ResourceArg.parse(str(resource))
+        if isinstance(resource, GVR):
+            if (served := self._served_as(resource)) is not None:
+                return served
+            arg = ResourceArg(resource.resource, resource.version, resource.group)
+        else:
+            arg = ResourceArg.parse(str(resource))
         matches = [kind for kind in self._kinds() if _matches(kind, arg)]
         if not matches:
             raise NoMatch(f"the embedded server does not serve {str(resource)!r} now")
@@ -155,9 +159,8 @@ class DirectAccess:
         api_version, kind_name = body.get("apiVersion"), body.get("kind")
         if not isinstance(api_version, str) or not isinstance(kind_name, str):
             raise InvalidInput(f"the object needs apiVersion and kind as text, and has {api_version!r}, {kind_name!r}")
-        for kind in self._kinds():
-            if kind.kind == kind_name and kind.api_version == api_version:
-                return kind
+        if (kind := self._find(api_version, kind_name)) is not None:
+            return kind
         raise NoMatch(f"the embedded server does not serve {api_version} {kind_name} now")
 
     def _call(
@@ -192,6 +195,12 @@ class DirectAccess:
 
     def _kinds(self) -> Iterable[Kind]:
         return self._engine.registry
+
+    def _find(self, api_version: str, kind: str) -> Kind | None:
+        return self._engine.registry.find(api_version, kind)
+
+    def _served_as(self, gvr: GVR) -> Kind | None:
+        return self._engine.registry.get(gvr)
 
 
 def _mapping(obj: Manifest) -> JSONObject:

@@ -71,6 +71,8 @@ class APIServer(Rights, Records, Trouble):
         history: How many of the latest changes can still be watched from.
         min_request_timeout: Least duration of a watch without ``timeoutSeconds``, in seconds; at most it lasts
             twice as long.
+        managed_fields: Whether creates and updates are recorded in ``metadata.managedFields`` (applies always are);
+            ``False`` saves a third of what an update costs, where nobody looks at them.
         garbage_collection: Whether dependents follow their owners by ``metadata.ownerReferences``, as in a cluster;
             ``False`` for a bare API server, where they stay and foreground deletion waits for ever.
         compaction_interval: Seconds between compactions of history: what was overwritten before the last but one
@@ -105,6 +107,7 @@ class APIServer(Rights, Records, Trouble):
         expired_watch: ExpiredWatch = "event",
         history: int = 100_000,
         min_request_timeout: float = 1800.0,
+        managed_fields: bool = True,
         garbage_collection: bool = True,
         compaction_interval: float = inf,
         event_ttl: float = 3600.0,
@@ -124,6 +127,7 @@ class APIServer(Rights, Records, Trouble):
             expired_watch=expired_watch,
             history=history,
             min_request_timeout=min_request_timeout,
+            managed_fields=managed_fields,
             garbage_collection=garbage_collection,
             compaction_interval=compaction_interval,
             event_ttl=event_ttl,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from dynkube.meta import GVR
 from dynkube.testing._calls.api import Call, Result
 from dynkube.testing._direct import DirectAccess
 from dynkube.testing._engine import Engine
@@ -69,6 +70,12 @@ class ServerThread(DirectAccess):
 
     def _kinds(self) -> Iterable[Kind]:
         return self.run(lambda: tuple(self._engine.registry))
+
+    def _find(self, api_version: str, kind: str) -> Kind | None:
+        return self.run(super()._find, api_version, kind)
+
+    def _served_as(self, gvr: GVR) -> Kind | None:
+        return self.run(super()._served_as, gvr)
 
 
 @contextmanager

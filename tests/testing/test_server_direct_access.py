@@ -146,3 +146,13 @@ def test_a_file_that_is_not_yaml_is_named_with_the_position(bare: APIServer, tmp
 def test_a_path_that_is_not_there_is_an_os_error(bare: APIServer, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         bare.load(tmp_path / "missing.yaml")
+
+
+def test_who_wrote_what_need_not_be_recorded_except_by_applies() -> None:
+    quick = APIServer(managed_fields=False)
+
+    quick.update({**quick.create(configmap("a")), "data": {"x": "2"}})
+    quick.apply(configmap("b"))
+
+    assert "managedFields" not in quick.get("cm", "a")["metadata"]
+    assert quick.get("cm", "b")["metadata"]["managedFields"][0]["operation"] == "Apply"

@@ -198,7 +198,8 @@ def _unprintable_causes(manager: str) -> Iterator[StatusCause]:
 def _agent_name(user_agent: str) -> str:
     """The product's name, which the real server takes for the manager when none is given."""
     name = user_agent.partition("/")[0]
-    kept = "".join(character for character in name if character.isprintable()).encode()[:MAX_MANAGER]
+    printable = name if name.isprintable() else "".join(character for character in name if character.isprintable())
+    kept = printable.encode()[:MAX_MANAGER]
     return kept.decode("utf-8", "ignore") or "unknown"
 
 

@@ -174,6 +174,7 @@ class Registry:
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:
         self._kinds: dict[GVR, Kind] = {}
         self._by_storage: dict[str, tuple[Kind, ...]] = {}
+        self._by_kind: dict[tuple[str, str], Kind] = {}
         self._unavailable: frozenset[GroupVersion] = frozenset()
         self._revision = 0
         self.add(*kinds)
@@ -205,7 +206,7 @@ class Registry:
 
     def _changed(self) -> None:
         self._revision += 1
-        self._by_storage = {}
+        self._by_storage, self._by_kind = {}, {}
 
     @property
     def revision(self) -> int:
@@ -230,10 +231,10 @@ class Registry:
 
     def find(self, api_version: str, kind: str) -> Kind | None:
         """The kind an object with this ``apiVersion`` and ``kind`` belongs to."""
-        for candidate in self._kinds.values():
-            if candidate.kind == kind and candidate.api_version == api_version:
-                return candidate
-        return None
+        if not self._by_kind:
+            for candidate in self._kinds.values():
+                self._by_kind.setdefault((candidate.api_version, candidate.kind), candidate)
+        return self._by_kind.get((api_version, kind))
 
     def __iter__(self) -> Iterator[Kind]:
         return iter(tuple(self._kinds.values()))

@@ -102,7 +102,7 @@ class _Changes:
 
         ``given`` says that there is something in both, if an empty one: what Go calls a struct.
         """
-        if old == new and isinstance(old, bool) == isinstance(new, bool):
+        if _equal(old, new):
             return
         if given and (old, new) in ((MISSING, {}), (MISSING, []), ({}, MISSING), ([], MISSING)):
             return
@@ -130,10 +130,16 @@ class _Changes:
             return True
         before, after, there = before or {}, after or {}, given or MISSING not in (old, new)
         for element in before.keys() | after.keys():
-            inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
             was, now = before.get(element, MISSING), after.get(element, MISSING)
+            if _equal(was, now):  # most are: what their shape is need not be found out
+                continue
+            inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
             self.compare(was, now, inner, (*path, element), given=there and inner.always)
         return False
+
+
+def _equal(old: object, new: object) -> bool:
+    return old == new and isinstance(old, bool) == isinstance(new, bool)
 
 
 def form_of(value: object, shape: Shape) -> Form:

@@ -218,6 +218,8 @@ def _record_change(kind: Kind, obj: JSONObject, old: JSONObject, writer: Writer)
     if not (entries := read_entries(obj)):
         return  # nobody is on record until somebody applies
     shape = shape_of(kind)
+    # What a client sends back may say the same in another form, which the server's own does not.
+    same_record = obj["metadata"]["managedFields"] == old["metadata"].get("managedFields")
     # The list itself is nobody's, and is not to be compared.
     before, after = ({**each, "metadata": {**each["metadata"], "managedFields": None}} for each in (old, obj))
     written, gone = changes(before, after, shape)
@@ -225,12 +227,16 @@ def _record_change(kind: Kind, obj: JSONObject, old: JSONObject, writer: Writer)
         return
     writer = replace(writer, api_version=kind.api_version)
     before_me = next((entry for entry in entries if entry.identity == writer.identity), None)
-    mine = before_me.fields if before_me is not None else frozenset()
     if before_me is not None and not writer.time:
         writer = replace(writer, time=before_me.time)
+    if before_me is not None and same_record and not gone and all(before_me.owns(path) for path in written):
+        encoded = before_me.encoded  # writing again what is one's own changes nothing; most updates are that
+    else:
+        mine = before_me.fields if before_me is not None else frozenset()
+        encoded = to_fields_v1((mine - gone) | written)
     # What is gone has no owner; what was written has a new one.
     others = [entry.without(written | gone) for entry in entries if entry.identity != writer.identity]
-    write_entries(obj, _capped([*others, new_entry(kind, writer, to_fields_v1((mine - gone) | written))]))
+    write_entries(obj, _capped([*others, new_entry(kind, writer, encoded)]))
 
 
 def _capped(entries: list[Entry]) -> tuple[Entry, ...]:

@@ -88,8 +88,13 @@ class Link:
 
 def same_json(one: Any, other: Any) -> bool:
     """Equality as JSON has it: ``true`` is not 1."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return len(one) == len(other) and all(name in other and same_json(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same_json, one, other))
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+    return bool(one == other) and _same_types(one, other)
+
+
+def _same_types(one: Any, other: Any) -> bool:
+    """Whether what Python takes for equal has booleans in the same places."""
+    if isinstance(one, dict):
+        return all(_same_types(value, other[name]) for name, value in one.items())
+    if isinstance(one, list):
+        return all(map(_same_types, one, other))
+    return isinstance(one, bool) == isinstance(other, bool)
