@@ -27,7 +27,6 @@ from dynkube.rest import Backoff
 
 _AT_ONCE = 1.0  # seconds; a watch that ends sooner, and without news, was none
 _MANY_SHORT = 3  # so many short watches in a row are a failure
-_SPREAD = 1.0  # seconds over which watches come back that one server ended together
 _MOST_ASKED = 300.0  # seconds of Retry-After that are obeyed at most
 
 
@@ -216,7 +215,7 @@ class Reflector:
             self._short = 0
             self._backoff.reset()
             if age < int(seconds):  # a server that shuts down ends the watches of everybody
-                await trio.sleep(self._settings.random.uniform(0, _SPREAD))
+                await trio.sleep(self._settings.random.uniform(0, self._settings.reconnect_spread))
             return
         self._short += 1
         if self._short >= _MANY_SHORT:

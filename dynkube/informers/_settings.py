@@ -19,6 +19,9 @@ class InformerSettings:
         watch_timeout: the server is asked to end each watch after a random time in this range, so that
             the watches of many clients do not end together (client-go: 5 to 10 minutes).
         watch_margin: how much longer than that a watch may live on this side.
+        reconnect_spread: a watch that the server ends before that time is opened again after a random
+            pause of up to so long: mostly all watches end together then, because a CRD was edited or a
+            server stops, and need not come back together. Nothing is lost meanwhile.
         silence: a stream on which neither an event nor a bookmark arrives for so long is taken for
             dead. Servers send bookmarks about once a minute; where a resource turns out to have none,
             the time doubles, up to ``watch_timeout``.
@@ -40,6 +43,7 @@ class InformerSettings:
 
     watch_timeout: tuple[float, float] = (300.0, 600.0)
     watch_margin: float = 15.0
+    reconnect_spread: float = 1.0
     silence: float = 90.0
     page_size: int = 500
     list_timeout: float = 75.0
@@ -57,8 +61,9 @@ class InformerSettings:
         low, high = self.watch_timeout
         if not 1 <= low <= high:  # the server counts whole seconds
             raise InvalidInput(f"watch_timeout {self.watch_timeout} is not a range (low, high) of at least one second")
-        if self.watch_margin < 0 or self.decoded_bodies < 0 or self.slice < 0:
-            raise InvalidInput("watch_margin, decoded_bodies and slice must not be negative")
+        for name in ("watch_margin", "reconnect_spread", "decoded_bodies", "slice"):
+            if getattr(self, name) < 0:
+                raise InvalidInput(f"{name} must not be negative, not {getattr(self, name)}")
         for name in (
             "silence",
             "page_size",

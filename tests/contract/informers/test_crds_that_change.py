@@ -1,0 +1,134 @@
+"""Failure modes 2, 4, 5 and 10: definitions that are edited, migrated or on their way out under an informer."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from dynkube import ABSENT, LIVE, Client, Unstructured
+from dynkube.errors import Forbidden, MethodNotAllowed
+from tests.contract.cluster import Cluster
+from tests.contract.events import GIVE_UP
+from tests.contract.informers.kit import Recorder, live, names, put_widget, resource
+from tests.contract.objects import CRDS, JSONObject, conditions, version
+from tests.informers.folding import Subscription
+
+HOLD = "example.com/hold"
+
+
+@pytest.mark.scenario("F2")
+async def test_2_an_established_crd_that_asks_for_a_name_of_another_goes_on(cluster: Cluster, client: Client) -> None:
+    await cluster.define(cluster.definition("gadgets", "Gadget", names=named("gadgets", "Gadget", "wd")))
+    defined = await cluster.define()
+    await put_widget(cluster, "a")
+    recorder = Recorder()
+    async with client.informer(resource(cluster)) as widgets:
+        recorder.attach(widgets)
+        await live(widgets)
+
+        edited = await cluster.patch(
+            CRDS, defined["metadata"]["name"], {"spec": {"names": named("widgets", "Widget", "wd")}}
+        )
+        await cluster.becomes(CRDS, edited, lambda found: conditions(found)["NamesAccepted"][0] == "False")
+        await put_widget(cluster, "b")
+
+        assert await recorder.take(2) == ["add/a", "add/b"]
+        assert widgets.state.phase is LIVE
+
+
+def named(plural: str, kind: str, short: str) -> JSONObject:
+    return {"plural": plural, "kind": kind, "shortNames": [short]}
+
+
+def versions(*names: str, stored: str, served: tuple[str, ...] | None = None) -> list[JSONObject]:
+    return [version(name, storage=name == stored, served=served is None or name in served) for name in names]
+
+
+@pytest.mark.scenario("F4")
+async def test_4_another_preferred_version_changes_nothing_for_who_named_one(cluster: Cluster, client: Client) -> None:
+    defined = await cluster.define(cluster.definition(versions=versions("v1beta1", stored="v1beta1")))
+    await cluster.create("widgets", cluster.widget("a", api_version="v1beta1"))
+    recorder = Recorder()
+    async with client.informer(resource(cluster, version="v1beta1")) as old:
+        recorder.attach(old)
+        assert await recorder.take(1) == ["add/a"]
+        async with client.informer(f"widgets.{cluster.group}") as preferred:
+            assert (str(preferred.gvr), old.statistics().users) == (resource(cluster, version="v1beta1"), 2)
+
+        more = versions("v1beta1", "v1", stored="v1beta1")
+        await cluster.patch(CRDS, defined["metadata"]["name"], {"spec": {"versions": more}})
+        async with client.informer(resource(cluster)) as new:
+            await live(new)
+        await cluster.until_served("widgets")
+        await cluster.create("widgets", cluster.widget("b", api_version="v1beta1"))
+
+        assert await recorder.take(1) == ["add/b"]
+        assert {obj.api_version for obj in old} == {f"{cluster.group}/v1beta1"}
+
+
+@pytest.mark.scenario("F5", "P7")
+async def test_5_the_objects_of_a_crd_that_is_going_are_followed_to_their_end(cluster: Cluster, client: Client) -> None:
+    defined = await cluster.define()
+    await put_widget(cluster, "a")
+    await cluster.create("widgets", cluster.widget("held", metadata={"name": "held", "finalizers": [HOLD]}))
+    recorder = Recorder()
+    async with client.informer(resource(cluster)) as widgets:
+        recorder.attach(widgets)
+        assert sorted(await recorder.take(2)) == ["add/a", "add/held"]
+
+        await cluster.delete(CRDS, defined["metadata"]["name"])
+        assert sorted(await recorder.take(2)) == ["delete/a", "update/held"]
+        with pytest.raises((Forbidden, MethodNotAllowed)):
+            await put_widget(cluster, "late")
+        assert (names(widgets.list()), widgets.state.phase) == (["held"], LIVE)
+
+        await cluster.patch("widgets", "held", {"metadata": {"finalizers": None}})
+        await widgets.wait_state(ABSENT)
+        assert (await recorder.take(1), recorder.untaken, widgets.list()) == (["delete/held"], [], [])
+
+
+@pytest.mark.scenario("F5")
+async def test_5_an_informer_that_starts_while_its_crd_is_going_shows_what_is_left(
+    cluster: Cluster, client: Client
+) -> None:
+    defined = await cluster.define()
+    await cluster.create("widgets", cluster.widget("held", metadata={"name": "held", "finalizers": [HOLD]}))
+    await cluster.delete(CRDS, defined["metadata"]["name"])
+    recorder = Recorder()
+    async with client.informer(resource(cluster)) as widgets:
+        recorder.attach(widgets)
+        await live(widgets)
+        assert await recorder.until("add/held") == ["add/held"]
+
+        await cluster.patch("widgets", "held", {"metadata": {"finalizers": None}})
+        await widgets.wait_state(ABSENT)
+
+        assert (await recorder.until("delete/held"))[-1] == "delete/held"
+        assert (widgets.list(), widgets.has_synced) == ([], True)
+
+
+@pytest.mark.scenario("F10", "P9")
+async def test_10_a_migration_of_storage_is_one_update_of_each_object(cluster: Cluster, client: Client) -> None:
+    defined = await cluster.define(cluster.definition(versions=versions("v1", "v2", stored="v1")))
+    for number in range(10):
+        await put_widget(cluster, f"w{number}", n=number)
+    async with client.informer(resource(cluster), indexes={"n": "{.spec.n}"}) as widgets:
+        told = Subscription(widgets)
+        await live(widgets)
+        before = {obj.name: obj["spec"] for obj in widgets}
+
+        moved = versions("v1", "v2", stored="v2")
+        async with cluster.watch("widgets.v1") as events:  # it ends once the server works by the new definition
+            await cluster.patch(CRDS, defined["metadata"]["name"], {"spec": {"versions": moved}})
+            await events.rest()
+        await cluster.until_served("widgets.v1")
+        for name in before:
+            written = Unstructured(await cluster.update("widgets", await cluster.get("widgets", name)))
+        await widgets.wait_for(written)
+        with trio.fail_after(GIVE_UP):
+            while told.told.total() < 20:
+                await told.told_more()
+
+        assert {obj.name: obj["spec"] for obj in widgets} == before
+        assert [names(widgets.by_index("n", str(number))) for number in (0, 9)] == [["w0"], ["w9"]]
+        assert (set(told.told.values()), told.wrong) == ({2}, [])
