@@ -67,9 +67,25 @@ class ReflectorStatistics:
 
 
 class Reflector:
-    """Lists and watches ``source`` for ever, and tells ``sink``."""
+    """Lists and watches ``source`` for ever, and tells ``sink``.
 
-    def __init__(self, source: ListWatch, sink: Sink, settings: InformerSettings, features: ServerFeatures) -> None:
+    Args:
+        source: the collection.
+        sink: who is told.
+        settings: timing and paging.
+        features: what the server can do; learned, and shared.
+        consistent: the first list must not come from a cache that may lag behind.
+    """
+
+    def __init__(
+        self,
+        source: ListWatch,
+        sink: Sink,
+        settings: InformerSettings,
+        features: ServerFeatures,
+        *,
+        consistent: bool = False,
+    ) -> None:
         self.statistics = ReflectorStatistics()
         self._source = source
         self._sink = sink
@@ -80,7 +96,8 @@ class Reflector:
         self._missing_backoff = Backoff(initial=0.2, random=settings.random)
         self._step = Step.LIST  # what is being done, or done next
         self._version = ""  # the last version seen; "" before the first list
-        self._consistent = False  # the next list asks for the most recent state
+        self._consistent = consistent  # the next list asks for the most recent state
+        self._whole = False  # and for all of it at once
         self._health = Health()
         self._short = 0  # watches in a row that the server ended within a good while
         self._no_streaming = False
@@ -116,7 +133,8 @@ class Reflector:
             shown = health.streak
         else:
             shown = health.failed(exc, trio.current_time())
-        self._consistent = recovery.consistent
+        self._consistent = recovery.consistent or (self._consistent and not self._version)
+        self._whole = recovery.consistent
         self._sink.failing(exc, shown, recovery)
         await trio.sleep(0.0 if recovery.immediate else self._delay(exc, recovery))
         self._step = recovery.step
@@ -144,7 +162,7 @@ class Reflector:
         """All objects, in pages where the server pages; they replace what the sink has."""
         self.statistics.lists += 1
         version = "" if self._consistent else self._version or "0"
-        limit = None if self._consistent else self._settings.page_size  # an expired page leads to one full list
+        limit = None if self._whole else self._settings.page_size  # an expired page leads to one full list
         page = await self._source.list(
             resource_version=version,
             resource_version_match="NotOlderThan" if version not in ("", "0") else None,
@@ -159,7 +177,7 @@ class Reflector:
                 limit=limit, continue_token=page.continue_token, timeout=self._settings.list_timeout
             )
             objects.update(keyed(page))
-        self._consistent = False
+        self._consistent = self._whole = False
         await self._replaced(objects, page.resource_version)
 
     async def _replaced(self, objects: dict[Key, Unstructured], version: str) -> None:

@@ -84,6 +84,7 @@ class SharedInformer:
         self._nursery: trio.Nursery | None = None
         self._reflecting: trio.CancelScope | None = None
         self._epoch = 0  # counts reflectors: what an earlier one still sends is recognised by its number
+        self._appeared = False  # whether the resource was ever there
         self._generation: Generation | None = None  # of the resource that is being reflected
         self._listed = False  # whether its objects were listed
         self._malformed_told = False
@@ -258,7 +259,11 @@ class SharedInformer:
             obliging=False,  # the reflector paces itself, and shows what it waits for
             on_malformed=self._malformed,
         )
-        reflector = Reflector(source, _EpochSink(self, self._epoch), self._settings, self._features)
+        # Where there was another resource of this name, a cache may still have its objects.
+        reflector = Reflector(
+            source, _EpochSink(self, self._epoch), self._settings, self._features, consistent=self._appeared
+        )
+        self._appeared = True
         reflector.statistics = self.reflected  # numbers go on over generations
         self._reflecting = start_in_scope(self._nursery, reflector.run)
 

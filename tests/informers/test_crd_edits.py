@@ -1,0 +1,152 @@
+"""Failure modes 9 and 10: an edited CRD ends every watch at once, and a migration rewrites every object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import LIVE, Client, Informer, Unstructured
+from dynkube.errors import InvalidInput
+from dynkube.testing import APIServer
+from tests.informers.folding import Subscription
+from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
+
+MANY = 200
+
+
+def edit(server: APIServer, *served: str) -> None:
+    """Serve other versions, which ends the watches of all of them."""
+    server.update(crd(served=served))
+
+
+async def enter_many(stack: AsyncExitStack, client: Client) -> list[Informer]:
+    """Informers that share nothing, as their selectors differ."""
+    informers = [client.informer(WIDGETS, label_selector=f"n!={number}") for number in range(MANY)]
+    for informer in informers:
+        await stack.enter_async_context(informer)
+    for informer in informers:
+        await informer.wait_state(LIVE)
+    return informers
+
+
+def opened(server: APIServer) -> list[float]:
+    """When watches of widgets were asked for."""
+    return [r.time for r in server.requests if r.verb == "watch" and r.resource and r.resource.resource == "widgets"]
+
+
+@pytest.mark.scenario("F9", "F22", "P13")
+async def test_9_many_informers_come_back_apart_and_each_once(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    async with AsyncExitStack() as stack:
+        informers = await enter_many(stack, client)
+        await trio.sleep_until(100)
+        server.forget_requests()
+
+        edit(server, "v1", "v2")
+        server.create(widget("a"))
+        await trio.sleep(10)
+
+        by_tenth = Counter(int((time - 100) * 10) for time in opened(server))
+        assert set(by_tenth) == set(range(10)), "over one second"
+        assert max(by_tenth.values()) < MANY / 2
+        asked = Counter(r.verb for r in server.requests if r.resource and r.resource.resource == "widgets")
+        # The server has no history from before the edit, so each of them lists once, from its cache.
+        assert asked == {"watch": 2 * MANY, "list": MANY}
+        assert {(informer.state.phase, *names(informer.list())) for informer in informers} == {(LIVE, "a")}
+
+
+@pytest.mark.scenario("F9")
+@pytest.mark.parametrize(("spread", "latest"), [(0.0, 100.0), (5.0, 105.0)])
+async def test_9_how_far_apart_can_be_chosen(server: APIServer, spread: float, latest: float) -> None:
+    settings = dynkube.InformerSettings(reconnect_spread=spread)
+    server.create(crd())
+    client = dynkube.connect(transport=server.transport(), settings=settings)
+    async with client, client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        await trio.sleep_until(100)
+
+        server.end_watches("widgets")
+        await trio.sleep(10)
+
+        assert 100 <= opened(server)[-1] <= latest
+
+
+@pytest.mark.scenario("F9")
+async def test_9_a_watch_that_ends_when_it_was_to_goes_on_at_once(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        await trio.sleep(3000)
+
+        asked = [r for r in server.requests if r.verb == "watch" and "widgets" in r.path.split("/")]
+        ends = [r.time + int(r.params["timeoutSeconds"]) for r in asked]
+        assert [r.time for r in asked[1:]] == ends[:-1]
+
+
+def test_9_less_than_nothing_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="reconnect_spread must not be negative, not -1"):
+        dynkube.InformerSettings(reconnect_spread=-1)
+
+
+@pytest.mark.scenario("F10", "F27", "P9")
+async def test_10_a_slow_handler_has_one_step_for_each_object_after_three_migrations(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd(served=["v1", "v2"]))
+    for number in range(100):
+        server.create(widget(f"w{number}", n=number))
+    go_on, late = trio.Event(), Counter[str]()
+
+    async def block(old: Unstructured, new: Unstructured) -> None:
+        await go_on.wait()
+        late[new.name] += 1
+
+    async with client.informer(WIDGETS) as widgets:
+        slow, quick = widgets.add_handler(on_update=block), Subscription(widgets)
+        await widgets.wait_state(LIVE)
+        for stored in ("v2", "v1", "v2"):
+            migrate(server, stored)
+            await trio.sleep(10)
+
+        assert (set(quick.told.values()), quick.wrong) == ({4}, [])
+        assert (slow.backlog, late) == (100, {}), "one for each object, whatever was written meanwhile"
+        go_on.set()
+        await quiet()
+        assert Counter(late.values()) == {1: 99, 2: 1}, "one of them was being handled all the time"
+        assert [obj["spec"] for obj in sorted(widgets, key=lambda obj: obj["spec"]["n"])] == [
+            {"n": number} for number in range(100)
+        ]
+
+
+def migrate(server: APIServer, stored: str) -> None:
+    """Store another version, and write every object again as it is."""
+    definition: Any = server.get(CRDS, "widgets.example.com")
+    for version in definition["spec"]["versions"]:
+        version["storage"] = version["name"] == stored
+    server.update(definition)
+    for obj in server.list("widgets.v1.example.com"):
+        server.update(obj)
+
+
+@pytest.mark.scenario("F10", "F35")
+async def test_10_a_migration_of_crds_themselves_disturbs_nobody(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_state(LIVE)
+        await quiet()
+        server.forget_requests()
+
+        for number in range(50):
+            server.update(crd(annotations={"migrated": str(number)}))
+            await quiet()
+
+        assert [r for r in server.requests if r.verb in ("list", "watch")] == []
+        assert (await recorder.drain(), widgets.state.phase) == (["add/a"], LIVE)
