@@ -67,10 +67,11 @@ class Health:
         return self._hold == _FIRST or (self._open_since is not None and now - self._open_since >= self._hold)
 
     def healed(self, now: float) -> None:
-        """The failures are over."""
+        """The failures are over, if there were any: what never failed was not healed."""
+        if self.streak:
+            self._healed_at = now
         self.streak = 0
         self._mute = False
-        self._healed_at = now
         if self._troubled:
             self._troubled = False
             self._trouble_ended_at = now

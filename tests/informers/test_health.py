@@ -48,6 +48,13 @@ def test_a_stream_that_fails_soon_after_it_was_healed_is_trouble_at_its_first_fa
     assert health.proven_by_words(16)
 
 
+def test_a_first_success_is_no_healing_so_a_failure_soon_after_it_is_everyday() -> None:
+    health = Health()
+    health.healed(0)
+
+    assert health.failed(LOST, 1) == 0
+
+
 @pytest.mark.parametrize(("exc", "holds"), [(LOST, [1, 10, 40, 60, 60]), (UNREADABLE, [1, 10, 40, 160, 600, 600])])
 def test_trouble_that_keeps_coming_back_has_to_stay_away_for_longer_each_time(
     exc: DynkubeError, holds: list[float]

@@ -123,8 +123,7 @@ async def test_10_a_migration_of_storage_is_one_update_of_each_object(cluster: C
             await events.rest()
         await cluster.until_served("widgets.v1")
         for name in before:
-            written = Unstructured(await cluster.update("widgets", await cluster.get("widgets", name)))
-        await widgets.wait_for(written)
+            await widgets.wait_for(Unstructured(await cluster.update("widgets", await cluster.get("widgets", name))))
         with trio.fail_after(GIVE_UP):
             while told.told.total() < 20:
                 await told.told_more()
