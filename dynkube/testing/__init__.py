@@ -11,7 +11,15 @@ but plain data, so neither hides the other's mistakes.
 from dynkube.testing._calls.users import User
 from dynkube.testing._control_plane.plane import ControlPlane
 from dynkube.testing._control_plane.process import ServerProcess
-from dynkube.testing._faults import Fault
+from dynkube.testing._faults import rewrites
+from dynkube.testing._faults.cuts import Cut
+from dynkube.testing._faults.effects import Delay, Disconnect, Drip, Effect, Hang
+from dynkube.testing._faults.endings import Ending
+from dynkube.testing._faults.facts import RequestFacts
+from dynkube.testing._faults.faults import Fault
+from dynkube.testing._faults.freezing import Freeze
+from dynkube.testing._faults.refusals import Refuse
+from dynkube.testing._faults.rewriting import Rewrite
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._proxy.door import Outage
 from dynkube.testing._proxy.proxy import FaultProxy
@@ -24,17 +32,29 @@ from dynkube.testing._wire.endpoint import Endpoint
 __all__ = [
     "APIServer",
     "ControlPlane",
+    "Cut",
+    "Delay",
+    "Disconnect",
+    "Drip",
+    "Effect",
+    "Ending",
     "Endpoint",
     "Fault",
     "FaultProxy",
+    "Freeze",
+    "Hang",
     "Kind",
     "OpenWatch",
     "Outage",
+    "Refuse",
+    "RequestFacts",
     "RequestRecord",
+    "Rewrite",
     "ServerProcess",
     "ServerThread",
     "Snapshot",
     "User",
     "WatchCount",
+    "rewrites",
     "serve_in_thread",
 ]

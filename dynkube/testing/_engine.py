@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
-from dynkube.errors import InvalidInput, NoMatch
+from dynkube.errors import NoMatch
 from dynkube.meta import GVR, GroupVersion, ResourceArg
 from dynkube.testing._builtin.table import builtin_rules
 from dynkube.testing._calls import refuse
@@ -25,7 +25,6 @@ from dynkube.testing._definitions.crds import DEFINITIONS
 from dynkube.testing._definitions.decoding import decode_definition
 from dynkube.testing._definitions.rules import DefinitionRules
 from dynkube.testing._engine_options import EngineOptions
-from dynkube.testing._faults import Faults
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._patching.ownership import Ownership
 from dynkube.testing._schemas.cel import RuleBook
@@ -34,7 +33,7 @@ from dynkube.testing._store.documents import PlainDocument, StoredDocument
 from dynkube.testing._store.snapshots import Snapshot
 from dynkube.testing._store.storage import Storage
 from dynkube.testing._store.timers import Timers
-from dynkube.testing._store.watching import EndMode, Watches
+from dynkube.testing._store.watching import Watches
 from dynkube.testing._store.work import Controller, Unmeasured, Workers
 from dynkube.testing._verbs.connecting import Connections
 from dynkube.testing._verbs.deleting import Deletes
@@ -65,7 +64,6 @@ class Engine:
         options = options or EngineOptions()
         self.options: EngineOptions = options
         self.registry: Registry = Registry()
-        self.faults: Faults = Faults()
         self.now: Callable[[], datetime] = options.now
         self._storage = Storage(history=options.history)
         self._watches = Watches(self._storage)
@@ -93,7 +91,7 @@ class Engine:
         Compaction(self._storage, self._timers, options.compaction_interval)
         EventExpiry(self._storage, self._timers, options.event_ttl)
         self._api_services = APIServiceController(
-            self._storage, self.registry, identity, lambda kind: self._watches.end(storage_group=kind.storage_group)
+            self._storage, self.registry, identity, lambda kind: self._watches.end(kind.storage_group)
         )
         self._workers = Workers(self._timers, self._controllers(options))
 
@@ -166,7 +164,7 @@ class Engine:
 
     def unregister(self, kind: Kind) -> None:
         """Stop serving ``kind``; its watches end, its objects stay."""
-        self._watches.end("clean", storage_group=kind.storage_group)
+        self._watches.end(kind.storage_group)
         self._api_services.unregister(kind)
         self._settle()
 
@@ -198,26 +196,33 @@ class Engine:
         """
         self._storage.compact(revision)
 
-    def end_watches(self, resource: str | GVR | None = None, how: EndMode = "clean") -> int:
-        """End open watches from the server's side.
+    def end_watches(self, resource: str | GVR | None = None) -> int:
+        """End open watches from the server's side, after the events so far.
 
         Args:
             resource: Only those of this resource: ``"pods"``, ``"deployments.apps"`` or a GVR (any version of it).
-            how: ``"clean"`` ends the answer properly after the events so far; ``"cut"`` drops the connection;
-                ``"silent"`` leaves it open and never sends anything again, bookmarks included.
 
         Returns:
             How many watches there were.
 
         Raises:
             NoMatch: The resource is not served.
-            InvalidInput: ``how`` or ``resource`` is malformed.
+            InvalidInput: ``resource`` is malformed.
         """
-        if how not in {"clean", "cut", "silent"}:
-            raise InvalidInput(f"how is {how!r}; give 'clean', 'cut' or 'silent'")
         if resource is None:
-            return self._watches.end(how)
-        return sum(self._watches.end(how, storage_group=group) for group in self._storage_groups(resource))
+            return self._watches.end()
+        groups = {kind.storage_group for kind in self._kinds_of(resource)}
+        return sum(self._watches.end(group) for group in groups)
+
+    def served_as(self, resource: str | GVR) -> set[GVR]:
+        """Under which names the objects of ``resource`` are served now: in each version, and of some in two groups.
+
+        Raises:
+            NoMatch: The resource is not served.
+            InvalidInput: ``resource`` is malformed.
+        """
+        groups = {kind.storage_group for kind in self._kinds_of(resource)}
+        return {kind.gvr for kind in self.registry if kind.storage_group in groups}
 
     def snapshot(self) -> Snapshot:
         """Everything stored, now. Cheap: nothing is copied or encoded."""
@@ -226,7 +231,7 @@ class Engine:
     def restore(self, snapshot: Snapshot) -> None:
         """Hold what ``snapshot`` has and nothing else. Open watches end, and older revisions are gone."""
         self._storage.restore(snapshot.resources, snapshot.revision)
-        self._watches.end("clean")
+        self._watches.end()
         self._workers.settle()
         for kind in self.registry.of_storage(NAMESPACES):
             self._seed_namespaces(kind)
@@ -316,16 +321,14 @@ class Engine:
                 self._writes.seed(call, obj, "kube-apiserver", {"f:metadata": {"f:labels": NAME_LABEL_FIELDS}})
         seed_kubernetes_service(self._storage, self.registry, self._writes.identity)
 
-    def _storage_groups(self, resource: str | GVR) -> set[str]:
+    def _kinds_of(self, resource: str | GVR) -> list[Kind]:
         if isinstance(resource, GVR):
             arg = ResourceArg(resource.resource, None, resource.group)
         else:
             arg = ResourceArg.parse(resource)
-        groups = {
-            kind.storage_group
-            for kind in self.registry
-            if kind.gvr.resource == arg.name and arg.group in {None, kind.gvr.group}
-        }
-        if not groups:
+        kinds = [
+            kind for kind in self.registry if kind.gvr.resource == arg.name and arg.group in {None, kind.gvr.group}
+        ]
+        if not kinds:
             raise NoMatch(f"the embedded server does not serve {str(resource)!r} now")
-        return groups
+        return kinds

@@ -20,9 +20,11 @@ from dynkube.meta import GVR, GroupVersion
 from dynkube.testing._access.access import Access
 from dynkube.testing._access.authentication import as_user, check_users
 from dynkube.testing._access.seats import Seats
+from dynkube.testing._asgi import ASGIApp
 from dynkube.testing._calls.users import User
 from dynkube.testing._engine import Engine
 from dynkube.testing._engine_options import EngineOptions, ExpiredWatch
+from dynkube.testing._faults.faults import Faults
 from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._records import Records
@@ -33,7 +35,6 @@ from dynkube.testing._wire.app import App, Parts
 from dynkube.testing._wire.audit import Audit
 from dynkube.testing._wire.discovery import Discovery
 from dynkube.testing._wire.endpoint import Endpoint
-from dynkube.testing._wire.http import ASGIApp
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION, NonResources
 from dynkube.testing._wire.openapi.answers import OpenAPI
 from dynkube.testing._wire.resources import Resources
@@ -140,14 +141,15 @@ class APIServer(Rights, Records, Trouble):
         super().__init__(engine)
         engine.register(*builtin_kinds())
         self._audit = Audit(audit_limit)
+        self._faults = Faults(options.random)
         self._discovery = Discovery(engine.registry)
         openapi = OpenAPI(self._discovery, version, options.now)
         self._access = Access(engine, users=check_users(users or {}), token=token, rbac=rbac)
         self._parts = Parts(
-            resources=Resources(engine, self._audit),
+            resources=Resources(engine),
             others=NonResources(self._discovery, openapi, version=version, aggregated=aggregated_discovery),
             discovery=self._discovery,
-            faults=engine.faults,
+            faults=self._faults,
             audit=self._audit,
             access=self._access,
             seats=Seats(max_inflight),

@@ -17,11 +17,12 @@ PACKAGES = ["meta", "config", "rest", "discovery", "client", "informers", "testi
 
 
 def visible(module: ModuleType) -> set[str]:
-    """Public names of a module, but for its submodules."""
+    """Public names of a module, but for its submodules that are not declared."""
     return {
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType) and name != "annotations"
+        if name in module.__all__
+        or not (name.startswith("_") or isinstance(value, ModuleType) or name == "annotations")
     }
 
 

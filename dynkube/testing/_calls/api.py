@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-from dynkube.errors import APIError, DynkubeError
+from dynkube.errors import APIError
 from dynkube.testing._calls.users import ADMIN, User
 from dynkube.testing._kinds.kinds import Kind
 
@@ -122,17 +122,12 @@ class WatchEvent(Protocol):
         ...
 
 
-class StreamCut(DynkubeError):
-    """A scripted fault wants this connection dropped without ending its response properly."""
-
-
 class WatchStream(Protocol):
     """An open watch. Iterate it from one task, and close it when the client has gone or the iteration has ended.
 
     ``async for batch in stream`` gives non-empty tuples of events, all that are there at that moment (bounded),
     so that one write to the socket can carry many lines. The iteration ends where the server ends the response
-    properly (timeout, kind no longer served), and raises :class:`StreamCut` where the connection has to be
-    dropped. A ``silent`` fault makes it wait forever, like a network that swallows everything.
+    properly (timeout, kind no longer served).
     """
 
     def __aiter__(self) -> AsyncIterator[tuple[WatchEvent, ...]]: ...

@@ -184,7 +184,7 @@ class DefinitionController:
         terminating = "deletionTimestamp" in definition["metadata"]
         edited = known is not None and known.generation != generation and not terminating
         if edited:
-            self._around.watches.end("clean", storage_group=name)
+            self._around.watches.end(name)
         if edited or (kinds and not before):
             self._around.storage.collection(name).watched_since = self._around.storage.revision
         if known is None or known.accepted != self._known[name].accepted:
@@ -239,7 +239,7 @@ class DefinitionController:
     def _forget(self, name: str) -> None:
         known = self._known.pop(name)
         self._around.registry.remove(*(kind.gvr for kind in known.kinds))
-        self._around.watches.end("clean", storage_group=name)
+        self._around.watches.end(name)
         self._look_again(known.group, name)
 
 

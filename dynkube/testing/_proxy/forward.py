@@ -16,8 +16,9 @@ from typing import cast
 import httpcore2
 import trio
 
+from dynkube.testing._asgi import Receive, Scope, Send
 from dynkube.testing._proxy.upstream import FAILURES, Upstream
-from dynkube.testing._wire.http import BodyTooLarge, ClientGone, Receive, Scope, Send, read_body, send_chunk
+from dynkube.testing._wire.http import BodyTooLarge, ClientGone, read_body, send_chunk
 from dynkube.testing._wire.layouts import JSON
 from dynkube.testing._wire.refusals import answer_refusal, body_too_large
 

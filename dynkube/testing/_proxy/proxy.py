@@ -15,6 +15,7 @@ from typing import Self
 import trio
 
 from dynkube.errors import ClosedError
+from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
 from dynkube.testing._proxy.door import Door, Drop, Outage, Refusal
 from dynkube.testing._proxy.recording import Recording
 from dynkube.testing._proxy.target import Served, endpoint_of
@@ -22,7 +23,7 @@ from dynkube.testing._records import Records
 from dynkube.testing._wire.app import serve_lifespan
 from dynkube.testing._wire.audit import Audit
 from dynkube.testing._wire.endpoint import Endpoint
-from dynkube.testing._wire.http import ASGIApp, HTTPRequest, Receive, Scope, Send
+from dynkube.testing._wire.http import HTTPRequest
 from dynkube.testing._wire.tcp import serve_tcp
 
 

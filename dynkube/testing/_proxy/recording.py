@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import Self
 
 import trio
 
+from dynkube.testing._asgi import Message, Receive, Send
 from dynkube.testing._wire.audit import Audit, RequestRecord
-from dynkube.testing._wire.http import HTTPRequest, Message, Receive, Send
-from dynkube.testing._wire.routes import ResourcePath, asked_verb
+from dynkube.testing._wire.http import HTTPRequest
+from dynkube.testing._wire.requestinfo import facts_of
 
 
 class Recording:
@@ -19,28 +19,22 @@ class Recording:
     """
 
     def __init__(self, audit: Audit, request: HTTPRequest, receive: Receive, send: Send) -> None:
-        self.record: RequestRecord = audit.received(request)
-        path = ResourcePath.parse(request.segments)
-        if path is not None:
-            self.record.verb = asked_verb(request, path) or ""
-            self.record.resource, self.record.namespace = path.gvr, path.namespace
-            self.record.name, self.record.subresource = path.name, path.subresource
+        self.record: RequestRecord = audit.received(request, facts_of(request))
         self._audit = audit
         self._receive = receive
         self._send = send
         self._body: list[bytes] = []
-        self._watch = ExitStack()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._watch.close()
         self._finish()
 
     def _finish(self) -> None:
         if self.record.finished is None:
             self.record.finished = trio.current_time()
+            self._audit.watch_ended(self.record)
 
     async def receive(self) -> Message:
         """The next message from the client, noting what belongs to the body."""
@@ -60,7 +54,7 @@ class Recording:
                 if name == b"audit-id":
                     self.record.audit_id = value.decode("latin-1")
             if self.record.verb == "watch" and message["status"] == 200:
-                self._watch.enter_context(self._audit.watching(self.record))
+                self._audit.watch_began(self.record)
         elif message["type"] == "http.response.body" and not message.get("more_body", False):
             self._finish()  # before the client knows, which may look it up at once
         await self._send(message)

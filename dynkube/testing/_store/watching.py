@@ -10,18 +10,15 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Self
 
 import trio
 
 from dynkube.errors import APIError
-from dynkube.testing._calls.api import StreamCut
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.documents import Event, StoredDocument, bookmark, error_event
 from dynkube.testing._store.selectors import Selection
 from dynkube.testing._store.storage import Change, Collection, Storage, Version
-
-EndMode: TypeAlias = Literal["clean", "cut", "silent"]
 
 _BATCH = 500
 
@@ -74,7 +71,7 @@ class Stream:
         self._initial_end = settings.initial_end
         self._watches = watches
         self._last: float = math.inf
-        self._end: EndMode | Literal["closed"] | None = None
+        self._end: Literal["clean", "closed"] | None = None
         self._error: APIError | None = None
         self._wakeup = trio.Event()
         self._start = trio.current_time()
@@ -96,10 +93,10 @@ class Stream:
         self._initial_end = False
         self._wakeup.set()
 
-    def end(self, how: EndMode) -> None:
-        """End it: ``clean`` after the events so far, ``cut`` at once, ``silent`` by never sending anything again."""
-        if self._end not in {"closed", "cut"}:
-            self._end = how
+    def end(self) -> None:
+        """End it after the events so far."""
+        if self._end is None:
+            self._end = "clean"
             self._last = min(self._last, self._storage.revision)
             self._wakeup.set()
 
@@ -117,13 +114,10 @@ class Stream:
         while True:
             if self._end == "closed":
                 raise StopAsyncIteration
-            if self._end == "cut":
-                raise StreamCut(f"the watch of {self.kind.group_resource} was cut by a scripted fault")
-            if self._end != "silent":
-                if events := self._collect():
-                    return tuple(events)
-                if self._over():
-                    raise StopAsyncIteration
+            if events := self._collect():
+                return tuple(events)
+            if self._over():
+                raise StopAsyncIteration
             await self._wait()
 
     def _over(self) -> bool:
@@ -132,8 +126,7 @@ class Stream:
         return self._end == "clean" or lost or trio.current_time() >= self._deadline
 
     async def _wait(self) -> None:
-        until = math.inf if self._end == "silent" else min(self._deadline, self._next_bookmark)
-        with trio.move_on_at(until):
+        with trio.move_on_at(min(self._deadline, self._next_bookmark)):
             await self._wakeup.wait()
         if self._wakeup.is_set():
             self._wakeup = trio.Event()
@@ -212,13 +205,13 @@ class Watches:
         """Forget ``stream``."""
         self._streams.get(stream.kind.storage_group, {}).pop(stream, None)
 
-    def end(self, how: EndMode = "clean", *, storage_group: str | None = None) -> int:
-        """End the open streams, of one resource or all; how many there were."""
+    def end(self, storage_group: str | None = None) -> int:
+        """End the open streams, of one resource or all, after the events so far; how many there were."""
         streams = [
             stream for group, streams in self._streams.items() if storage_group in {None, group} for stream in streams
         ]
         for stream in streams:
-            stream.end(how)
+            stream.end()
         return len(streams)
 
     def __len__(self) -> int:

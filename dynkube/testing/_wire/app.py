@@ -12,18 +12,20 @@ from dynkube.meta import GroupVersion
 from dynkube.testing._access.access import Access
 from dynkube.testing._access.authentication import Authenticator
 from dynkube.testing._access.seats import Seat, Seats
+from dynkube.testing._asgi import Message, Receive, Scope, Send
 from dynkube.testing._calls.users import User
-from dynkube.testing._faults import Faults
+from dynkube.testing._faults.facts import RequestFacts
+from dynkube.testing._faults.faults import Faults
 from dynkube.testing._wire import refusals
 from dynkube.testing._wire.audit import Audit, RequestRecord
 from dynkube.testing._wire.discovery import Discovery
-from dynkube.testing._wire.http import Answer, ClientGone, HTTPRequest, Message, Receive, Scope, Send
+from dynkube.testing._wire.http import ClientGone, HTTPRequest
 from dynkube.testing._wire.negotiate import negotiate_error
 from dynkube.testing._wire.nonresource import NonResources
 from dynkube.testing._wire.refusals import answer_refusal
-from dynkube.testing._wire.requestinfo import attributes_of
+from dynkube.testing._wire.requestinfo import attributes_of, facts_of
 from dynkube.testing._wire.resources import Resources
-from dynkube.testing._wire.routes import ResourcePath, asked_verb
+from dynkube.testing._wire.routes import ResourcePath
 
 _logger = logging.getLogger("dynkube.testing")
 
@@ -41,7 +43,7 @@ class Parts:
         resources: Answers requests to resources.
         others: Answers everything else.
         discovery: Knows which group-versions are out of order.
-        faults: Answers in place of the parts above, where a test told it to.
+        faults: What a test put between clients and all of the above.
         audit: Records every request.
         access: Knows who may do what.
         seats: How many requests there may be at once.
@@ -75,20 +77,22 @@ class App:
         """Serve one connection's request, or the lifespan of an ASGI server."""
         match scope["type"]:
             case "http":
-                await self._http(HTTPRequest.from_scope(scope), receive, send)
+                await self._http(HTTPRequest.from_scope(scope), scope, receive, send)
             case "lifespan":
                 await serve_lifespan(receive, send)
             case other:
                 raise ValueError(f"the embedded API server speaks HTTP, not {other!r}")
 
-    async def _http(self, request: HTTPRequest, receive: Receive, send: Send) -> None:
-        exchange = Exchange(self._parts.audit, request, receive, send)
+    async def _http(self, request: HTTPRequest, scope: Scope, receive: Receive, send: Send) -> None:
+        facts = facts_of(request)
+        exchange = Exchange(self._parts.audit, request, facts, receive, send)
+
+        async def answer(passed: Scope, receive: Receive, send: Send) -> None:
+            # Faults may change what they pass on.
+            await self._answer(request if passed is scope else HTTPRequest.from_scope(passed), exchange, receive, send)
+
         try:
-            await self._serve(request, exchange)
-        except APIError as error:
-            await answer_refusal(error, negotiate_error(request)).write(exchange.send)
-        except ClientGone:
-            pass  # nobody is left to answer
+            await self._parts.faults.serve(facts, answer, scope, exchange.receive, exchange.send)
         except Exception as error:
             # A defect of this server. Clients get the 500 of a real one; whoever runs the server gets the error.
             _logger.exception("%s %s failed", request.method, request.path)
@@ -98,30 +102,26 @@ class App:
         finally:
             exchange.finish()
 
-    async def _serve(self, request: HTTPRequest, exchange: Exchange) -> None:
-        parts, record = self._parts, exchange.record
-        path = ResourcePath.parse(request.segments)
-        if path is not None:
-            record.verb = asked_verb(request, path) or ""
-            record.resource, record.namespace, record.name = path.gvr, path.namespace, path.name
-            record.subresource = path.subresource
+    async def _answer(self, request: HTTPRequest, exchange: Exchange, receive: Receive, send: Send) -> None:
+        try:
+            await self._serve(request, exchange, receive, send)
+        except APIError as error:
+            await answer_refusal(error, negotiate_error(request)).write(send)
+        except ClientGone:
+            pass  # nobody is left to answer
+
+    async def _serve(self, request: HTTPRequest, exchange: Exchange, receive: Receive, send: Send) -> None:
+        parts, path = self._parts, ResourcePath.parse(request.segments)
         user = self._identify(request, exchange)
         if not (request.segments and request.segments[0] in _PROBES):
             exchange.seat = parts.seats.take()
-        fault = parts.faults.take(verb=record.verb, resource=record.resource, path=request.path)
-        if fault is not None:
-            answer = Answer(
-                status=fault.status, body=fault.body, content_type=fault.content_type, headers=fault.headers
-            )
-            await answer.write(exchange.send)
-            return
         parts.access.authorize(attributes_of(request, user))
         if _group_version(request, path) in parts.discovery.unavailable:
-            await refusals.unavailable().write(exchange.send)
+            await refusals.unavailable().write(send)
         elif path is None:
-            await (await parts.others.answer(request)).write(exchange.send)
+            await (await parts.others.answer(request)).write(send)
         else:
-            await parts.resources.serve(request, path, user, record, exchange.receive, exchange.send)
+            await parts.resources.serve(request, path, user, receive, send)
 
     def _identify(self, request: HTTPRequest, exchange: Exchange) -> User:
         """Who asks, or whom they act for."""
@@ -149,8 +149,8 @@ def _group_version(request: HTTPRequest, path: ResourcePath | None) -> GroupVers
 class Exchange:
     """One request under way: what it tells the audit, and the seat it takes."""
 
-    def __init__(self, audit: Audit, request: HTTPRequest, receive: Receive, send: Send) -> None:
-        self.record: RequestRecord = audit.received(request)
+    def __init__(self, audit: Audit, request: HTTPRequest, facts: RequestFacts, receive: Receive, send: Send) -> None:
+        self.record: RequestRecord = audit.received(request, facts)
         self.seat: Seat | None = None
         self._audit = audit
         self._body: list[bytes] = []
@@ -167,21 +167,30 @@ class Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send a message, noting when the answer starts."""
+        """Send a message, noting when the answer starts and when it is complete."""
         if message["type"] == "http.response.start":
-            self.record.status = message["status"]
-            if self.record.verb == "watch" and self.seat is not None:
-                # As in a real server, a watch takes a seat until it is open, and not while it waits for events.
-                self.seat.release()
-            audit_id = (b"audit-id", self.record.audit_id.encode("latin-1"))
-            message = {**message, "headers": [audit_id, *message["headers"]]}
+            message = self._started(message)
+        elif message["type"] == "http.response.body" and not message.get("more_body", False):
+            self._audit.watch_ended(self.record)
         await self._send(message)
 
     def finish(self) -> None:
         """The request is over, whichever side ended it."""
         self.record.finished = trio.current_time()
+        self._audit.watch_ended(self.record)
         if self.seat is not None:
             self.seat.release()
+
+    def _started(self, message: Message) -> Message:
+        self.record.status = message["status"]
+        if self.record.verb == "watch":
+            if self.seat is not None:
+                # As in a real server, a watch takes a seat until it is open, and not while it waits for events.
+                self.seat.release()
+            if self.record.status == 200:
+                self._audit.watch_began(self.record)
+        audit_id = (b"audit-id", self.record.audit_id.encode("latin-1"))
+        return {**message, "headers": [audit_id, *message["headers"]]}
 
 
 async def serve_lifespan(receive: Receive, send: Send) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -15,6 +14,7 @@ import trio
 
 from dynkube.meta import GVR
 from dynkube.testing._calls.users import User
+from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._wire import yaml
 from dynkube.testing._wire.http import HTTPRequest
 
@@ -151,7 +151,7 @@ class Audit:
         self._requests: deque[RequestRecord] = deque(maxlen=limit)
         self._with_body: deque[RequestRecord] = deque()
         self._body_bytes = 0
-        self._watches: dict[int, OpenWatch] = {}
+        self._watches: dict[RequestRecord, OpenWatch] = {}
         self._counts: dict[tuple[GVR, str], WatchCount] = {}
         self._changed = trio.Event()
 
@@ -182,7 +182,7 @@ class Audit:
         self._with_body.clear()
         self._body_bytes = 0
 
-    def received(self, request: HTTPRequest) -> RequestRecord:
+    def received(self, request: HTTPRequest, facts: RequestFacts) -> RequestRecord:
         """Record ``request``; what is learnt about it later is set on the record."""
         headers = dict(request.headers)
         if "authorization" in headers:
@@ -195,6 +195,11 @@ class Audit:
             headers=headers,
             time=trio.current_time(),
             audit_id=headers.get("audit-id") or self._new_id(),
+            verb=facts.verb,
+            resource=facts.resource,
+            namespace=facts.namespace,
+            name=facts.name,
+            subresource=facts.subresource,
         )
         self._requests.append(record)
         return record
@@ -211,9 +216,8 @@ class Audit:
             self._body_bytes -= len(oldest.content)
             oldest.content = b""
 
-    @contextmanager
-    def watching(self, record: RequestRecord) -> Iterator[None]:
-        """Count the watch of ``record`` as open inside the block."""
+    def watch_began(self, record: RequestRecord) -> None:
+        """Count the watch of ``record`` as open from now on."""
         assert record.resource is not None, "a watch is always about a resource"
         watch = OpenWatch(
             resource=record.resource,
@@ -222,13 +226,13 @@ class Audit:
             user_agent=record.user_agent,
             since=trio.current_time(),
         )
-        self._watches[id(watch)] = watch
+        self._watches[record] = watch
         self._count(watch, 1)
         self._announce()
-        try:
-            yield
-        finally:
-            del self._watches[id(watch)]
+
+    def watch_ended(self, record: RequestRecord) -> None:
+        """Count the watch of ``record``, if it is an open one, as open no more."""
+        if watch := self._watches.pop(record, None):
             self._count(watch, -1)
             self._announce()
 

@@ -6,7 +6,7 @@ import zlib
 
 import trio
 
-from dynkube.testing._wire.http import Message, Send
+from dynkube.testing._asgi import Message, Send
 
 # As in kube-apiserver: the fastest level, and nothing shorter than this many bytes.
 _LEVEL = 1

@@ -1,19 +1,13 @@
-"""ASGI as the embedded server uses it: a request read from the scope, an answer written to ``send``."""
+"""HTTP as the embedded server uses it: a request read from ASGI's scope, an answer written to ``send``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, unquote
 
-# The shapes are ASGI 3's own: https://asgi.readthedocs.io/en/stable/specs/www.html
-Message: TypeAlias = MutableMapping[str, Any]
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-ASGIApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+from dynkube.testing._asgi import Receive, Scope, Send
 
 # Large bodies go out in pieces, so that one list of 20,000 objects never holds the loop while it is copied.
 CHUNK = 256 * 1024

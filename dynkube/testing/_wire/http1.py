@@ -2,13 +2,16 @@
 
 General ASGI servers give each request tasks, timers and queues of its own, which costs several times what this server
 needs to answer it (benchmarks/README.md has the numbers). Here the application runs in the connection's task, and head
-and body leave in one write. What API clients do not use is not there: HTTP/2, upgrades, trailers.
+and body leave in one write. What API clients do not use is not there: HTTP/2, upgrades, trailers. What tests need is:
+answers that break off as no application could let them (:data:`~dynkube.testing._asgi.BREAK`).
 """
 
 from __future__ import annotations
 
 import logging
+import socket
 import ssl
+import struct
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import NoReturn, TypeAlias
@@ -17,7 +20,7 @@ from urllib.parse import unquote
 import h11
 import trio
 
-from dynkube.testing._wire.http import ASGIApp, Message, Scope
+from dynkube.testing._asgi import BREAK, ASGIApp, Message, Scope
 
 _logger = logging.getLogger("dynkube.testing.tcp")
 
@@ -160,6 +163,7 @@ class _Exchange:
             "headers": list(self._request.headers),
             "client": None,
             "server": None,
+            "extensions": {BREAK: {}},
         }
 
     async def _receive(self) -> Message:
@@ -201,6 +205,9 @@ class _Exchange:
             # Kept until there is something of the body: both leave in one write.
             self._unsent.append(h11.Response(status_code=status, headers=headers, reason=_REASONS.get(status, b"")))
             return
+        if message["type"] == BREAK:
+            await self._break(message["how"], message.get("body", b""))
+            return
         events, self._unsent = self._unsent, []
         if (body := message.get("body", b"")) and self._request.method != b"HEAD":
             events.append(h11.Data(data=body))
@@ -209,9 +216,19 @@ class _Exchange:
             self._ended = True
         await self._write(*events)
 
-    async def _write(self, *events: h11.Event) -> None:
-        """Write to the client. Where it has gone that does nothing, as ASGI has it; ``receive`` tells of it."""
-        data = _encoded(self._http, *events)
+    async def _break(self, how: str, body: bytes) -> None:
+        """Leave the connection broken; it is closed when the application returns, since the answer is incomplete."""
+        if how == "reset":
+            _reset_on_close(self._stream)
+            return
+        # More than there is of it. The answer says that it comes in chunks, where it says nothing of its length.
+        announced = b"%x\r\n" % (2 * len(body) + 1)
+        events, self._unsent = self._unsent, []
+        await self._write(*events, end=announced + body)
+
+    async def _write(self, *events: h11.Event, end: bytes = b"") -> None:
+        """Write to the client, ``end`` as it is. Where it has gone that does nothing; ``receive`` tells of it."""
+        data = _encoded(self._http, *events) + end
         if self._gone:
             await trio.lowlevel.checkpoint()
             return
@@ -223,6 +240,14 @@ class _Exchange:
 
 def _encoded(http: h11.Connection, *events: h11.Event) -> bytes:
     return b"".join([http.send(event) or b"" for event in events])
+
+
+def _reset_on_close(stream: Stream) -> None:
+    """Make the kernel send RST in place of FIN: it does where it is to linger for no time."""
+    connection = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
+    below = getattr(connection, "socket", None)  # streams of other listeners show theirs, or are none of TCP
+    if below is not None:
+        below.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def _origin_form(target: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""What a request asks for as authorization sees it: before anybody looks whether there is such a path.
+"""What a request asks for as faults and authorization see it: before anybody looks whether there is such a path.
 
 A real server authorizes first and routes afterwards, so that who may do nothing learns nothing: a user without rights
 gets a 403 for a path that does not exist. That takes a looser reading of paths than routing has.
@@ -6,13 +6,32 @@ gets a 403 for a path that does not exist. That takes a looser reading of paths 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dynkube.testing._access.attributes import Attributes
 from dynkube.testing._calls.users import User
+from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._wire.http import HTTPRequest
-from dynkube.testing._wire.routes import NAMESPACE_SUBRESOURCES
+from dynkube.testing._wire.routes import NAMESPACE_SUBRESOURCES, ResourcePath, asked_verb
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _NAMED = "metadata.name"
+
+
+def facts_of(request: HTTPRequest) -> RequestFacts:
+    """What faults may know of ``request``."""
+    path = ResourcePath.parse(request.segments)
+    facts = RequestFacts(method=request.method, path=request.path, params=request.params, headers=request.headers)
+    if path is None:
+        return facts
+    return replace(
+        facts,
+        verb=asked_verb(request, path) or "",
+        resource=path.gvr,
+        namespace=path.namespace,
+        name=path.name,
+        subresource=path.subresource,
+    )
 
 
 def attributes_of(request: HTTPRequest, user: User) -> Attributes:

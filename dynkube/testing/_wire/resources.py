@@ -9,7 +9,8 @@ import msgspec
 import trio
 
 from dynkube.errors import APIError
-from dynkube.testing._calls.api import Call, StreamCut, Undecodable, WatchStream
+from dynkube.testing._asgi import Receive, Send
+from dynkube.testing._calls.api import Call, Undecodable, WatchStream
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._calls.users import User
 from dynkube.testing._engine import Engine
@@ -17,19 +18,8 @@ from dynkube.testing._store.documents import ListDocument
 from dynkube.testing._tables.catalog import printer_for
 from dynkube.testing._tables.forms import Form, Include, Metadata, Objects, Table
 from dynkube.testing._wire import bodies, refusals
-from dynkube.testing._wire.audit import Audit, RequestRecord
 from dynkube.testing._wire.compression import GzipSend
-from dynkube.testing._wire.http import (
-    CHUNK,
-    Answer,
-    BodyTooLarge,
-    HTTPRequest,
-    Receive,
-    Send,
-    read_body,
-    send_chunk,
-    start,
-)
+from dynkube.testing._wire.http import CHUNK, Answer, BodyTooLarge, HTTPRequest, read_body, send_chunk, start
 from dynkube.testing._wire.layouts import JSON_TYPE, Layout
 from dynkube.testing._wire.negotiate import Wanted, accepts_gzip, negotiate, negotiate_stream
 from dynkube.testing._wire.repeats import repeated_fields, unknown_members
@@ -47,11 +37,8 @@ class Resources:
     """The resource API of one engine."""
 
     engine: Engine
-    audit: Audit
 
-    async def serve(
-        self, request: HTTPRequest, path: ResourcePath, user: User, record: RequestRecord, receive: Receive, send: Send
-    ) -> None:
+    async def serve(self, request: HTTPRequest, path: ResourcePath, user: User, receive: Receive, send: Send) -> None:
         """Answer one request of ``user`` to a resource.
 
         Raises:
@@ -66,7 +53,7 @@ class Resources:
         if target.verb == "watch":
             wanted = negotiate_stream(request, custom=custom)
             call = await _call(request, target, user, receive)
-            await self._watch(call, self._form(call, wanted), record, receive, send)
+            await self._watch(call, self._form(call, wanted), receive, send)
             return
         # What is only ever created, such as a review, or only connected to has no rows.
         tables = "list" in target.kind.verbs and target.subresource in {"", "scale", "status"}
@@ -102,12 +89,11 @@ class Resources:
         body = layout.document(encoded) if encoded else b""  # 204 No Content
         await Answer(status=result.status, body=body, content_type=layout.content_type, headers=headers).write(send)
 
-    async def _watch(self, call: Call, form: Form, record: RequestRecord, receive: Receive, send: Send) -> None:
+    async def _watch(self, call: Call, form: Form, receive: Receive, send: Send) -> None:
         stream = self.engine.open_watch(call)
         try:
-            with self.audit.watching(record):
-                await start(send, 200, JSON_TYPE, _warning_headers((call.kind.warning,)))
-                complete = await _stream_events(stream, form, receive, send)
+            await start(send, 200, JSON_TYPE, _warning_headers((call.kind.warning,)))
+            complete = await _stream_events(stream, form, receive, send)
         finally:
             stream.close()
         if complete:
@@ -185,15 +171,12 @@ async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(notice_the_client_going)
-        try:
-            # An empty piece makes the headers leave now: a watch without events is open nevertheless.
-            await send_chunk(send, b"")
-            async for events in stream:
-                for group in _groups(map(form.event, events), plain=form.plain):
-                    await send_chunk(send, group)
-            complete = True
-        except StreamCut:
-            pass  # returning without the last piece is how ASGI says "connection lost"
+        # An empty piece makes the headers leave now: a watch without events is open nevertheless.
+        await send_chunk(send, b"")
+        async for events in stream:
+            for group in _groups(map(form.event, events), plain=form.plain):
+                await send_chunk(send, group)
+        complete = True
         nursery.cancel_scope.cancel()
     return complete
 

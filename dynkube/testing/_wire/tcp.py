@@ -16,8 +16,8 @@ from functools import partial
 import trio
 
 from dynkube.errors import InvalidInput
+from dynkube.testing._asgi import ASGIApp
 from dynkube.testing._wire.endpoint import Endpoint
-from dynkube.testing._wire.http import ASGIApp
 
 Listener = trio.abc.Listener[trio.abc.HalfCloseableStream]
 

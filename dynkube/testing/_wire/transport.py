@@ -13,7 +13,7 @@ from typing import NoReturn, Protocol
 import httpx2
 import trio
 
-from dynkube.testing._wire.http import ASGIApp, Message, Scope
+from dynkube.testing._asgi import BREAK, ASGIApp, Message, Scope
 
 # Chunks under way between application and reader: a socket's buffer, counted in writes. Small, so that a client
 # that stops reading is felt by the server soon.
@@ -37,8 +37,9 @@ class InProcessTransport(httpx2.AsyncBaseTransport):
     - Closing the answer ends the application's task before ``aclose()`` returns, and closing the transport ends
       all of them: what a closed connection does, without the delay.
     - An application that returns before its answer is complete has cut the connection: the reader gets
-      ``httpx2.RemoteProtocolError``. An exception that escapes the application is raised to the reader as it is,
-      since it is a defect and not an answer.
+      ``httpx2.RemoteProtocolError``, or ``httpx2.ReadError`` where it has reset it
+      (:data:`~dynkube.testing._asgi.BREAK`). An exception that escapes the application is raised to the reader as it
+      is, since it is a defect and not an answer.
     - The ``read`` timeout of the request is honoured, on trio's clock.
     """
 
@@ -82,6 +83,7 @@ class _Exchange(httpx2.AsyncByteStream):
         self._closed = trio.Event()
         self._finished = trio.Event()
         self._complete = False
+        self._reset = False
         self._failure: Exception | None = None
         self._task = trio.CancelScope()
 
@@ -116,6 +118,7 @@ class _Exchange(httpx2.AsyncByteStream):
             "headers": [(name.lower(), value) for name, value in self._request.headers.raw],
             "client": ("127.0.0.1", 0),
             "server": (url.host, url.port),
+            "extensions": {BREAK: {}},
         }
 
     async def _receive(self) -> Message:
@@ -137,6 +140,10 @@ class _Exchange(httpx2.AsyncByteStream):
                 if not message.get("more_body", False):
                     self._complete = True
                     self._chunks_in.close()
+            case other if other == BREAK:
+                # Half a chunk and the end of the connection: there are no chunks here, only what was in it.
+                await self._send_body(message.get("body", b""))
+                self._reset = message["how"] == "reset"
 
     async def _send_body(self, data: bytes) -> None:
         if not data or self._request.method == "HEAD":
@@ -158,6 +165,7 @@ class _Exchange(httpx2.AsyncByteStream):
         if deadline.cancelled_caught:
             self._time_out()
         self._raise_failure()
+        self._raise_reset()
         raise httpx2.RemoteProtocolError("Server disconnected without sending a response.", request=self._request)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -177,6 +185,7 @@ class _Exchange(httpx2.AsyncByteStream):
         if deadline.cancelled_caught:
             self._time_out()
         self._raise_failure()
+        self._raise_reset()
         if not self._complete:
             raise httpx2.RemoteProtocolError(
                 "peer closed connection without sending complete message body (incomplete chunked read)",
@@ -195,6 +204,10 @@ class _Exchange(httpx2.AsyncByteStream):
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
+
+    def _raise_reset(self) -> None:
+        if self._reset:
+            raise httpx2.ReadError("connection reset by peer", request=self._request)
 
     def _time_out(self) -> NoReturn:
         raise httpx2.ReadTimeout(f"no data for {self._read_timeout} s", request=self._request)

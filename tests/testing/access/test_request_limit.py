@@ -10,7 +10,7 @@ import trio
 
 from dynkube.errors import InvalidInput
 from dynkube.testing import APIServer
-from dynkube.testing._wire.http import Message
+from dynkube.testing._asgi import Message
 
 PODS = "/api/v1/namespaces/default/pods"
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.testing import APIServer
-from dynkube.testing._store.watching import EndMode
+from dynkube.testing import APIServer, Ending
 from tests.testing.clients.conftest import ServerThread, config_map, in_thread, widget
 
 pytestmark = [
@@ -75,7 +74,7 @@ async def test_custom_resources_are_scaled_and_have_a_status(server: APIServer, 
 
 @pytest.mark.parametrize("how", ["clean", "cut"])
 async def test_a_watch_is_taken_up_where_it_ended(
-    server: APIServer, kubeconfig: Path, server_thread: ServerThread, how: EndMode
+    server: APIServer, kubeconfig: Path, server_thread: ServerThread, how: Ending
 ) -> None:
     server.create(config_map("a"))
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.testing import APIServer
-from dynkube.testing._store.watching import EndMode
+from dynkube.testing import APIServer, Ending
 from tests.testing.clients.conftest import ServerThread, config_map, in_thread, widget
 
 lightkube = pytest.importorskip("lightkube")
@@ -80,7 +79,7 @@ async def test_long_lists_come_in_chunks(server: APIServer, kubeconfig: Path) ->
 
 @pytest.mark.parametrize("how", ["clean", "cut"])
 async def test_a_watch_goes_on_where_it_ended(
-    server: APIServer, kubeconfig: Path, server_thread: ServerThread, how: EndMode
+    server: APIServer, kubeconfig: Path, server_thread: ServerThread, how: Ending
 ) -> None:
     from lightkube.resources.core_v1 import ConfigMap
     from lightkube.types import OnErrorAction, OnErrorResult

@@ -7,8 +7,7 @@ import random
 import pytest
 import trio
 
-from dynkube.errors import InvalidInput, NoMatch
-from dynkube.testing._calls.api import StreamCut
+from dynkube.errors import NoMatch
 from tests.contract.events import seen
 from tests.contract.objects import config
 from tests.testing.engine.cluster import Cluster, read_all, read_ended, read_some
@@ -74,37 +73,14 @@ async def test_a_clean_end_comes_after_the_events_so_far(cluster: Cluster) -> No
     assert seen(await read_ended(stream)) == [("ADDED", "a")]
 
 
-async def test_a_cut_comes_at_once(cluster: Cluster) -> None:
-    stream = cluster.watch("configmaps")
-    cluster.create("configmaps", config("a"))
-    cluster.engine.end_watches(how="cut")
-
-    with pytest.raises(StreamCut):
-        await read_some(stream)
-
-
-async def test_a_silent_watch_says_nothing_and_does_not_end(cluster: Cluster) -> None:
-    stream = cluster.watch("configmaps", timeoutSeconds="60", **ASKED)
-    cluster.engine.end_watches(how="silent")
-    cluster.create("configmaps", config("a"))
-
-    with trio.move_on_after(10_000) as scope:
-        await read_some(stream)
-    assert scope.cancelled_caught
-    stream.close()
-    assert cluster.engine.open_watches == 0
-
-
 async def test_only_the_watches_of_the_resource_named_are_ended(cluster: Cluster) -> None:
     for resource in ("configmaps", "pods", "deployments"):
         cluster.watch(resource)
 
-    assert cluster.engine.end_watches("deployments.apps", "cut") == 1
+    assert cluster.engine.end_watches("deployments.apps") == 1
     assert cluster.engine.end_watches() == 3
     with pytest.raises(NoMatch, match="does not serve 'gadgets'"):
         cluster.engine.end_watches("gadgets")
-    with pytest.raises(InvalidInput, match="'clean', 'cut' or 'silent'"):
-        cluster.engine.end_watches(how="soft")  # type: ignore[arg-type]  # what it is about
 
 
 async def test_closing_ends_a_reader_that_waits(cluster: Cluster) -> None:

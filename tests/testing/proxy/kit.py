@@ -8,8 +8,8 @@ from typing import Any
 
 import trio
 
+from dynkube.testing._asgi import ASGIApp
 from dynkube.testing._wire.endpoint import Endpoint
-from dynkube.testing._wire.http import ASGIApp
 from dynkube.testing._wire.tcp import serve_tcp
 
 PATIENCE = 20

@@ -12,7 +12,7 @@ import trio
 
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.testing import APIServer, ControlPlane, Endpoint, FaultProxy
-from dynkube.testing._wire.http import Receive, Scope, Send
+from dynkube.testing._asgi import Receive, Scope, Send
 from tests.testing.proxy.kit import PATIENCE, WATCH, connected, serving
 
 pytestmark = pytest.mark.real_time

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.testing import APIServer
+from dynkube.testing._asgi import Message
 from dynkube.testing._wire.compression import GzipSend
-from dynkube.testing._wire.http import Message
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 GZIP = {"Accept-Encoding": "deflate, gzip"}

@@ -10,7 +10,8 @@ from random import Random
 import pytest
 import trio
 
-from dynkube.testing._wire.http import ASGIApp, ClientGone, Receive, Scope, Send, read_body
+from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
+from dynkube.testing._wire.http import ClientGone, read_body
 from dynkube.testing._wire.http1 import serve_http
 
 pytestmark = pytest.mark.real_time

@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.testing
 
-from dynkube.testing._wire.http import ASGIApp, Message, Receive, Scope, Send
+from dynkube.testing._asgi import ASGIApp, Message, Receive, Scope, Send
 from dynkube.testing._wire.transport import InProcessTransport
 
 

@@ -16,9 +16,9 @@ import trio
 
 from dynkube.errors import InvalidInput
 from dynkube.testing import APIServer
+from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
 from dynkube.testing._wire.app import serve_lifespan
 from dynkube.testing._wire.endpoint import Endpoint
-from dynkube.testing._wire.http import ASGIApp, Receive, Scope, Send
 from dynkube.testing._wire.tcp import serve_tcp
 from dynkube.testing._wire.yaml import load_document
 

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from dynkube.testing import APIServer
-from dynkube.testing._wire.http import Message, Receive, Scope, Send
+from dynkube.testing._asgi import Message, Receive, Scope, Send
 from dynkube.testing._wire.tcp import serve_tcp
 
 PATH = "/api/v1/namespaces/default/configmaps"

@@ -1,0 +1,32 @@
+"""ASGI 3 as this package speaks it: the shapes, and the one extension that its own servers offer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+
+# The shapes are ASGI 3's own: https://asgi.readthedocs.io/en/stable/specs/www.html
+Message: TypeAlias = MutableMapping[str, Any]
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+ASGIApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+#: Breaking a connection as no application should: what ASGI has no words for, and faults need.
+#:
+#: A server that has this name among ``scope["extensions"]`` takes a message of this type, at any time, in place of what
+#: would come next, and nothing after it. ``how`` is ``"reset"``: the connection is reset (RST), and ``body`` is empty;
+#: or ``"mid-chunk"``: a chunk of the answer begins, its first bytes are ``body``, and the connection ends (FIN) where
+#: more were announced.
+BREAK = "dynkube.testing.break"
+
+
+def offers_break(scope: Scope) -> bool:
+    """Whether the server takes :data:`BREAK`."""
+    return BREAK in (scope.get("extensions") or {})
+
+
+async def wait_disconnect(receive: Receive) -> None:
+    """Return when the client has gone; what it still sends is read and dropped."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,129 @@
+"""Answers that break off: after so many lines, bytes or seconds, in every way a connection can fail."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+import trio
+
+from dynkube.errors import InvalidInput
+from dynkube.testing._asgi import ASGIApp, Message, Receive, Scope, Send
+from dynkube.testing._faults.effects import check_seconds
+from dynkube.testing._faults.endings import EndableAnswer, Ending, check_ending
+from dynkube.testing._faults.facts import RequestFacts
+from dynkube.testing._faults.headers import without_header
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The answer begins, and breaks off; where nothing says when, right after its status and headers.
+
+    It breaks off in the way of ``how``: ``"clean"`` is a proper end, too early; ``"cut"`` ends the connection (FIN) and
+    not the answer; ``"reset"`` resets it (RST); ``"mid-line"`` sends half of the next line, and is then like ``"cut"``;
+    ``"mid-chunk"`` ends the connection inside of a chunk of HTTP; ``"silent"`` leaves all open and sends nothing more.
+    An ASGI server that cannot reset connections or break chunks cuts them.
+
+    An answer that is complete before is not touched. What is counted is what the server sends, before compression.
+
+    Args:
+        how: In which way.
+        after_lines: After so many whole lines (events of a watch). A list, being one line, has none.
+        after_bytes: After so many bytes of the body, exactly.
+        after_seconds: So long after the answer began.
+
+    Raises:
+        InvalidInput: There is no such ``how``, a number is negative, or there is more than one of them.
+    """
+
+    how: Ending = "cut"
+    _: KW_ONLY
+    after_lines: int | None = None
+    after_bytes: int | None = None
+    after_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        check_ending(self.how)
+        given = {
+            name: value
+            for name in ("after_lines", "after_bytes", "after_seconds")
+            if (value := getattr(self, name)) is not None
+        }
+        if len(given) > 1:
+            raise InvalidInput(f"give one of {' and '.join(given)}: an answer breaks off once")
+        for name, value in given.items():
+            if name == "after_seconds":
+                check_seconds(name, value)
+            elif value < 0:
+                raise InvalidInput(f"{name} is {value}; give 0 or a positive number")
+
+    async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the answer on until it breaks off."""
+        answer = EndableAnswer(without_header(scope, b"accept-encoding"), receive, send)
+
+        async def cut_off(scope: Scope, receive: Receive, send: Send) -> None:
+            await app(scope, receive, _Cutting(self, answer).send)
+
+        await answer.run(cut_off)
+
+
+class _Cutting:
+    """Counts what passes of one answer, and ends it when that is enough."""
+
+    def __init__(self, cut: Cut, answer: EndableAnswer) -> None:
+        self._cut = cut
+        self._answer = answer
+        self._lines = cut.after_lines
+        self._bytes = cut.after_bytes if cut.after_bytes is not None or cut.after_lines is not None else 0
+        # Where the ending is within a line, it waits for that line.
+        self._wants_line = cut.after_lines is not None and cut.how in {"mid-line", "mid-chunk"}
+
+    async def send(self, message: Message) -> None:
+        """Pass on what is still wanted of ``message``."""
+        if message["type"] == "http.response.start":
+            await self._start(message)
+        elif message["type"] != "http.response.body" or self._cut.after_seconds is not None:
+            await self._answer.send(message)
+        else:
+            await self._body(message)
+
+    async def _start(self, message: Message) -> None:
+        # The length that was promised will not come, and chunks are for bodies without one.
+        if self._cut.how in {"clean", "mid-chunk"}:
+            message = without_header(message, b"content-length")
+        await self._answer.send(message)
+        if self._cut.after_seconds is not None:
+            self._answer.end_at(trio.current_time() + self._cut.after_seconds, self._cut.how)
+        elif self._enough() and not self._wants_line:
+            await self._break_off(b"", b"")
+
+    async def _body(self, message: Message) -> None:
+        data: bytes = message.get("body", b"")
+        passed = self._passing(data)
+        rest = data[passed:]
+        if not self._enough() or (self._wants_line and not rest):
+            await self._answer.send(message)
+            return
+        line = rest.partition(b"\n")[0]
+        await self._break_off(data[:passed], line[: max(1, len(line) // 2)] if self._wants_line else b"")
+
+    def _passing(self, data: bytes) -> int:
+        """How many bytes of ``data`` are still to pass, which counts as done."""
+        if self._bytes is not None:
+            passing = min(len(data), self._bytes)
+            self._bytes -= passing
+            return passing
+        assert self._lines is not None
+        end = 0
+        while self._lines and (found := data.find(b"\n", end)) >= 0:
+            end = found + 1
+            self._lines -= 1
+        return len(data) if self._lines else end
+
+    def _enough(self) -> bool:
+        return not self._lines if self._bytes is None else not self._bytes
+
+    async def _break_off(self, body: bytes, rest: bytes) -> None:
+        # A body, be it empty, makes the headers leave.
+        await self._answer.send({"type": "http.response.body", "body": body, "more_body": True})
+        self._answer.end(self._cut.how, rest)
+        await trio.lowlevel.checkpoint()

@@ -1,0 +1,212 @@
+"""The faults in force: which of them a request meets, in which order, and how often."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from types import TracebackType
+from typing import Self
+
+import trio
+
+from dynkube.errors import InvalidInput
+from dynkube.meta import GVR, ResourceArg
+from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
+from dynkube.testing._faults.effects import Effect, check_seconds
+from dynkube.testing._faults.endings import EndableAnswer, Ending, check_ending
+from dynkube.testing._faults.facts import Matcher, RequestFacts, When, resource_arg
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """When a fault strikes what it matches.
+
+    Attributes:
+        skip: How many matching requests pass before the first one that it may strike.
+        chance: With which probability it strikes each of those after.
+        start: From when on, on trio's clock.
+        end: Until when.
+    """
+
+    skip: int = 0
+    chance: float = 1.0
+    start: float = -math.inf
+    end: float = math.inf
+
+    def __post_init__(self) -> None:
+        if self.skip < 0:
+            raise InvalidInput(f"skip is {self.skip}; give 0 or a positive number of requests")
+        if not 0 < self.chance <= 1:
+            raise InvalidInput(f"chance is {self.chance}; give a probability above 0, up to 1")
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Fault:
+    """One fault: in force until it has struck ``times`` times, or is removed. A context manager removes it at its end.
+
+    Attributes:
+        effect: What happens to what it strikes.
+        verb: The verb it is for, ``None`` for every request.
+        resource: The resource it is for, ``None`` for every path.
+        path_prefix: What paths have to begin with.
+        times: How often it still strikes, ``None`` for always.
+        hits: How often it struck.
+    """
+
+    effect: Effect
+    times: int | None
+    hits: int = 0
+    _matcher: Matcher = field(repr=False)
+    _plan: Plan = field(repr=False)
+    _passed: int = field(default=0, repr=False)
+    _remove: Callable[[Fault], None] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.times is not None and self.times < 1:
+            raise InvalidInput(f"times is {self.times}; give a positive number, or None for always")
+
+    @property
+    def verb(self) -> str | None:
+        """The verb it is for, ``None`` for every request."""
+        return self._matcher.verb
+
+    @property
+    def resource(self) -> ResourceArg | None:
+        """The resource it is for, ``None`` for every path."""
+        return self._matcher.resource
+
+    @property
+    def path_prefix(self) -> str:
+        """What paths have to begin with."""
+        return self._matcher.path_prefix
+
+    def remove(self) -> None:
+        """Stop it; answers it has already struck go on as they are. Idempotent."""
+        self._remove(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def _strikes(self, request: RequestFacts, random: Random) -> bool:
+        """Whether it strikes ``request``, counting that it does."""
+        plan = self._plan
+        if not self._matcher(request) or not plan.start <= trio.current_time() < plan.end:
+            return False
+        if self._passed < plan.skip:
+            self._passed += 1
+            return False
+        if plan.chance < 1 and random.random() >= plan.chance:
+            return False
+        self.hits += 1
+        if self.times is not None:
+            self.times -= 1
+            if not self.times:
+                self.remove()
+        return True
+
+
+class Faults:
+    """All faults of one server, oldest first, and the watches that may be ended.
+
+    Args:
+        random: Decides where a fault strikes by chance.
+    """
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._faults: list[Fault] = []
+        # A dict for its order: the oldest watch is ended first.
+        self._watches: dict[EndableAnswer, RequestFacts] = {}
+
+    def inject(
+        self,
+        effect: Effect,
+        *,
+        verb: str | None = None,
+        resource: str | GVR | None = None,
+        path_prefix: str = "",
+        when: When | None = None,
+        times: int | None = None,
+        skip: int = 0,
+        chance: float = 1.0,
+        start: float = 0.0,
+        duration: float = math.inf,
+    ) -> Fault:
+        """Let ``effect`` happen from now on; :meth:`Injection.inject` tells it all.
+
+        Raises:
+            InvalidInput: An argument is out of range, or the resource is no name.
+            RuntimeError: There is a schedule, and this is not called in trio, whose clock it is on.
+        """
+        check_seconds("start", start)
+        if not duration > 0:
+            raise InvalidInput(f"duration is {duration}; give a positive number of seconds")
+        scheduled = bool(start) or duration != math.inf
+        begin = trio.current_time() + start if scheduled else -math.inf
+        matcher = Matcher(
+            verb=verb,
+            resource=None if resource is None else resource_arg(resource),
+            path_prefix=path_prefix,
+            when=when,
+        )
+        plan = Plan(skip=skip, chance=chance, start=begin, end=begin + duration if scheduled else math.inf)
+        fault = Fault(effect=effect, times=times, _matcher=matcher, _plan=plan, _remove=self._discard)
+        self._faults.append(fault)
+        return fault
+
+    async def serve(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer ``request`` by ``app`` behind all faults that strike it."""
+        chain = _Chain(request, tuple(self._faults), self._random, app)
+        if request.verb != "watch":
+            await chain.go_on(0, scope, receive, send)
+            return
+
+        def started(status: int) -> None:
+            if status == 200:
+                self._watches[answer] = request
+
+        answer = EndableAnswer(scope, receive, send, started)
+        try:
+            await answer.run(partial(chain.go_on, 0))
+        finally:
+            self._watches.pop(answer, None)
+
+    def end_watches(self, how: Ending, wanted: When, *, silent: bool = False) -> int:
+        """End the open watches that are ``wanted``, or only the ``silent`` ones of them; how many there were."""
+        check_ending(how)
+        answers = [a for a, request in self._watches.items() if wanted(request) and (a.silent or not silent)]
+        for answer in answers:
+            answer.end(how)
+        return len(answers)
+
+    def _discard(self, fault: Fault) -> None:
+        if fault in self._faults:
+            self._faults.remove(fault)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """The faults between one request and ``app``. Each is asked only when the request comes by it."""
+
+    request: RequestFacts
+    faults: tuple[Fault, ...]
+    random: Random
+    app: ASGIApp
+
+    async def go_on(self, index: int, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on to the first fault from ``index`` on that strikes it, or to ``app``."""
+        for place in range(index, len(self.faults)):
+            fault = self.faults[place]
+            if fault._strikes(self.request, self.random):
+                behind = partial(self.go_on, place + 1)
+                await fault.effect.apply(self.request, behind, scope, receive, send)
+                return
+        await self.app(scope, receive, send)

@@ -1,0 +1,92 @@
+"""Answers in place of the server's: a Status that fits, or anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from dynkube.errors import APIError, InvalidInput, Status
+from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
+from dynkube.testing._faults.facts import RequestFacts
+from dynkube.testing._store.documents import status_object
+
+# Reason and message as the server has them for answers that are not about an object.
+_TEXTS: Mapping[int, tuple[str, str]] = {
+    400: ("BadRequest", "the server rejected our request for an unknown reason"),
+    401: ("Unauthorized", "Unauthorized"),
+    403: ("Forbidden", "forbidden: refused by a scripted fault"),
+    404: ("NotFound", "the server could not find the requested resource"),
+    409: ("Conflict", "the server reported a conflict"),
+    410: ("Expired", "The resourceVersion for the provided watch is too old."),
+    429: ("TooManyRequests", "Too many requests, please try again later."),
+    500: ("InternalError", "Internal error occurred: refused by a scripted fault"),
+    503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
+    504: ("Timeout", "Timeout: request did not complete within the allotted timeout"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The request is answered with ``status``, and nobody works on it.
+
+    Args:
+        status: The HTTP status, 200 to 599.
+        retry_after: The Retry-After header: seconds, or text as it is to be sent (an HTTP date).
+        reason: Of the Status that is sent; what fits ``status`` unless given.
+        message: Of the Status that is sent, likewise.
+        body: What to send in place of a Status: a mapping as JSON, text or bytes as they are.
+        content_type: Of the body; JSON, or HTML for text, unless given.
+
+    Raises:
+        InvalidInput: The status is out of range, or there is a ``body`` beside ``reason`` or ``message``.
+    """
+
+    status: int
+    retry_after: float | str | None = None
+    reason: str | None = None
+    message: str | None = None
+    body: Mapping[str, object] | str | bytes | None = None
+    content_type: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 200 <= self.status <= 599:
+            raise InvalidInput(f"status {self.status} is no HTTP status of an answer; give one of 200 to 599")
+        if self.body is not None and not (self.reason is None and self.message is None):
+            raise InvalidInput("reason and message are those of a Status; give them, or a body in its place")
+
+    async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        body, content_type = self._content()
+        headers = [
+            (b"content-type", content_type.encode()),
+            (b"cache-control", b"no-cache, private"),
+            (b"content-length", str(len(body)).encode()),
+        ]
+        if self.retry_after is not None:
+            text = self.retry_after if isinstance(self.retry_after, str) else f"{self.retry_after:g}"
+            headers.append((b"retry-after", text.encode()))
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    def _content(self) -> tuple[bytes, str]:
+        match self.body:
+            case None:
+                return msgspec.json.encode(self._status()), self.content_type or "application/json"
+            case str() as text:
+                return text.encode(), self.content_type or "text/html; charset=utf-8"
+            case bytes() as data:
+                return data, self.content_type or "application/json"
+        return msgspec.json.encode(self.body), self.content_type or "application/json"
+
+    def _status(self) -> dict[str, object]:
+        reason, message = _TEXTS.get(self.status, ("", f"refused by a scripted fault with status {self.status}"))
+        seconds = self.retry_after if isinstance(self.retry_after, int | float) else None
+        status = Status(
+            code=self.status,
+            reason=reason if self.reason is None else self.reason,
+            message=message if self.message is None else self.message,
+            retry_after=None if seconds is None else float(seconds),
+        )
+        return status_object(APIError.from_status(status))
