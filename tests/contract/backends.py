@@ -20,7 +20,7 @@ import yaml
 
 import dynkube
 from dynkube.rest._transport import PoolTransport
-from dynkube.testing import APIServer, ControlPlane, User
+from dynkube.testing import APIServer, ControlPlane, Endpoint, User
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION
 from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
@@ -85,6 +85,25 @@ class Backend:
             transport=transport, base_url=server.url, headers=headers, timeout=None
         ) as client:
             yield client
+
+    @asynccontextmanager
+    async def endpoint(self, server: APIServer | None) -> AsyncIterator[Endpoint]:
+        """Where it is on TCP, for its administrator.
+
+        Args:
+            server: The embedded server of the test; ``None`` on a real one.
+        """
+        if server is not None:
+            async with server.serve() as endpoint:
+                yield endpoint
+            return
+        assert self.kubeconfig is not None
+        cluster, user = _current(yaml.safe_load(self.kubeconfig.read_text()))
+        pems = [(cluster, "certificate-authority-data"), (user, "client-certificate-data"), (user, "client-key-data")]
+        ca, certificate, key = (base64.b64decode(entry[name]) if name in entry else None for entry, name in pems)
+        yield Endpoint(
+            url=cluster["server"], ca_pem=ca, token=user.get("token"), certificate_pem=certificate, key_pem=key
+        )
 
     def client(
         self, server: APIServer | None, *, user: str = "", settings: dynkube.InformerSettings | None = None

@@ -1,0 +1,37 @@
+"""A proxy in front of each backend: sockets and the real clock, also where the embedded server is behind it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from random import Random
+
+import pytest
+
+import dynkube
+from dynkube.testing import APIServer, Endpoint, FaultProxy
+from tests.contract.backends import Backend
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    return "trio", {}
+
+
+@pytest.fixture
+async def upstream(backend: Backend, server: APIServer | None) -> AsyncIterator[Endpoint]:
+    async with backend.endpoint(server) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+async def proxy(upstream: Endpoint) -> AsyncIterator[FaultProxy]:
+    async with FaultProxy(upstream, random=Random(7)) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def client(proxy: FaultProxy) -> AsyncIterator[dynkube.Client]:
+    """A client that sees the cluster through the proxy, and soon notices that it does not."""
+    settings = dynkube.InformerSettings(silence=1.0, random=Random(7))
+    async with dynkube.connect(kubeconfig=proxy.kubeconfig(), settings=settings) as client:
+        yield client

@@ -1,0 +1,81 @@
+"""P11 and failure modes 21 and 26: where nothing comes through any more, everything that waits notices in time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+import pytest
+import trio
+
+import dynkube
+from dynkube.client import ListWatch
+from dynkube.config import load_config
+from dynkube.errors import DeadlineExceeded
+from dynkube.meta import GVR, FieldSelector, LabelSelector
+from dynkube.rest import Request, RESTClient
+from dynkube.testing import FaultProxy
+from tests.contract.cluster import Cluster
+from tests.contract.events import GIVE_UP
+from tests.contract.informers.kit import CONFIGS, live, names, put
+
+Ask: TypeAlias = Callable[[RESTClient], Awaitable[None]]
+
+pytestmark = [pytest.mark.real_time, pytest.mark.scenario("F21", "F26", "P11")]
+
+
+async def test_a_watch_is_given_up_within_its_deadline_and_the_next_one_misses_nothing(
+    cluster: Cluster, proxy: FaultProxy, client: dynkube.Client
+) -> None:
+    await put(cluster, "before")
+    async with client.informer(
+        CONFIGS, namespace=cluster.namespace, field_selector="metadata.name!=kube-root-ca.crt"
+    ) as configs:
+        await live(configs)
+        with proxy.black_hole():
+            connections = proxy.connections
+            await cluster.delete("configmaps", "before")
+            missed = await put(cluster, "missed")
+            with trio.fail_after(5):  # a second of silence, and no more than half a second until the next attempt
+                await proxy.wait_connections(connections + 1)
+            assert names(configs.list()) == ["before"]
+
+        with trio.fail_after(GIVE_UP):
+            await configs.wait_for(missed)
+        assert names(configs.list()) == ["missed"]
+
+
+async def list_once(rest: RESTClient) -> None:
+    lists = ListWatch(
+        rest,
+        GVR("", "v1", "configmaps"),
+        label_selector=LabelSelector.parse(None),
+        field_selector=FieldSelector.parse(None),
+    )
+    await lists.list(timeout=1.0)
+
+
+async def read(rest: RESTClient) -> None:
+    await rest.request(Request(method="GET", path="/version"))
+
+
+async def write(rest: RESTClient) -> None:
+    await rest.request(Request(method="POST", path="/api/v1/namespaces", body=b"{}"))
+
+
+async def open_watch(rest: RESTClient) -> None:
+    request = Request(method="GET", path="/api/v1/configmaps", params={"watch": "true"}, timeout=1.0)
+    async with rest.stream(request, watch=True):
+        pass
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["new connection", "kept connection"])
+@pytest.mark.parametrize("ask", [read, write, list_once, open_watch])
+async def test_a_request_ends_at_its_deadline(ask: Ask, kept: bool, proxy: FaultProxy) -> None:
+    async with RESTClient(load_config(kubeconfig=proxy.kubeconfig()), timeout=1.0) as rest:
+        if kept:
+            await read(rest)
+        with proxy.black_hole(), trio.fail_after(GIVE_UP), pytest.raises(DeadlineExceeded):
+            await ask(rest)
+
+        await read(rest)
