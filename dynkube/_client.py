@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -19,13 +19,15 @@ from dynkube.informers import (
     Informer,
     InformerFactory,
     InformerSettings,
+    InformerStatuses,
     Predicate,
     Selector,
     Transform,
     drop_managed_fields,
 )
 from dynkube.meta import GVK, GVR, check_resource
-from dynkube.rest import Limits, RESTClient
+from dynkube.rest import Limits, RESTClient, RESTStatistics
+from dynkube.telemetry import Observer, Observers
 
 if TYPE_CHECKING:
     import httpx2
@@ -49,6 +51,7 @@ class Client:
         http2: bool = False,
         settings: InformerSettings | None = None,
         limits: Limits | None = None,
+        observers: Iterable[Observer] = (),
     ) -> None:
         self._configure = configure
         self._blocking = blocking
@@ -57,6 +60,7 @@ class Client:
         self._http2 = http2
         self._settings = settings or InformerSettings()
         self._limits = limits
+        self._observers = Observers(observers)
         self._stack = AsyncExitStack()
         self._running: _Running | None = None
         self._entered = False
@@ -74,23 +78,38 @@ class Client:
         async with AsyncExitStack() as stack:
             # Kubeconfig files are small, but importing what reads them takes a second.
             config = await trio.to_thread.run_sync(self._configure) if self._blocking else self._configure()
-            rest = await stack.enter_async_context(
-                RESTClient(config, transport=self._transport, http2=self._http2, limits=self._limits)
+            rest = RESTClient(
+                config, transport=self._transport, http2=self._http2, limits=self._limits, observers=self._observers
             )
+            await stack.enter_async_context(rest)
             nursery = await stack.enter_async_context(_OwnedNursery())
             discovery = DiscoveryClient(rest)
             mapper = DeferredRESTMapper(discovery)
             api = APIClient(rest, mapper, namespace=config.namespace, field_manager=self._field_manager)
-            factory = InformerFactory(rest, discovery, mapper, nursery, self._settings, namespace=config.namespace)
+            factory = InformerFactory(
+                rest,
+                discovery,
+                mapper,
+                nursery,
+                self._settings,
+                namespace=config.namespace,
+                observers=self._observers,
+            )
             self._running = _Running(config, api, factory)
             self._stack = stack.pop_all()
+        for hook in self._observers.client_opened:
+            hook(self)
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         self._running = None
-        return await self._stack.__aexit__(exc_type, exc, traceback)
+        try:
+            return await self._stack.__aexit__(exc_type, exc, traceback)
+        finally:
+            for hook in self._observers.client_closed:
+                hook(self)
 
     @property
     def _now(self) -> _Running:
@@ -186,6 +205,22 @@ class Client:
             transform=transform,
             indexes=indexes,
         )
+
+    # ── how it is doing ──────────────────────────────────────────────────────────────────────
+
+    def informers(self) -> InformerStatuses:
+        """Every informer that runs: its state, since when and why, objects, lag, backlog, restarts and last error.
+
+        Informers that share a watch are one entry. A plain call, on any thread; ``print()`` of it is a table.
+        """
+        return self._now.informers.statuses()
+
+    def statistics(self) -> RESTStatistics:
+        """The client's requests in numbers: by verb and code, repeated, throttled, open.
+
+        A plain call, on any thread. ``client.mapper.statistics()`` has what was asked of discovery.
+        """
+        return self._now.api.rest.statistics()
 
     def __repr__(self) -> str:
         if self._running is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from dynkube.config import ClientConfig, explicit_config, from_kubernetes_config
 from dynkube.errors import InvalidInput
 from dynkube.informers import InformerSettings
 from dynkube.rest import Limits
+from dynkube.telemetry import Observer
 
 if TYPE_CHECKING:
     import httpx2
@@ -38,6 +39,7 @@ def connect(
     settings: InformerSettings | None = None,
     limits: Limits | None = None,
     exec_timeout: float | None = None,
+    observers: Iterable[Observer] = (),
 ) -> Client:
     """A client for one cluster; enter it with ``async with``.
 
@@ -62,13 +64,15 @@ def connect(
         limits: bytes of answers, watch events and header fields, connections, retries, requests per second.
         exec_timeout: seconds that a kubeconfig's exec plugin may run; ``None`` means 60, and 300 where somebody at a
             terminal may have to answer it.
+        observers: told of requests, informers and handlers: instances of :class:`dynkube.telemetry.Observer`, such as
+            :class:`~dynkube.telemetry.PrometheusMetrics` and :class:`~dynkube.telemetry.OpenTelemetryTracing`.
 
     Warns:
         InsecureTLSWarning: on entering, if the server's certificate is not checked, or credentials go to another
             machine without TLS.
 
     Raises:
-        InvalidInput: arguments that exclude each other.
+        InvalidInput: arguments that exclude each other, or an observer that is none.
     """
     sources = {"url": url, "configuration": configuration, "kubeconfig": kubeconfig}
     given = [name for name, value in sources.items() if value is not None]
@@ -97,4 +101,5 @@ def connect(
         http2=http2,
         settings=settings,
         limits=limits,
+        observers=observers,
     )

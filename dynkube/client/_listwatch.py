@@ -29,6 +29,7 @@ from dynkube.meta import (
     resource_path,
 )
 from dynkube.rest import ByteStream, LineSplitter, Request, RESTClient
+from dynkube.telemetry import Collection
 
 _log = logging.getLogger("dynkube.client")
 
@@ -93,6 +94,16 @@ class ListWatch:
         self.gvr: GVR = gvr
         self.namespace: str | None = namespace
         self.malformed: int = 0
+
+    @property
+    def collection(self) -> Collection:
+        """What it lists and watches, for those who are told of it."""
+        return Collection(
+            gvr=self.gvr,
+            namespace=self.namespace,
+            label_selector=self._params.get("labelSelector", ""),
+            field_selector=self._params.get("fieldSelector", ""),
+        )
 
     async def list(
         self,
@@ -172,10 +183,10 @@ class ListWatch:
         for item in items:
             if not item.name:
                 self.malformed += 1
-                if self._on_malformed is None:
-                    _log.warning("an item without metadata.name was left out of a list [GET %s]: %r", self._path, item)
-                else:
+                if self._on_malformed is not None:
                     self._on_malformed(item)
+                elif self.malformed == 1:  # the same object comes with every list
+                    _log.warning("an item without metadata.name was left out of a list [GET %s]: %r", self._path, item)
         return [item for item in items if item.name]
 
     def watch(

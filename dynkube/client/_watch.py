@@ -223,6 +223,7 @@ class Watch(AsyncIterator[WatchEvent]):
 
     def _recover(self, exc: APIError | TransportError) -> None:
         """Decide what an error means: raise it, or note what the next step is and when."""
+        level = logging.INFO if self.last_error is None else logging.DEBUG  # one record, however long it lasts
         self.last_error = exc
         if isinstance(exc, Gone) or any(cause.reason == _TOO_LARGE for cause in getattr(exc, "causes", ())):
             self._history_lost(exc)
@@ -235,7 +236,7 @@ class Watch(AsyncIterator[WatchEvent]):
             raise exc
         now = trio.current_time()
         self._not_before = now + max(self._backoff.next(now), getattr(exc, "retry_after", None) or 0.0)
-        _log.info("%r: resuming in %.1f s: %s", self._collection, self._not_before - now, exc)
+        _log.log(level, "%r: resuming in %.1f s: %s", self._collection, self._not_before - now, exc)
 
     def _history_lost(self, exc: APIError | TransportError) -> None:
         if self._shown is not None:

@@ -12,7 +12,7 @@ from dynkube.config._credentials import (
     StaticCertificate,
     patience_of,
 )
-from dynkube.config._exec import ExecCommand, ExecPlugin
+from dynkube.config._exec import ExecCommand, ExecPlugin, plugin_calls
 from dynkube.config._explicit import explicit_config
 from dynkube.config._files import CertificateFiles, TokenFile
 from dynkube.config._foreign import KubernetesConfiguration, from_kubernetes_configuration
@@ -46,5 +46,6 @@ __all__ = [
     "load_config",
     "load_incluster",
     "patience_of",
+    "plugin_calls",
     "warn_if_insecure",
 ]

@@ -213,6 +213,11 @@ class Combined:
         first, second = patience_of(self._first), patience_of(self._second)
         return Patience(first.seconds + second.seconds, first.interactive or second.interactive)
 
+    @property
+    def sources(self) -> tuple[Credentials, Credentials]:
+        """Both."""
+        return self._first, self._second
+
     async def current(self) -> Credential:
         """What both give now; the same object until one of them changes."""
         return self._combine(await self._first.current(), await self._second.current())

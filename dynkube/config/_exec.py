@@ -12,19 +12,21 @@ import logging
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 import trio
 
-from dynkube.config._credentials import Credential, Patience, utc_now
+from dynkube.config._credentials import Combined, Credential, Credentials, Patience, utc_now
 from dynkube.config._exec_answer import ExecAnswer, parse_answer, printed_texts
 from dynkube.config._exec_process import Outcome, printable, run_bounded
 from dynkube.config._redact import redacted, secrets_among
 from dynkube.errors import CredentialError
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("dynkube.config")
 
 _TIMEOUT = 60.0
 _INTERACTIVE_TIMEOUT = 300.0  # somebody may have to find a phone
@@ -79,6 +81,8 @@ class ExecPlugin:
         self._renew_at: datetime | None = None
         self._ended = 0  # runs that came to an end, good or bad
         self._failure: CredentialError | None = None  # of the last of them
+        self.calls: Counter[tuple[int, str]] = Counter()
+        """Runs, by exit code and by how they went, in client-go's words (``no_error``, ...)."""
 
     async def current(self) -> Credential:
         """The credential held, or that of a new run when it is about to expire.
@@ -164,6 +168,7 @@ class ExecPlugin:
         command = self._command
         executable = shutil.which(command.command)
         if executable is None:
+            self.calls[1, "plugin_not_found_error"] += 1
             raise self._error("is not there or not executable: install it or correct the path")
         if not os.path.isabs(executable):  # noqa: PTH117 - PATH has "." in it, or Windows looks there first
             raise self._error("is found in the working directory only, where anybody may have put it: give its path")
@@ -177,10 +182,14 @@ class ExecPlugin:
             redact=lambda text: redacted(text, self._secrets),
         )
         if complaint := _complaint(outcome, timeout):
+            self.calls[_status(outcome)] += 1
             raise self._error(complaint, outcome)
         try:
-            return parse_answer(bytes(outcome.stdout), api_version=command.api_version, now=self._now())
+            answer = parse_answer(bytes(outcome.stdout), api_version=command.api_version, now=self._now())
+            self.calls[0, "no_error"] += 1
+            return answer
         except ValueError as error:
+            self.calls[1, "client_internal_error"] += 1
             raise self._error(str(error), outcome) from error
 
     def _interactive(self) -> bool:
@@ -220,6 +229,23 @@ def _terminal() -> bool:
         return sys.stdin is not None and sys.stdin.isatty()
     except ValueError:  # closed
         return False
+
+
+def plugin_calls(credentials: Credentials) -> Mapping[tuple[int, str], int]:
+    """The runs of the plugins behind ``credentials``, by exit code and by how they went."""
+    if isinstance(credentials, ExecPlugin):
+        return MappingProxyType(dict(credentials.calls))
+    calls: Counter[tuple[int, str]] = Counter()
+    if isinstance(credentials, Combined):
+        for source in credentials.sources:
+            calls.update(plugin_calls(source))
+    return MappingProxyType(dict(calls))
+
+
+def _status(outcome: Outcome) -> tuple[int, str]:
+    if outcome.start_error is not None:
+        return 1, "plugin_not_found_error"
+    return outcome.returncode or 1, "plugin_execution_error"
 
 
 def _complaint(outcome: Outcome, timeout: float) -> str:

@@ -14,7 +14,7 @@ from functools import partial
 
 import trio
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("dynkube.config")
 
 _MAX_STDOUT = 1 << 20  # bytes; a certificate with its key is some KB
 _TAIL = 4096  # bytes of stderr kept

@@ -14,7 +14,7 @@ from dynkube.config._credentials import Credential, bearer, check_expiry, utc_no
 from dynkube.config._tls import ClientCertificate
 from dynkube.errors import CredentialError
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("dynkube.config")
 
 _PERIOD = timedelta(minutes=1)
 
@@ -41,6 +41,7 @@ class _Rereading:
         self._now = now
         self._credential: Credential | None = None
         self._read_at: datetime | None = None
+        self._failing = False
 
     async def current(self) -> Credential:
         """The credential last read, at most a minute old.
@@ -80,8 +81,12 @@ class _Rereading:
         except CredentialError as error:
             if self._credential is None:
                 raise
-            logger.warning("%s; going on with the one read before", error)
+            # Once, and not every minute for as long as it lasts.
+            level = logging.DEBUG if self._failing else logging.WARNING
+            logger.log(level, "%s; going on with the one read before", error)
+            self._failing = True
         else:
+            self._failing = False
             if credential != self._credential:
                 self._credential = credential
         self._read_at = now

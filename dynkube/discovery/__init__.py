@@ -5,7 +5,7 @@ without I/O, :class:`DeferredRESTMapper` keeps one up to date. Start reading in 
 """
 
 from dynkube.discovery._client import DiscoveryClient
-from dynkube.discovery._deferred import DeferredRESTMapper
+from dynkube.discovery._deferred import DeferredRESTMapper, MapperStatistics
 from dynkube.discovery._lookup import ResourceLike
 from dynkube.discovery._mapper import RESTMapper
 from dynkube.discovery._resources import APIDiscovery, APIResource, ServerVersion
@@ -15,6 +15,7 @@ __all__ = [
     "APIResource",
     "DeferredRESTMapper",
     "DiscoveryClient",
+    "MapperStatistics",
     "RESTMapper",
     "ResourceLike",
     "ServerVersion",

@@ -7,7 +7,8 @@ fails takes nothing away: what was known stays known, and what was not is "could
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import trio
@@ -19,6 +20,45 @@ from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource
 from dynkube.discovery._suggest import no_match
 from dynkube.errors import ClosedError, DiscoveryFailed, DynkubeError, InvalidInput, NoMatch
 from dynkube.meta import GroupVersion
+
+_log = logging.getLogger("dynkube.discovery")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapperStatistics:
+    """What a mapper has read, and how much it can be relied on; a snapshot.
+
+    Attributes:
+        resources: how many it knows.
+        loads: how often everything was read.
+        refreshes: how often one group, or one version of it, was read.
+        misses: questions that the server had no answer to, after it was asked again.
+        failures: reads that failed, wholly or in part.
+        stale: groups (``""`` for core, ``"*"`` for all) that changed and are read when next asked for.
+        unreadable: group-versions whose resources were not read last time; those known from before still count.
+        last_error: what failed last, in words; ``""`` if nothing.
+        age: seconds since everything was read; ``None`` if it never was.
+    """
+
+    resources: int
+    loads: int
+    refreshes: int
+    misses: int
+    failures: int
+    stale: frozenset[str]
+    unreadable: frozenset[str]
+    last_error: str
+    age: float | None
+
+
+@dataclass(slots=True)
+class _Counters:
+    loads: int = 0
+    refreshes: int = 0
+    misses: int = 0
+    failures: int = 0
+    last_error: str = ""
+    loaded_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +86,13 @@ class DeferredRESTMapper:
         discovery: DiscoveryClient,
         *,
         negative_ttl: float = 5.0,
-        clock: Callable[[], float] = trio.current_time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._discovery = discovery
         self._ttl = negative_ttl
-        self._clock = clock
+        self._given_clock = clock
+        self._clock = clock or trio.current_time
+        self._counters = _Counters()
         self._lock = trio.Lock()
         self._mapper: RESTMapper | None = None
         # What is out of date, by group or "*", and the number of the invalidation that said so. A read
@@ -79,6 +121,22 @@ class DeferredRESTMapper:
         self._invalidations += 1
         self._stale[EVERYTHING if group is None else group] = self._invalidations
         self._retry_at = float("-inf")
+
+    def statistics(self) -> MapperStatistics:
+        """What was read, and what is out of date. May be called from any thread."""
+        counters, mapper = self._counters, self._mapper
+        discovery = APIDiscovery() if mapper is None else mapper.discovery
+        return MapperStatistics(
+            resources=len(discovery.resources),
+            loads=counters.loads,
+            refreshes=counters.refreshes,
+            misses=counters.misses,
+            failures=counters.failures,
+            stale=frozenset(tuple(self._stale)),
+            unreadable=frozenset(discovery.failures),
+            last_error=counters.last_error,
+            age=None if counters.loaded_at is None else self._clock() - counters.loaded_at,
+        )
 
     async def load(self) -> RESTMapper:
         """The mapper, read now if it never was or was invalidated.
@@ -164,6 +222,9 @@ class DeferredRESTMapper:
 
     async def _read_everything(self) -> RESTMapper:
         self._begun += 1
+        self._counters.loads += 1
+        if self._given_clock is None:
+            self._clock = trio.lowlevel.current_clock().current_time  # the same, but statistics() may ask on any thread
         number, invalidations = self._begun, self._invalidations
         last_known = None if self._mapper is None else self._mapper.discovery
         try:
@@ -171,11 +232,13 @@ class DeferredRESTMapper:
         except DiscoveryFailed as failure:
             self._failed_loads += 1
             self._load_failure = failure
+            self._failed(failure)
             raise
         self._ended = number
         if EVERYTHING in snapshot.failures:
             self._retry_at = self._clock() + self._ttl
         else:
+            self._counters.loaded_at = self._clock()
             self._settle(invalidations)
         return self._publish(snapshot)
 
@@ -184,6 +247,7 @@ class DeferredRESTMapper:
             return await self._read_everything()
         invalidations = self._invalidations
         known = self._known().discovery
+        self._counters.refreshes += 1
         try:
             part = await self._discovery.fetch_group(group, last_known=known)
         except ClosedError:
@@ -197,6 +261,7 @@ class DeferredRESTMapper:
     async def _read_group_version(self, gv: GroupVersion) -> bool:
         """Read one group-version; whether the server answered for it."""
         known = self._known().discovery
+        self._counters.refreshes += 1
         try:
             resources = await self._discovery.fetch_group_version(gv)
         except (ClosedError, InvalidInput):
@@ -214,9 +279,26 @@ class DeferredRESTMapper:
                 del self._stale[key]
 
     def _publish(self, snapshot: APIDiscovery) -> RESTMapper:
+        before = {} if self._mapper is None else self._mapper.discovery.failures
+        self._tell(before, snapshot.failures)
         if self._mapper is None or self._mapper.discovery != snapshot:
             self._mapper = RESTMapper(snapshot)
         return self._mapper
+
+    def _tell(self, before: Mapping[str, Exception], now: Mapping[str, Exception]) -> None:
+        """One log record for each group-version that cannot be read any more, and one when it can be again."""
+        for error in now.values():
+            self._failed(error)
+        for gv in now.keys() - before.keys():
+            _log.warning(
+                "discovery of %s failed, what is known of it stays: %s", gv, now[gv], extra={"group_version": gv}
+            )
+        for gv in before.keys() - now.keys():
+            _log.info("discovery of %s works again", gv, extra={"group_version": gv})
+
+    def _failed(self, error: Exception) -> None:
+        self._counters.failures += 1
+        self._counters.last_error = f"{type(error).__name__}: {error}"
 
     def _known(self) -> RESTMapper:
         assert self._mapper is not None, "asked again before anything was loaded"
@@ -228,5 +310,6 @@ class DeferredRESTMapper:
 
     def _remember_miss(self, lookup: Lookup, certain: bool) -> None:
         now = self._clock()
+        self._counters.misses += 1
         self._misses = {key: miss for key, miss in self._misses.items() if miss.until > now}
         self._misses[lookup] = _Miss(now + self._ttl, certain)

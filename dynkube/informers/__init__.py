@@ -22,7 +22,7 @@ from dynkube.informers._index import IndexFunc
 from dynkube.informers._informer import Informer, Selector
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State
-from dynkube.informers._statistics import InformerStatistics
+from dynkube.informers._statistics import InformerStatistics, InformerStatus, InformerStatuses
 from dynkube.informers._transform import Transform, drop_managed_fields
 
 __all__ = [
@@ -42,6 +42,8 @@ __all__ = [
     "InformerFactory",
     "InformerSettings",
     "InformerStatistics",
+    "InformerStatus",
+    "InformerStatuses",
     "JSONPathFilter",
     "LabelFilter",
     "NamespaceFilter",

@@ -12,6 +12,7 @@ from dynkube.informers._reflector import Reflector, ReflectorStatistics, ServerF
 from dynkube.informers._settings import InformerSettings
 from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, Key, LabelSelector, Unstructured, WatchEvent
 from dynkube.rest import RESTClient
+from dynkube.telemetry import NOBODY, Observers
 
 CRDS = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
@@ -23,6 +24,7 @@ class CRDWatcher:
         on_change: called with the names of CRDs that changed; they are in ``crds`` by then, or gone.
         on_settled: called when ``known``, ``blind`` or ``trouble`` changed.
         on_renewed: called when a watch was opened again, which is every few minutes.
+        observers: told of its lists and watches.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class CRDWatcher:
         on_change: Callable[[set[str]], None],
         on_settled: Callable[[], None],
         on_renewed: Callable[[], None],
+        observers: Observers = NOBODY,
     ) -> None:
         self.crds: dict[str, Unstructured] = {}
         self.known: bool = False
@@ -51,7 +54,7 @@ class CRDWatcher:
             decoder=SlimCRDDecoder(),
             obliging=False,
         )
-        self._reflector = Reflector(source, self, settings, features)
+        self._reflector = Reflector(source, self, settings, features, observers)
         self._on_change = on_change
         self._on_settled = on_settled
         self._on_renewed = on_renewed

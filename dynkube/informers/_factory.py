@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
+from collections.abc import Callable
+from functools import partial
+
 import trio
 
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
@@ -10,8 +14,10 @@ from dynkube.informers._reflector import ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._shared import SharedInformer, SharingKey
 from dynkube.informers._slices import Slices
+from dynkube.informers._statistics import InformerStatuses
 from dynkube.informers._tracker import AvailabilityTracker
 from dynkube.rest import RESTClient
+from dynkube.telemetry import NOBODY, HandlerRun, Observers
 
 
 class InformerFactory:
@@ -26,6 +32,7 @@ class InformerFactory:
         settings: InformerSettings,
         *,
         namespace: str = "default",
+        observers: Observers = NOBODY,
     ) -> None:
         self.mapper = mapper
         self.namespace = namespace
@@ -34,7 +41,12 @@ class InformerFactory:
         self.settings = settings
         self._rest = rest
         self._features = ServerFeatures()
-        self._tracker = AvailabilityTracker(rest, discovery, mapper, settings, self._features, nursery)
+        self._observers = observers
+        self._clock = trio.lowlevel.current_clock()
+        # What the client's tasks do belongs to the client, and not to the trace or whatever else surrounds
+        # the first user of an informer.
+        self._context = contextvars.copy_context()
+        self._tracker = AvailabilityTracker(rest, discovery, mapper, settings, self._features, nursery, observers)
         self._shared: dict[SharingKey, SharedInformer] = {}
         self._users: dict[SharedInformer, int] = {}
 
@@ -56,10 +68,10 @@ class InformerFactory:
         """The informer for ``key``, started if nobody uses it yet. Plain; pair it with :meth:`release`."""
         informer = self._shared.get(key)
         if informer is None:
-            informer = SharedInformer(key, self._rest, self._tracker, self.settings, self._features)
+            informer = SharedInformer(key, self._rest, self._tracker, self.settings, self._features, self._observers)
             self._shared[key] = informer
             self._users[informer] = 0
-            self.nursery.start_soon(informer.run, name=f"informer {key.gvr}")
+            self._context.run(partial(self.nursery.start_soon, informer.run, name=f"informer {key.gvr}"))
         self._users[informer] += 1
         return informer
 
@@ -72,6 +84,25 @@ class InformerFactory:
         del self._shared[informer.key]  # whoever asks from now on gets a new one
         informer.stop()
         return True
+
+    def statuses(self) -> InformerStatuses:
+        """Every shared informer as it is now. May be called from any thread."""
+        now = self.now()
+        return InformerStatuses(informer.status(now, users) for informer, users in tuple(self._users.items()))
+
+    def now(self) -> float:
+        """The time on trio's clock, which may be asked on any thread."""
+        return self._clock.current_time()
+
+    def handler_told(self, key: SharingKey) -> Callable[[HandlerRun], None] | None:
+        """Whom to tell of each call of a handler; ``None`` if nobody wants to know."""
+        hooks, collection = self._observers.handler_ran, key.collection
+
+        def told(run: HandlerRun) -> None:
+            for hook in hooks:
+                hook(collection, run)
+
+        return told if hooks else None
 
     def slices(self) -> Slices:
         """For a task that may have much to do at once."""

@@ -14,6 +14,7 @@ from dynkube.errors import InvalidInput
 from dynkube.informers._slices import Slices
 from dynkube.informers._subscriber import Subscriber
 from dynkube.meta import Added, InformerEvent, Unstructured, Updated
+from dynkube.telemetry import HandlerRun
 
 _log = logging.getLogger("dynkube.informers")
 
@@ -59,7 +60,19 @@ class Handler:
 
 @dataclass(frozen=True, slots=True)
 class HandlerStatistics:
-    """One handler in numbers: objects that wait, events handled, of them failed, the last failure."""
+    """One handler in numbers.
+
+    Attributes:
+        name: what :meth:`Informer.add_handler` was given, else the name of its function.
+        backlog: objects that wait to be shown.
+        handled: events it was called with.
+        coalesced: changes it was not called with, as a newer one of the same object came while they waited.
+        errors: how often it raised.
+        last_error: what it raised last, in words; ``""`` if nothing.
+        has_synced: whether it has handled the initial objects.
+        seconds: how long it has worked, waits included.
+        longest: the longest time it took for one event.
+    """
 
     name: str
     backlog: int
@@ -67,6 +80,9 @@ class HandlerStatistics:
     errors: int
     last_error: str
     has_synced: bool
+    coalesced: int = 0
+    seconds: float = 0.0
+    longest: float = 0.0
 
 
 class Registration(Subscriber):
@@ -85,6 +101,7 @@ class Registration(Subscriber):
         self._handled = 0
         self._errors = 0
         self._last_error = ""
+        self._seconds = self._longest = 0.0
 
     def remove(self) -> None:
         """Take the handler off; does not block. It gets nothing after this returns.
@@ -102,11 +119,24 @@ class Registration(Subscriber):
     def statistics(self) -> HandlerStatistics:
         """The handler in numbers, as of now."""
         return HandlerStatistics(
-            self.name, self.backlog, self._handled, self._errors, self._last_error, self.has_synced
+            self.name,
+            self.backlog,
+            self._handled,
+            self._errors,
+            self._last_error,
+            self.has_synced,
+            self.coalesced,
+            self._seconds,
+            self._longest,
         )
 
-    async def run(self, slices: Slices) -> None:
-        """Handle events until removed; the informer starts this."""
+    @property
+    def errors(self) -> int:
+        """How often it raised."""
+        return self._errors
+
+    async def run(self, slices: Slices, told: Callable[[HandlerRun], None] | None = None) -> None:
+        """Handle events until removed; the informer starts this. ``told`` is called after each event."""
         try:
             with self._scope:
                 while (events := self.take_nowait() or await self.take()) is not None:
@@ -114,12 +144,16 @@ class Registration(Subscriber):
                         if self.closed:  # removed between the two events of a changed UID
                             return
                         self._handled += 1
+                        started = trio.current_time()
                         try:
                             pending = self._handler.call(event)
                             if pending is not None and inspect.isawaitable(pending):
                                 await pending
                         except Exception as exc:  # noqa: BLE001  # P10: a handler's failure is its own
+                            self._ran(event, started, exc, told)
                             self._failed(exc, event)
+                        else:
+                            self._ran(event, started, None, told)
                     if slices.over:
                         await slices.breathe()
         finally:
@@ -128,6 +162,16 @@ class Registration(Subscriber):
     async def wait_ended(self) -> None:
         """Wait until the handler's task is over."""
         await self._ended.wait()
+
+    def _ran(
+        self, event: InformerEvent, started: float, error: Exception | None, told: Callable[[HandlerRun], None] | None
+    ) -> None:
+        seconds = trio.current_time() - started
+        self._seconds += seconds
+        if seconds > self._longest:
+            self._longest = seconds
+        if told is not None:
+            told(HandlerRun(handler=self.name, event=_word(event), seconds=seconds, error=error))
 
     def _failed(self, exc: Exception, event: InformerEvent) -> None:
         self._errors += 1
@@ -141,11 +185,21 @@ class Registration(Subscriber):
             except Exception:  # noqa: BLE001  # as the handler itself
                 _log.exception("on_error of handler %s failed", self.name)
             return
-        _log.error("handler %s failed on %r; it goes on with the next event", self.name, event, exc_info=exc)
+        # A handler that fails on one object mostly fails on all: told at the 1st, 2nd, 4th, 8th, ... time.
+        level = logging.DEBUG if self._errors & (self._errors - 1) else logging.ERROR
+        extra = {"handler": self.name, "error": type(exc).__name__, "count": self._errors}
+        text = "handler %s failed on %r (failure %d of it); it goes on with the next event"
+        _log.log(level, text, self.name, event, self._errors, exc_info=exc, extra=extra)
 
     def __repr__(self) -> str:
         state = "removed" if self.closed else "synced" if self.has_synced else "not synced"
         return f"<Registration {self.name} {state} backlog={self.backlog}>"
+
+
+def _word(event: InformerEvent) -> Literal["Added", "Updated", "Deleted"]:
+    if isinstance(event, Added):
+        return "Added"
+    return "Updated" if isinstance(event, Updated) else "Deleted"
 
 
 class EventStream(Subscriber):

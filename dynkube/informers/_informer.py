@@ -6,8 +6,9 @@ import builtins
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Final, Self
 
 import trio
@@ -19,6 +20,7 @@ from dynkube.informers._filters import Filter, Predicate, as_filter
 from dynkube.informers._handlers import EventStream, Handler, OnAdd, OnDelete, OnError, OnUpdate, Registration
 from dynkube.informers._index import Index, IndexFunc, index_func
 from dynkube.informers._namespaces import Surroundings
+from dynkube.informers._reflector import ReflectorStatistics
 from dynkube.informers._shared import SharedInformer, SharingKey
 from dynkube.informers._states import Phase, State
 from dynkube.informers._statistics import InformerStatistics
@@ -99,7 +101,7 @@ class Informer:
         self._shared = shared = factory.acquire(key)
         for subscriber in self._view.subscribers:
             if isinstance(subscriber, Registration):
-                factory.nursery.start_soon(subscriber.run, factory.slices())
+                factory.nursery.start_soon(subscriber.run, factory.slices(), factory.handler_told(key))
         try:
             self._view.set_filter(self._view.filter, self._surroundings)
             await shared.ask(partial(shared.attach, self._view))
@@ -258,8 +260,9 @@ class Informer:
         handler = Handler(on_add=on_add, on_update=on_update, on_delete=on_delete, on_error=on_error)
         registration = Registration(handler, name or handler.describe(), self._view.subscriber_settled)
         self._subscribe(registration)
-        if self._factory is not None:
-            self._factory.nursery.start_soon(registration.run, self._factory.slices())
+        if self._factory is not None and self._shared is not None:
+            told = self._factory.handler_told(self._shared.key)
+            self._factory.nursery.start_soon(registration.run, self._factory.slices(), told)
         return registration
 
     @asynccontextmanager
@@ -424,24 +427,29 @@ class Informer:
     # ── telling ──────────────────────────────────────────────────────────────────────────────
 
     def statistics(self) -> InformerStatistics:
-        """The informer in numbers, as of now."""
-        shared = self._shared
-        handlers = tuple(s.statistics() for s in self._view.subscribers if isinstance(s, Registration) and not s.closed)
-        reflected = shared.reflected if shared is not None else None
-        heard = reflected.last_activity if reflected is not None else -math.inf
+        """The informer in numbers, as of now. May be called from any thread."""
+        shared, factory = self._shared, self._factory
+        subscribers = tuple(self._view.subscribers)
+        handlers = tuple(s.statistics() for s in subscribers if isinstance(s, Registration) and not s.closed)
+        reflected = shared.reflected if shared is not None else ReflectorStatistics()
+        now = factory.now() if factory is not None else -math.inf
+        changed = now - reflected.last_event
         return InformerStatistics(
             state=self.state,
             objects=len(self._snapshot),
             resource_version=shared.resource_version if shared is not None else "",
-            lists=reflected.lists if reflected else 0,
-            watches=reflected.watches if reflected else 0,
-            events=reflected.events if reflected else 0,
-            bookmarks=reflected.bookmarks if reflected else 0,
-            failures=reflected.failures if reflected else 0,
-            lag=None if heard == -math.inf else trio.current_time() - heard,
+            lists=reflected.lists,
+            watches=reflected.watches,
+            restarts=reflected.restarts,
+            events=reflected.events,
+            bookmarks=reflected.bookmarks,
+            failures=reflected.failures,
+            reasons=MappingProxyType(dict(reflected.reasons)),
+            lag=None if reflected.last_activity == -math.inf else now - reflected.last_activity,
+            last_event=datetime.now(UTC) - timedelta(seconds=changed) if math.isfinite(changed) else None,
             last_error=shared.last_error if shared is not None else "",
             handlers=handlers,
-            users=self._factory.users(shared) if shared is not None and self._factory is not None else 0,
+            users=factory.users(shared) if shared is not None and factory is not None else 0,
         )
 
     def _report(self, what: str, obj: Unstructured, exc: Exception) -> None:

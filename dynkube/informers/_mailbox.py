@@ -30,9 +30,11 @@ SYNCED: Final = _Synced()
 class Mailbox:
     """The difference between what a subscriber was shown and what there is to see."""
 
-    __slots__ = ("_order", "_pending", "_shown")
+    __slots__ = ("_order", "_pending", "_shown", "coalesced")
 
     def __init__(self) -> None:
+        self.coalesced: int = 0
+        """How many states of objects were replaced by newer ones while they waited."""
         self._shown: dict[Key, Unstructured] = {}
         self._pending: dict[Key, Unstructured | None] = {}
         self._order: deque[Key | _Synced] = deque()  # each pending key once, in order of arrival
@@ -40,6 +42,8 @@ class Mailbox:
     def offer(self, key: Key, visible: Unstructured | None) -> bool:
         """Say what is to be seen of ``key`` now; ``None`` for nothing. Returns whether that is news."""
         if key in self._pending:
+            if self._pending[key] is not visible:
+                self.coalesced += 1
             self._pending[key] = visible
             return False
         if self._shown.get(key) is visible:

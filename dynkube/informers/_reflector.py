@@ -11,8 +11,11 @@ history that went back is noticed; watches that one server ends together do not 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Protocol
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
 
 import trio
 
@@ -20,10 +23,22 @@ from dynkube.client import ListWatch
 from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
 from dynkube.informers._cache import is_older, keyed
 from dynkube.informers._health import GOOD_WHILE, Health
-from dynkube.informers._recovery import HistoryWentBack, Recovery, Step, StreamCutShort, StreamSilent, recover
+from dynkube.informers._recovery import (
+    HistoryWentBack,
+    Recovery,
+    Step,
+    StreamCutShort,
+    StreamSilent,
+    reason_of,
+    recover,
+)
 from dynkube.informers._settings import InformerSettings
 from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent
 from dynkube.rest import Backoff
+from dynkube.telemetry import NOBODY, Collection, Hook, Observers, ReflectorOutcome
+
+Started: TypeAlias = tuple[Hook[[Collection], None], ...]
+Finished: TypeAlias = tuple[Hook[[Collection, ReflectorOutcome], None], ...]
 
 _AT_ONCE = 1.0  # seconds; a watch that ends sooner, and without news, was none
 _MANY_SHORT = 3  # so many short watches in a row are a failure
@@ -59,10 +74,13 @@ class ReflectorStatistics:
 
     lists: int = 0
     watches: int = 0
+    restarts: int = 0
     events: int = 0
     bookmarks: int = 0
     failures: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
     last_activity: float = -math.inf
+    last_event: float = -math.inf
     last_error: str = ""
 
 
@@ -74,6 +92,7 @@ class Reflector:
         sink: who is told.
         settings: timing and paging.
         features: what the server can do; learned, and shared.
+        observers: told of lists and watches.
         consistent: the first list must not come from a cache that may lag behind.
     """
 
@@ -83,10 +102,12 @@ class Reflector:
         sink: Sink,
         settings: InformerSettings,
         features: ServerFeatures,
+        observers: Observers = NOBODY,
         *,
         consistent: bool = False,
     ) -> None:
         self.statistics = ReflectorStatistics()
+        self._observers = observers
         self._source = source
         self._sink = sink
         self._settings = settings
@@ -103,6 +124,7 @@ class Reflector:
         self._no_streaming = False
         self._silence = settings.silence
         self._bookmarked = False  # whether this resource has ever sent a bookmark
+        self._watched = False
 
     async def run(self) -> None:
         """Run until cancelled; returns never, and raises nothing of the cluster's making."""
@@ -116,15 +138,44 @@ class Reflector:
 
     async def _take(self, nursery: trio.Nursery) -> None:
         if self._step is Step.LIST:
-            await self._list()
+            with self._told(self._observers.list_started, self._observers.list_finished) as tally:
+                tally.items = await self._list()
         else:
-            await self._watch(nursery, streaming=self._step is Step.STREAM)
+            with self._told(self._observers.watch_started, self._observers.watch_finished):
+                await self._watch(nursery, streaming=self._step is Step.STREAM)
         self._step = Step.WATCH
+
+    @contextmanager
+    def _told(self, started: Started, finished: Finished) -> Iterator[_Tally]:
+        """Tell observers of a list or a watch: the objects, or else the events, that came with it."""
+        tally = _Tally()
+        if not (started or finished):
+            yield tally
+            return
+        collection, began, before = self._source.collection, trio.current_time(), self.statistics.events
+        error: BaseException | None = None
+        for hook in started:
+            hook(collection)
+        try:
+            yield tally
+        except BaseException as exc:
+            error = exc
+            raise
+        finally:
+            outcome = ReflectorOutcome(
+                items=tally.items + self.statistics.events - before,
+                seconds=trio.current_time() - began,
+                resource_version=self._version,
+                error=error,
+            )
+            for ended in finished:
+                ended(collection, outcome)
 
     async def _recover(self, exc: APIError | TransportError | ConfigError) -> None:
         health = self._health
         recovery = recover(self._step, exc, health.streak)
         self.statistics.failures += 1
+        self.statistics.reasons[reason_of(exc)] += 1
         self.statistics.last_error = f"{type(exc).__name__}: {exc}"
         if recovery.stop_streaming:  # finding out what the server can do is no failure of it
             self._no_streaming = True
@@ -158,8 +209,8 @@ class Reflector:
 
     # ── LIST ─────────────────────────────────────────────────────────────────────────────────
 
-    async def _list(self) -> None:
-        """All objects, in pages where the server pages; they replace what the sink has."""
+    async def _list(self) -> int:
+        """All objects, in pages where the server pages; they replace what the sink has. Returns how many."""
         self.statistics.lists += 1
         version = "" if self._consistent else self._version or "0"
         limit = None if self._whole else self._settings.page_size  # an expired page leads to one full list
@@ -179,10 +230,11 @@ class Reflector:
             objects.update(keyed(page))
         self._consistent = self._whole = False
         await self._replaced(objects, page.resource_version)
+        return len(objects)
 
     async def _replaced(self, objects: dict[Key, Unstructured], version: str) -> None:
         self._version = version
-        self.statistics.last_activity = trio.current_time()
+        self.statistics.last_activity = self.statistics.last_event = trio.current_time()
         await self._sink.replace(objects, version)
 
     # ── WATCH, STREAM ────────────────────────────────────────────────────────────────────────
@@ -191,6 +243,8 @@ class Reflector:
         """One watch, to its clean end; anything else is raised."""
         settings = self._settings
         self.statistics.watches += 1
+        self.statistics.restarts += self._watched
+        self._watched = True
         seconds = settings.random.uniform(*settings.watch_timeout)
         version = self._version
         stream = _Stream(seconds + settings.watch_margin, self._silence)
@@ -270,6 +324,8 @@ class Reflector:
             if isinstance(event, Bookmark):
                 self._bookmark_seen()
                 self._check_history(event.resource_version)
+            else:
+                self.statistics.last_event = self.statistics.last_activity
         last = events[-1]
         version = last.resource_version if isinstance(last, Bookmark) else last.object.resource_version
         self._version = version or self._version  # without one, the next watch would begin with everything
@@ -312,6 +368,13 @@ class Reflector:
             self._silence = min(self._silence * 2, self._settings.watch_timeout[1] + self._settings.watch_margin)
             raise StreamSilent(f"no event for {stream.silence:g} s", certain=False)
         raise StreamSilent(f"no event and no bookmark for {stream.silence:g} s")
+
+
+@dataclass(slots=True)
+class _Tally:
+    """How many objects came."""
+
+    items: int = 0
 
 
 class _Stream:

@@ -9,6 +9,7 @@ the task: they take the published snapshot.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,12 +20,14 @@ from dynkube.client import ListWatch
 from dynkube.errors import DynkubeError, Forbidden, Unauthorized
 from dynkube.informers._availability import Availability, Generation, Presence
 from dynkube.informers._cache import Cache, Version
+from dynkube.informers._handlers import EventStream, Registration
 from dynkube.informers._index import Index
 from dynkube.informers._recovery import Recovery, reason_of
 from dynkube.informers._reflector import Reflector, ReflectorStatistics, ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._slices import Slices, batches
-from dynkube.informers._states import Phase, State
+from dynkube.informers._states import Phase, State, StateTelling
+from dynkube.informers._statistics import InformerStatus
 from dynkube.informers._store import Snapshot
 from dynkube.informers._subscriber import Subscriber
 from dynkube.informers._tasks import start_in_scope
@@ -33,6 +36,7 @@ from dynkube.informers._transform import Transform, decoder_for, drop_managed_fi
 from dynkube.informers._view import View
 from dynkube.meta import GVR, BodyCache, FieldSelector, Key, LabelSelector, Unstructured, WatchEvent
 from dynkube.rest import RESTClient
+from dynkube.telemetry import NOBODY, Collection, Observers
 
 _log = logging.getLogger("dynkube.informers")
 
@@ -49,6 +53,16 @@ class SharingKey:
     field_selector: FieldSelector = field(default_factory=lambda: FieldSelector.parse(None))
     transform: Transform | None = drop_managed_fields
 
+    @property
+    def collection(self) -> Collection:
+        """What it is about, for people and programs that are told of it."""
+        return Collection(
+            gvr=self.gvr,
+            namespace=self.namespace,
+            label_selector="" if self.label_selector.empty else str(self.label_selector),
+            field_selector="" if self.field_selector.empty else str(self.field_selector),
+        )
+
 
 class SharedInformer:
     """One cache and its owner. Made and run by the factory, used through views."""
@@ -60,14 +74,17 @@ class SharedInformer:
         tracker: AvailabilityTracker,
         settings: InformerSettings,
         features: ServerFeatures,
+        observers: Observers = NOBODY,
     ) -> None:
         self.key = key
+        self._told = StateTelling(key.collection, observers)
+        self._observers = observers
         self.state: State = State(Phase.UNKNOWN, "Starting")
         self.progress: trio.Event = trio.Event()
         """Set, and replaced by a new one, whenever the state or the version of the cache changes."""
         self.reflected: ReflectorStatistics = ReflectorStatistics()
         self.last_error: str = ""
-        self._reported: set[tuple[str, type[Exception]]] = set()  # failures of users' functions
+        self._reported: dict[tuple[str, type[Exception]], int] = {}  # failures of users' functions
         self._rest = rest
         self._tracker = tracker
         self._settings = settings
@@ -105,6 +122,30 @@ class SharedInformer:
     def truth_known(self) -> bool:
         """Whether the snapshot is the truth: listed, or known to be absent."""
         return self._listed or self.state.phase is Phase.ABSENT
+
+    def status(self, now: float, users: int) -> InformerStatus:
+        """How it stands; ``now`` is trio's time."""
+        collection, reflected = self.key.collection, self.reflected
+        subscribers = [subscriber for view in tuple(self._views) for subscriber in tuple(view.subscribers)]
+        return InformerStatus(
+            gvr=collection.gvr,
+            namespace=collection.namespace,
+            label_selector=collection.label_selector,
+            field_selector=collection.field_selector,
+            state=self.state,
+            objects=len(self.snapshot),
+            resource_version=self.resource_version,
+            lag=None if reflected.last_activity == -math.inf else now - reflected.last_activity,
+            backlog=sum(subscriber.backlog for subscriber in subscribers),
+            lists=reflected.lists,
+            watches=reflected.watches,
+            restarts=reflected.restarts,
+            failures=reflected.failures,
+            handlers=sum(isinstance(subscriber, Registration | EventStream) for subscriber in subscribers),
+            handler_errors=sum(subscriber.errors for subscriber in subscribers if isinstance(subscriber, Registration)),
+            last_error=self.last_error,
+            users=users,
+        )
 
     # ── life ─────────────────────────────────────────────────────────────────────────────────
 
@@ -259,10 +300,9 @@ class SharedInformer:
             obliging=False,  # the reflector paces itself, and shows what it waits for
             on_malformed=self._malformed,
         )
+        sink = _EpochSink(self, self._epoch)
         # Where there was another resource of this name, a cache may still have its objects.
-        reflector = Reflector(
-            source, _EpochSink(self, self._epoch), self._settings, self._features, consistent=self._appeared
-        )
+        reflector = Reflector(source, sink, self._settings, self._features, self._observers, consistent=self._appeared)
         self._appeared = True
         reflector.statistics = self.reflected  # numbers go on over generations
         self._reflecting = start_in_scope(self._nursery, reflector.run)
@@ -356,24 +396,18 @@ class SharedInformer:
         """
         self.last_error = f"{what} on {obj!r}: {type(exc).__name__}: {exc}"
         kind = (what, type(exc))
-        if kind in self._reported:
-            _log.debug("informer %s: %s failed again, on %r", self.key.gvr, what, obj, exc_info=exc)
-            return
-        self._reported.add(kind)
-        _log.error(
-            "informer %s: %s failed on %r; the next failures of this kind are logged as debug messages",
-            self.key.gvr,
-            what,
-            obj,
-            exc_info=exc,
-        )
+        count = self._reported[kind] = self._reported.get(kind, 0) + 1
+        level = logging.DEBUG if count > 1 else logging.ERROR
+        extra = {"gvr": str(self.key.gvr), "namespace": self.key.namespace, "error": type(exc).__name__, "count": count}
+        text = "informer %s: %s failed on %r (failure %d); the next failures of this kind are logged as debug messages"
+        _log.log(level, text, self.key.gvr, what, obj, count, exc_info=exc, extra=extra)
 
     def _set_state(self, phase: Phase, reason: str, message: str = "") -> None:
         before, now = self.state, State(phase, reason, message)
         if (before.phase, before.reason) == (phase, reason):
             return
         self.state = now
-        _log.info("informer %s: %s -> %s", self.key.gvr, before.phase, now)
+        self._told.tell(before, now)
         self.wake_waiters()
 
     def wake_waiters(self) -> None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import enum
+import logging
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+from dynkube.telemetry import Collection, Observers, StateChange
+
+_log = logging.getLogger("dynkube.informers")
 
 
 class Phase(enum.StrEnum):
@@ -59,3 +64,37 @@ class State:
     def __str__(self) -> str:
         detail = ": ".join(part for part in (self.reason, self.message) if part)
         return f"{self.phase} ({detail})" if detail else str(self.phase)
+
+
+class StateTelling:
+    """Tells of one informer's states: one log record each, and the observers.
+
+    A reason that was told already since the phase began is logged as a debug message: a server that answers
+    500 and 503 in turn, every half minute for a day, is one piece of news.
+    """
+
+    def __init__(self, collection: Collection, observers: Observers) -> None:
+        self._collection = collection
+        self._observers = observers
+        self._reasons: set[str] = set()
+
+    def tell(self, before: State, now: State) -> None:
+        """The state changed."""
+        if before.phase is not now.phase:
+            self._reasons.clear()
+        level = logging.WARNING if now.phase is Phase.DEGRADED else logging.INFO
+        level = logging.DEBUG if now.reason in self._reasons else level
+        self._reasons.add(now.reason)
+        extra = {
+            "gvr": str(self._collection.gvr),
+            "namespace": self._collection.namespace,
+            "phase": str(now.phase),
+            "reason": now.reason,
+            "previous": str(before.phase),
+        }
+        _log.log(level, "informer %s: %s -> %s", self._collection, before.phase, now, extra=extra)
+        for hook in self._observers.state_changed:
+            hook(
+                self._collection,
+                StateChange(phase=now.phase, reason=now.reason, message=now.message, previous=before.phase),
+            )

@@ -69,6 +69,11 @@ class Subscriber:
         return len(self._mailbox)
 
     @property
+    def coalesced(self) -> int:
+        """How many states of objects it was not shown, as newer ones came while they waited."""
+        return self._mailbox.coalesced
+
+    @property
     def has_synced(self) -> bool:
         """Whether the initial objects have been handled. Once true, stays true."""
         return self._synced

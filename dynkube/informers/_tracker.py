@@ -26,12 +26,13 @@ from dynkube.informers._availability import (
     may_be_custom,
     unknown,
 )
-from dynkube.informers._crds import CRDWatcher
+from dynkube.informers._crds import CRDS, CRDWatcher
 from dynkube.informers._reflector import ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._tasks import start_in_scope
 from dynkube.meta import GVR, GroupVersion, Unstructured
 from dynkube.rest import Backoff, RESTClient
+from dynkube.telemetry import NOBODY, Observers
 
 _log = logging.getLogger("dynkube.informers")
 
@@ -51,8 +52,10 @@ class AvailabilityTracker:
         settings: InformerSettings,
         features: ServerFeatures,
         nursery: trio.Nursery,
+        observers: Observers = NOBODY,
     ) -> None:
         self._rest = rest
+        self._observers = observers
         self._discovery = discovery
         self._mapper = mapper
         self._settings = settings
@@ -63,10 +66,12 @@ class AvailabilityTracker:
         self._served: dict[GroupVersion, Served] = {}
         self._trouble: dict[GroupVersion, str] = {}
         self._watcher: CRDWatcher | None = None
+        self._blind = False  # whether it was, when that was last told
         self._scopes: list[trio.CancelScope] = []  # of the tasks that run while there are followers
         self._wanted: set[GroupVersion] = set()  # what discovery is to be asked for
         self._asking: set[GroupVersion] = set()  # what it is being asked for
         self._ask = trio.Event()
+        self._filter_failed: set[str] = set()  # CRDs on which crd_filter raised
         self._polled: set[GroupVersion] = set()  # aggregated APIs that went away
 
     @property
@@ -89,6 +94,7 @@ class AvailabilityTracker:
                 on_change=self._crds_changed,
                 on_settled=self._settled,
                 on_renewed=self._renewed,
+                observers=self._observers,
             )
             self._scopes.append(start_in_scope(self._nursery, self._watcher.run))
         current = self._judge(gvr)
@@ -137,7 +143,9 @@ class AvailabilityTracker:
             if accepts is not None and not accepts(crd):
                 return absent("CRDFiltered", f"CRD {crd.name} is installed, and left out by crd_filter")
         except Exception as exc:  # noqa: BLE001  # a user's function
-            _log.exception("crd_filter failed on CRD %s; it counts as left out", crd.name)
+            level = logging.DEBUG if crd.name in self._filter_failed else logging.ERROR
+            self._filter_failed.add(crd.name)
+            _log.log(level, "crd_filter failed on CRD %s; it counts as left out", crd.name, exc_info=exc)
             return absent("CRDFilterFailed", f"crd_filter failed on CRD {crd.name}: {exc}")
         return judge_crd(gvr, crd)
 
@@ -182,9 +190,23 @@ class AvailabilityTracker:
         return [gvr for gvr in self._followers if gvr.group_version == gv]
 
     def _settled(self) -> None:
-        if self._watcher is not None and self._watcher.blind:
-            self._want_all()
+        if self._watcher is not None:
+            self._tell_sight(self._watcher)
+            if self._watcher.blind:
+                self._want_all()
         self._rejudge(list(self._followers))
+
+    def _tell_sight(self, watcher: CRDWatcher) -> None:
+        """Log it when CRDs cannot be watched any more, and when they can be again."""
+        if watcher.blind == self._blind:
+            return
+        self._blind = watcher.blind
+        extra = {"gvr": str(CRDS), "reason": watcher.trouble}
+        if watcher.blind:
+            text = "CRDs cannot be watched (%s): discovery is asked every %g s whether resources have come or gone"
+            _log.warning(text, watcher.trouble_message, self._settings.discovery_poll, extra=extra)
+        else:
+            _log.info("CRDs can be watched again", extra=extra)
 
     def _renewed(self) -> None:
         for gvr, verdict in self._verdicts.items():
@@ -277,5 +299,6 @@ class AvailabilityTracker:
         if self._watcher is not None:
             self._watcher.silence()
             self._watcher = None
+            self._blind = False
         for known in (self._served, self._trouble, self._wanted, self._asking, self._polled):
             known.clear()

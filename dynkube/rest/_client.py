@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import logging
 import random as random_module
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
+from urllib.parse import urlsplit
 
 import httpx2
 import trio
 
-from dynkube.config import ClientConfig, warn_if_insecure
+from dynkube.config import ClientConfig, plugin_calls, warn_if_insecure
 from dynkube.errors import DeadlineExceeded, DynkubeError
 from dynkube.rest._answers import check_body
+from dynkube.rest._attempts import Attempts, Counters
 from dynkube.rest._connections import injected, peer_of, pools_over_sockets, proxy_of
 from dynkube.rest._headers import default_user_agent
 from dynkube.rest._messages import Answer, Limits, Request, RESTStatistics, check_seconds
 from dynkube.rest._pools import PoolKeeper
 from dynkube.rest._retry import Retries
-from dynkube.rest._sender import Call, Counters, Sender
+from dynkube.rest._sender import Call, Sender
 from dynkube.rest._stream import ByteStream, Exchange
-
-_logger = logging.getLogger("dynkube.rest")
+from dynkube.rest._warnings import WarningLog
+from dynkube.telemetry import NOBODY, Observers
 
 
 class RESTClient:
@@ -42,8 +43,10 @@ class RESTClient:
         timeout: default deadline of a request in seconds, all its repetitions included (client-go's discovery: 32).
         random: source of jitter.
         now: the wall clock, aware; only dates in ``Retry-After`` are measured against it.
-        on_warning: called with each warning the server sends; must not block. By default they are logged.
+        on_warning: called with each warning the server sends; must not block. By default each text is logged
+            once; :meth:`statistics` counts them all.
         limits: sizes and counts.
+        observers: told of each attempt.
 
     Warns:
         InsecureTLSWarning: the server's certificate is not checked, or credentials go to another machine without TLS.
@@ -65,6 +68,7 @@ class RESTClient:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         on_warning: Callable[[str], None] | None = None,
         limits: Limits | None = None,
+        observers: Observers = NOBODY,
     ) -> None:
         check_seconds("timeout", timeout)
         if transport is None:
@@ -87,8 +91,8 @@ class RESTClient:
             peer=peer_of(config, proxy_url),
             user_agent=user_agent or default_user_agent(),
             now=now,
-            on_warning=on_warning or _log_warning,
-            counters=self._counters,
+            on_warning=on_warning or WarningLog(),
+            attempts=Attempts(urlsplit(config.server).netloc, self._counters, observers),
         )
 
     async def request(self, request: Request) -> Answer:
@@ -142,10 +146,12 @@ class RESTClient:
             if exchange is None:
                 raise _too_late(call, timeout)
         self._counters.open_streams += 1
+        self._counters.open_watches += watch
         try:
             yield ByteStream(exchange, deadline=call.deadline)
         finally:
             self._counters.open_streams -= 1
+            self._counters.open_watches -= watch
             if exchange.failure is not None:
                 self._counters.last_error = str(exchange.failure)
             await exchange.aclose()
@@ -156,14 +162,24 @@ class RESTClient:
         return self._limits
 
     def statistics(self) -> RESTStatistics:
-        """What the client has done and is doing now."""
+        """What the client has done and is doing now. May be called from any thread."""
         counters = self._counters
+        connections, idle = self._pools.connections()
         return RESTStatistics(
             requests=counters.requests,
+            answers=MappingProxyType(dict(counters.answers)),
             retries=counters.retries,
             refreshes=counters.refreshes,
+            throttled=counters.throttled,
+            throttled_seconds=counters.throttled_seconds,
+            received=counters.received,
+            warnings=counters.warnings,
             open_requests=counters.open_requests,
             open_streams=counters.open_streams,
+            open_watches=counters.open_watches,
+            connections=connections,
+            idle_connections=idle,
+            plugin_calls=plugin_calls(self._config.credentials),
             last_error=counters.last_error,
         )
 
@@ -195,7 +211,7 @@ class RESTClient:
             bound=None if watch else self._limits.max_response_bytes,
             default=request.timeout is None,
             streaming=streaming,
-            throttled=not watch,
+            watch=watch,
         )
 
     async def _complete(self, call: Call) -> Answer:
@@ -226,7 +242,3 @@ class RESTClient:
 def _too_late(call: Call, timeout: float) -> DeadlineExceeded:
     before = f"; the try before ended in: {call.last_failure}" if call.last_failure else ""
     return DeadlineExceeded(f"{call.text}: no complete answer within {timeout:g} s, while {call.doing}{before}")
-
-
-def _log_warning(text: str) -> None:
-    _logger.warning("the API server warns: %s", text)

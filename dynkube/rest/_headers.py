@@ -6,6 +6,7 @@ import importlib.metadata
 import platform
 import sys
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from dynkube.config import Credential, Impersonation
 from dynkube.errors import CredentialError
@@ -24,9 +25,21 @@ def default_user_agent() -> str:
 
 
 def compose(
-    request: Request, credential: Credential, impersonate: Impersonation | None, *, user_agent: str
+    request: Request,
+    credential: Credential,
+    impersonate: Impersonation | None,
+    *,
+    user_agent: str,
+    further: Mapping[str, str] = MappingProxyType({}),
 ) -> RawHeaders:
     """All fields of a request. What the caller gives wins over defaults; credential and impersonation win over all.
+
+    Args:
+        request: what is sent.
+        credential: who asks.
+        impersonate: whom to act as.
+        user_agent: what to call oneself.
+        further: of observers (``traceparent``); what the request has itself wins.
 
     Raises:
         CredentialError: a value of the credential is nothing a header can carry. The message does not show it.
@@ -34,7 +47,8 @@ def compose(
     fields = {"user-agent": user_agent, "accept": request.accept, "accept-encoding": "identity"}
     if request.body is not None:
         fields["content-type"] = request.content_type
-    fields.update({name.lower(): value for name, value in request.headers.items()})
+    for given in (further, request.headers):
+        fields.update({name.lower(): value for name, value in given.items()})
     if impersonate is not None:
         fields = {name: value for name, value in fields.items() if not name.startswith("impersonate-")}
     for name, value in credential.headers.items():

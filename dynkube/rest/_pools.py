@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Protocol, runtime_checkable
 
 import httpx2
 import trio
@@ -61,6 +62,19 @@ class Pools:
                 await self.long.aclose()
 
 
+@runtime_checkable
+class Counted(Protocol):
+    """A transport that knows its connections."""
+
+    def connections(self) -> tuple[int, int]:
+        """How many there are, and how many of them are idle."""
+        ...
+
+
+def _counted(transport: httpx2.AsyncBaseTransport) -> tuple[int, int]:
+    return transport.connections() if isinstance(transport, Counted) else (0, 0)
+
+
 class PoolKeeper:
     """Gives out the pools for the current certificate.
 
@@ -83,6 +97,13 @@ class PoolKeeper:
     def closed(self) -> bool:
         """Whether :meth:`aclose` was called."""
         return self._closed
+
+    def connections(self) -> tuple[int, int]:
+        """How many connections there are, and how many of them nobody uses. May be called from any thread."""
+        current = self._current
+        pools = {*tuple(self._retired), *([] if current is None else [current])}
+        counts = [_counted(transport) for held in pools for transport in {held.short, held.long}]
+        return sum(count for count, _ in counts), sum(idle for _, idle in counts)
 
     async def acquire(self, certificate: ClientCertificate | None) -> Pools:
         """The pools for ``certificate``, counted as used; the caller releases them.

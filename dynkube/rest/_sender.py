@@ -15,6 +15,7 @@ import trio
 from dynkube.config import ClientConfig, Credential, patience_of
 from dynkube.errors import APIError, ClosedError, DynkubeError, InvalidInput, ProtocolError, TransportError
 from dynkube.rest._answers import MAX_ERROR_BYTES, check_head, error_from
+from dynkube.rest._attempts import Attempt, Attempts, Counters, Subject
 from dynkube.rest._failures import FAILURES, Failure, Peer, understand
 from dynkube.rest._headers import compose, secrets_of
 from dynkube.rest._messages import Limits, Request
@@ -24,18 +25,6 @@ from dynkube.rest._stream import Exchange
 from dynkube.rest._throttle import TokenBucket
 
 _logger = logging.getLogger("dynkube.rest")
-
-
-@dataclass(slots=True)
-class Counters:
-    """What a client has done; the mutable side of :class:`RESTStatistics`."""
-
-    requests: int = 0
-    retries: int = 0
-    refreshes: int = 0
-    open_requests: int = 0
-    open_streams: int = 0
-    last_error: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,10 +37,12 @@ class Call:
         retries: its repetitions so far.
         deadline: on trio's clock; no repetition is waited for beyond it.
         streaming: whether the answer belongs in the pool of streams.
-        throttled: whether it waits for its turn.
         scope: what ends it at its deadline.
         bound: bytes of the answer; ``None`` for a watch, which has no end.
         default: whether the deadline is the client's and not one that the caller asked for.
+        watch: whether it may last for hours. Then it waits for no turn.
+        attempts: how often it was sent.
+        throttled: seconds it has waited for a turn; ``None`` if it waits for none.
         doing: what is being waited for.
         last_failure: what the try before this one ended in.
     """
@@ -61,12 +52,19 @@ class Call:
     retries: Retries
     deadline: float
     streaming: bool
-    throttled: bool
     scope: trio.CancelScope
     bound: int | None
     default: bool
+    watch: bool
+    attempts: int = 0
+    throttled: float | None = None
     doing: str = ""
     last_failure: DynkubeError | None = None
+
+    @property
+    def subject(self) -> Subject:
+        """What it asks for."""
+        return Subject.of(self.request)
 
 
 class Sender:
@@ -80,7 +78,7 @@ class Sender:
         user_agent: what to call oneself.
         now: the wall clock.
         on_warning: called with each warning of the server.
-        counters: counted in.
+        attempts: counts each of them, and tells observers.
     """
 
     def __init__(
@@ -93,7 +91,7 @@ class Sender:
         user_agent: str,
         now: Callable[[], datetime],
         on_warning: Callable[[str], None],
-        counters: Counters,
+        attempts: Attempts,
     ) -> None:
         self._config = config
         self._pools = pools
@@ -101,7 +99,8 @@ class Sender:
         self._user_agent = user_agent
         self._now = now
         self._on_warning = on_warning
-        self._counters = counters
+        self._attempts = attempts
+        self._counters: Counters = attempts.counters
         self._throttle = None if limits.qps is None else TokenBucket(limits.qps, limits.burst)
         self._extensions: dict[str, object] = {
             "timeout": {"connect": limits.connect_timeout, "read": None, "write": None, "pool": None}
@@ -144,37 +143,52 @@ class Sender:
 
     async def _send(self, call: Call, credential: Credential) -> Exchange | None:
         """One try: the answer's head, or ``None`` to try again."""
-        message = self._compose(call.request, credential)
+        url = self._url(call.request)
         call.doing = f"connecting to {self._peer}"
         pools = await self._pools.acquire(credential.certificate)
         call.doing = f"waiting for {self._peer} to answer"
-        self._counters.requests += 1
-        transport = pools.long if call.streaming else pools.short
+        call.attempts += 1
+        attempt = self._attempts.begin(
+            call.request, call.subject, url=url, number=call.attempts, throttled=call.throttled
+        )
         try:
-            response = await transport.handle_async_request(message)
+            message = self._compose(call.request, url, credential, attempt)
+            response = await (pools.long if call.streaming else pools.short).handle_async_request(message)
         except FAILURES as exc:
-            failure = await self._failed(exc, call, pools)
+            failure = await self._failed(exc, call, pools, attempt)
             delay = call.retries.after_lost_connection() if failure.lost else None
             if not _in_time(call, delay):
                 raise failure.error from _harmless(exc)
-        except BaseException:
+        except BaseException as exc:
+            attempt.end(error=exc)
             with trio.CancelScope(shield=True):
                 await pools.release()
             raise
         else:
-            exchange = Exchange(response, pools, text=call.text, peer=self._peer, bound=call.bound)
-            _logger.debug("%s: %d", call.text, exchange.status)
-            for warning in exchange.warnings:
-                self._warn(warning)
-            return exchange
+            exchange = Exchange(
+                response, pools, attempt, self._counters, text=call.text, peer=self._peer, bound=call.bound
+            )
+            return self._begun(exchange, call)
         await self._pause(call, failure.error, delay)
         return None
 
-    def _compose(self, request: Request, credential: Credential) -> httpx2.Request:
+    def _begun(self, exchange: Exchange, call: Call) -> Exchange:
+        """The head of an answer came."""
+        _logger.debug("%s: %d", call.text, exchange.status)
+        if call.watch and exchange.status < 400:
+            exchange.attempt.end(code=exchange.status)  # of a watch the opening is told, not its whole life
+        for warning in exchange.warnings:
+            self._counters.warnings += 1
+            self._warn(warning)
+        return exchange
+
+    def _url(self, request: Request) -> str:
         url = self._config.server + request.path
-        if request.params:
-            url += "?" + urlencode(request.params, quote_via=quote)
-        headers = compose(request, credential, self._config.impersonate, user_agent=self._user_agent)
+        return f"{url}?{urlencode(request.params, quote_via=quote)}" if request.params else url
+
+    def _compose(self, request: Request, url: str, credential: Credential, attempt: Attempt) -> httpx2.Request:
+        impersonate, agent = self._config.impersonate, self._user_agent
+        headers = compose(request, credential, impersonate, user_agent=agent, further=attempt.headers)
         extensions = dict(self._extensions)
         try:
             return httpx2.Request(request.method, url, headers=headers, content=request.body, extensions=extensions)
@@ -182,11 +196,13 @@ class Sender:
             raise InvalidInput(f"{request}: path and params make no URL: {exc}; shorten the selectors") from exc
 
     async def _wait_for_turn(self, call: Call) -> None:
-        if self._throttle is None or not call.throttled:
+        if self._throttle is None or call.watch:
             return
-        delay = self._throttle.reserve(trio.current_time())
+        delay = call.throttled = self._throttle.reserve(trio.current_time())
         if not delay:
             return
+        self._counters.throttled += 1
+        self._counters.throttled_seconds += delay
         call.doing = f"waiting for a turn (Limits.qps), {delay:.3g} s"
         try:
             await trio.sleep(delay)
@@ -194,7 +210,7 @@ class Sender:
             self._throttle.give_back()
             raise
 
-    async def _failed(self, exc: Exception, call: Call, pools: Pools) -> Failure:
+    async def _failed(self, exc: Exception, call: Call, pools: Pools, attempt: Attempt) -> Failure:
         """Understand a failure and give the pools back.
 
         Raises:
@@ -202,6 +218,7 @@ class Sender:
         """
         closed = pools.closed
         failure = understand(exc, text=call.text, peer=self._peer)
+        attempt.end(error=failure.error)  # not exc itself, which may quote the request, and with it the token
         if failure.untrusted:  # the file with the CA may hold another one by now
             await self._pools.forget(pools)
         await pools.release()
@@ -227,15 +244,17 @@ class Sender:
         except TransportError:
             pass  # the status has come, and says more than that its explanation was cut
         finally:
+            error = error_from(
+                exchange.status,
+                exchange.headers,
+                bytes(body[:MAX_ERROR_BYTES]),
+                request=call.text,
+                retry_after=self._retry_after(exchange),
+                secrets=secrets_of(credential),
+            )
+            exchange.attempt.end(code=exchange.status, received=exchange.received, error=error)
             await exchange.aclose()
-        return error_from(
-            exchange.status,
-            exchange.headers,
-            bytes(body[:MAX_ERROR_BYTES]),
-            request=call.text,
-            retry_after=self._retry_after(exchange),
-            secrets=secrets_of(credential),
-        )
+        return error
 
     async def _refresh(self, call: Call, rejected: Credential, error: APIError | ProtocolError) -> Credential:
         call.doing = "waiting for a newer credential, since the server rejects this one"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 import trio
 
 from dynkube.errors import ClosedError, DynkubeError, ProtocolError
+from dynkube.rest._attempts import Attempt, Counters
 from dynkube.rest._failures import FAILURES, Peer, understand
 from dynkube.rest._headers import joined
 from dynkube.rest._pools import Pools
@@ -25,7 +27,10 @@ class Exchange:
         "_bound",
         "_chunks",
         "_closed",
+        "_counters",
+        "_ended",
         "_response",
+        "attempt",
         "failure",
         "headers",
         "peer",
@@ -36,12 +41,25 @@ class Exchange:
         "warnings",
     )
 
-    def __init__(self, response: httpx2.Response, pools: Pools, *, text: str, peer: Peer, bound: int | None) -> None:
+    def __init__(
+        self,
+        response: httpx2.Response,
+        pools: Pools,
+        attempt: Attempt,
+        counters: Counters,
+        *,
+        text: str,
+        peer: Peer,
+        bound: int | None,
+    ) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         self._response = response
         self._chunks = aiter(response.stream)
         self._closed = False
         self._bound = bound
+        self._counters = counters
+        self._ended = False  # the body was read to its end
+        self.attempt: Attempt = attempt
         self.pools: Pools = pools
         self.text: str = text
         self.peer: Peer = peer
@@ -68,6 +86,7 @@ class Exchange:
             while not (chunk := await anext(self._chunks)):
                 pass  # an empty chunk is no end
         except StopAsyncIteration:
+            self._ended = True
             return b""
         except FAILURES as exc:
             if self.pools.closed:
@@ -75,6 +94,7 @@ class Exchange:
             self.failure = understand(exc, text=self.text, peer=self.peer, received=self.received).error
             raise self.failure from exc
         self.received += len(chunk)
+        self._counters.received += len(chunk)
         if self._bound is not None:
             self._check_size(self.received, self._bound)
         return chunk
@@ -92,6 +112,9 @@ class Exchange:
         if self._closed:
             return
         self._closed = True
+        # Closed before its end, it is for what its reader is raising: a deadline, or an answer that cannot be read.
+        error = self.failure or (None if self._ended else sys.exception())
+        self.attempt.end(code=self.status, received=self.received, error=error)
         with trio.CancelScope(shield=True):
             try:
                 if close := getattr(self._chunks, "aclose", None):

@@ -94,6 +94,11 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         body = _ParsedBody(response) if tap is None else _TappedBody(response, tap)
         return httpx2.Response(response.status, headers=response.headers, stream=body, extensions=response.extensions)
 
+    def connections(self) -> tuple[int, int]:
+        """How many connections there are, and how many of them are idle. May be called from any thread."""
+        connections = self._pool.connections
+        return len(connections), sum(connection.is_idle() for connection in connections)
+
     async def aclose(self) -> None:
         """Close every connection, also those in use."""
         await self._pool.aclose()

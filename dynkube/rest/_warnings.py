@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 
 # warn-code SP warn-agent SP quoted warn-text [SP quoted warn-date]; several may share a field, separated by commas.
 _WARNING = re.compile(r'\s*,?\s*(\d{3}) ([^\s",]+) "((?:[^"\\]|\\.)*)"(?: "[^"]*")?\s*(?=,|\Z)')
 _ESCAPED = re.compile(r"\\(.)")
+_REMEMBERED = 256
+
+_logger = logging.getLogger("dynkube.rest")
 
 
 def parse_warnings(fields: Iterable[str]) -> tuple[str, ...]:
@@ -23,3 +27,21 @@ def parse_warnings(fields: Iterable[str]) -> tuple[str, ...]:
                 texts[_ESCAPED.sub(r"\1", match[3])] = None
             position = match.end()
     return tuple(texts)
+
+
+class WarningLog:
+    """Logs each text once, as kubectl does: a deprecated version is warned of with every request for it.
+
+    It remembers the first few hundred texts; a server that has always another one is not listened to beyond that.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def __call__(self, text: str) -> None:
+        """A warning came."""
+        if text in self._seen or len(self._seen) >= _REMEMBERED:
+            _logger.debug("the API server warns again: %s", text)
+            return
+        self._seen.add(text)
+        _logger.warning("the API server warns: %s", text)

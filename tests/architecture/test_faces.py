@@ -13,7 +13,7 @@ import pytest
 
 import dynkube
 
-PACKAGES = ["meta", "config", "rest", "discovery", "client", "informers", "testing"]
+PACKAGES = ["meta", "telemetry", "config", "rest", "discovery", "client", "informers", "testing"]
 
 
 def visible(module: ModuleType) -> set[str]:
@@ -70,6 +70,7 @@ def test_importing_it_loads_nothing_but_itself() -> None:
 
 
 HEAVY = ["kubernetes", "IPython", "asyncio", "rich", "cyclopts", "h11", "jsonpath_ng", "yaml"]
+HEAVY += ["prometheus_client", "opentelemetry"]
 
 
 @pytest.mark.parametrize("heavy", HEAVY)

@@ -83,7 +83,7 @@ async def test_p8_trouble_that_lasts_an_hour_fills_no_log(
         caplog.clear()
         await trio.sleep(3600)
 
-        assert [record.levelname for record in caplog.records if record.name == "dynkube.informers"] == ["INFO"]
+        assert [record.levelname for record in caplog.records if record.name == "dynkube.informers"] == ["WARNING"]
 
 
 @pytest.mark.scenario("K27", "F39")

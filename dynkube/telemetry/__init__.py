@@ -1,0 +1,32 @@
+"""What a client tells of itself: observers, and two that are made already, for Prometheus and OpenTelemetry.
+
+Read :class:`Observer` for what is told, and when.
+"""
+
+from dynkube.telemetry._observer import ObservedClient, ObservedCounts, ObservedInformer, ObservedState, Observer
+from dynkube.telemetry._observers import NOBODY, Hook, Observers
+from dynkube.telemetry._records import (
+    Collection,
+    HandlerRun,
+    ReflectorOutcome,
+    RequestInfo,
+    RequestOutcome,
+    StateChange,
+)
+
+__all__ = [
+    "NOBODY",
+    "Collection",
+    "HandlerRun",
+    "Hook",
+    "ObservedClient",
+    "ObservedCounts",
+    "ObservedInformer",
+    "ObservedState",
+    "Observer",
+    "Observers",
+    "ReflectorOutcome",
+    "RequestInfo",
+    "RequestOutcome",
+    "StateChange",
+]

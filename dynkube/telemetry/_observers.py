@@ -1,0 +1,90 @@
+"""Several observers as one, none of which can break what it observes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Final, Generic, ParamSpec, TypeVar
+
+from dynkube.errors import InvalidInput
+from dynkube.telemetry._observer import Observer
+
+_log = logging.getLogger("dynkube.telemetry")
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class Hook(Generic[_P, _R]):
+    """One method of one observer, made safe to call."""
+
+    __slots__ = ("_failed", "_method", "_name")
+
+    def __init__(self, method: Callable[_P, _R], name: str) -> None:
+        self._method = method
+        self._name = name
+        self._failed = False
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R | None:
+        """What the method returns; ``None`` if it raised."""
+        try:
+            return self._method(*args, **kwargs)
+        except Exception:  # noqa: BLE001  # a user's function
+            if not self._failed:
+                self._failed = True
+                _log.exception("observer %s failed; what else fails there is not logged", self._name)
+            return None
+
+
+class Observers:
+    """For each method of :class:`Observer` the hooks to call, in the order given; mostly none.
+
+    Whoever has something to tell looks first whether there is a hook, so that without observers not even the record
+    is made.
+
+    Args:
+        observers: instances of classes derived from :class:`Observer`.
+
+    Raises:
+        InvalidInput: one of them is something else.
+    """
+
+    def __init__(self, observers: Iterable[Observer] = ()) -> None:
+        given = tuple(observers)
+        for position, observer in enumerate(given):
+            _check(observer, position)
+        self.client_opened = _hooks(given, Observer.client_opened, [o.client_opened for o in given])
+        self.client_closed = _hooks(given, Observer.client_closed, [o.client_closed for o in given])
+        self.request_started = _hooks(given, Observer.request_started, [o.request_started for o in given])
+        self.request_finished = _hooks(given, Observer.request_finished, [o.request_finished for o in given])
+        self.list_started = _hooks(given, Observer.list_started, [o.list_started for o in given])
+        self.list_finished = _hooks(given, Observer.list_finished, [o.list_finished for o in given])
+        self.watch_started = _hooks(given, Observer.watch_started, [o.watch_started for o in given])
+        self.watch_finished = _hooks(given, Observer.watch_finished, [o.watch_finished for o in given])
+        self.state_changed = _hooks(given, Observer.state_changed, [o.state_changed for o in given])
+        self.handler_ran = _hooks(given, Observer.handler_ran, [o.handler_ran for o in given])
+
+
+def _hooks(
+    observers: tuple[Observer, ...], default: Callable[..., object], methods: list[Callable[_P, _R]]
+) -> tuple[Hook[_P, _R], ...]:
+    """The methods that are not the default one."""
+    name = default.__name__
+    return tuple(
+        Hook(method, f"{type(observer).__qualname__}.{name}")
+        for observer, method in zip(observers, methods, strict=True)
+        if getattr(type(observer), name) is not default or name in vars(observer)
+    )
+
+
+def _check(observer: object, position: int) -> None:
+    if isinstance(observer, type) and issubclass(observer, Observer):
+        raise InvalidInput(f"observers[{position}] is the class {observer.__name__}: pass an instance of it")
+    if not isinstance(observer, Observer):
+        raise InvalidInput(
+            f"observers[{position}] is a {type(observer).__name__}: derive it from dynkube.telemetry.Observer"
+        )
+
+
+NOBODY: Final = Observers()
+"""No observers: for parts that are used without a client."""

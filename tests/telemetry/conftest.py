@@ -1,0 +1,30 @@
+"""An embedded server, and a client of it whose observer notes what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from random import Random
+
+import pytest
+
+import dynkube
+from dynkube.testing import APIServer
+from tests.telemetry.kit import Notes
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[APIServer]:
+    async with APIServer() as server:
+        yield server
+
+
+@pytest.fixture
+def notes() -> Notes:
+    return Notes()
+
+
+@pytest.fixture
+async def client(server: APIServer, notes: Notes) -> AsyncIterator[dynkube.Client]:
+    settings = dynkube.InformerSettings(random=Random(7))
+    async with dynkube.connect(transport=server.transport(), settings=settings, observers=[notes]) as client:
+        yield client

@@ -1,0 +1,179 @@
+"""F40: one log record for each change, with its facts as fields; what repeats is counted and not logged."""
+
+from __future__ import annotations
+
+import logging
+from random import Random
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import ABSENT, DEGRADED, LIVE, Client, Unstructured
+from dynkube.testing import APIServer
+from tests.informers.kit import CRDS, WIDGETS, crd, pod, quiet, widget
+
+pytestmark = pytest.mark.scenario("F40", "P8")
+
+
+@pytest.fixture(autouse=True)
+def everything_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="dynkube")
+
+
+def told(caplog: pytest.LogCaptureFixture, logger: str = "dynkube.informers") -> list[tuple[str, str]]:
+    """Level, and what happened."""
+    return [(record.levelname, getattr(record, "reason", "")) for record in caplog.records if record.name == logger]
+
+
+async def test_the_whole_life_of_an_informer_is_one_record_for_each_change(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with client.informer(WIDGETS, namespace="default") as widgets:
+        await widgets.wait_state(ABSENT)
+        server.create(crd())
+        await widgets.wait_state(LIVE)
+        fault = server.fail(resource="widgets", status=500)
+        server.end_watches("widgets")
+        await widgets.wait_state(DEGRADED)
+        await trio.sleep(3600)
+        fault.remove()
+        await widgets.wait_state(LIVE)
+        server.delete(CRDS, "widgets.example.com")
+        await widgets.wait_state(ABSENT)
+
+    assert told(caplog) == [
+        ("INFO", "CRDsPending"),
+        ("INFO", "DiscoveryPending"),
+        ("INFO", "CRDNotFound"),
+        ("INFO", "NotEstablished"),
+        ("INFO", "Listing"),
+        ("INFO", "Watching"),
+        ("WARNING", "InternalError"),
+        ("INFO", "Watching"),
+        ("INFO", "CRDNotFound"),
+        ("INFO", "Closed"),
+    ]
+    phases = [vars(record)["phase"] for record in caplog.records]
+    assert phases[3:] == ["ABSENT", "SYNCING", "LIVE", "DEGRADED", "LIVE", "ABSENT", "STOPPED"]
+    assert [vars(record)["previous"] for record in caplog.records] == ["UNKNOWN", *phases[:-1]]
+    assert {(vars(record)["gvr"], vars(record)["namespace"]) for record in caplog.records} == {(WIDGETS, "default")}
+
+
+async def test_reasons_that_take_turns_are_told_once_each(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.create(crd())
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        for status in [500, 503] * 20:
+            server.fail(resource="widgets", status=status, times=2)
+        server.end_watches("widgets")
+        await trio.sleep(900)
+
+        assert [reason for level, reason in told(caplog) if level == "WARNING"] == [
+            "InternalError",
+            "ServiceUnavailable",
+        ]
+
+
+async def test_a_quiet_hour_of_many_absent_informers_logs_nothing(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = [f"things{number}.v1.example.com" for number in range(50)]
+    async with trio.open_nursery() as nursery:
+        for name in names:
+            nursery.start_soon(client.informer(name).__aenter__)
+    await quiet()
+    caplog.clear()
+
+    await trio.sleep(3600)
+
+    assert told(caplog) == []
+
+
+async def test_a_handler_that_always_fails_is_logged_at_powers_of_two(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(100):
+        server.create(pod(f"p{number}"))
+
+    async with client.informer("pods.v1") as pods:
+        handle = pods.add_handler(on_add=lambda obj: obj["no such field"], name="mine")
+        await pods.wait_synced()
+
+    records = [vars(record) for record in caplog.records if record.levelno == logging.ERROR]
+    assert [record["count"] for record in records] == [1, 2, 4, 8, 16, 32, 64]
+    assert {(record["handler"], record["error"]) for record in records} == {("mine", "KeyError")}
+    assert handle.statistics().errors == 100
+
+
+async def test_crds_that_may_not_be_watched_are_told_once(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    fault = server.fail(resource="customresourcedefinitions", status=403)
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(ABSENT)
+        await trio.sleep(3600)
+        fault.remove()
+        await trio.sleep(3600)
+
+        records = [record for record in caplog.records if vars(record).get("gvr", "").startswith(CRDS)]
+        assert [record.levelname for record in records] == ["WARNING", "INFO"]
+        assert "discovery is asked every 30 s" in records[0].getMessage()
+
+
+async def test_a_crd_filter_that_fails_is_told_once_for_each_crd(
+    server: APIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(definition: Unstructured) -> bool:
+        raise KeyError("version")
+
+    settings = dynkube.InformerSettings(random=Random(7), crd_filter=broken)
+    async with dynkube.connect(transport=server.transport(), settings=settings) as client:
+        server.create(crd())
+        async with client.informer(WIDGETS) as widgets:
+            for number in range(5):
+                definition = server.get(CRDS, "widgets.example.com")
+                server.update({**definition, "metadata": {**definition["metadata"], "labels": {"n": str(number)}}})
+                await trio.sleep(1)
+            assert (await widgets.wait_state(ABSENT)).reason == "CRDFilterFailed"
+
+    assert sum(record.levelno == logging.ERROR for record in caplog.records) == 1
+
+
+async def test_a_warning_that_comes_with_each_answer_is_logged_once(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in "abc":
+        await client.resource("pods.v1").create({**pod(name), "nonsense": 1})
+
+    assert told(caplog, "dynkube.rest") == [("WARNING", "")]
+    assert client.statistics().warnings == 3
+
+
+async def test_a_watch_that_cannot_be_resumed_for_an_hour_says_so_once(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.create(crd())
+    async with client.resource(WIDGETS).watch() as events:
+        server.create(widget("a"))
+        await anext(events)
+        server.fail(resource="widgets", status=503)
+        server.end_watches("widgets", how="cut")
+        with trio.move_on_after(3600):
+            await anext(events)
+
+    assert [record.levelname for record in caplog.records if record.name == "dynkube.client"] == ["INFO"]
+
+
+async def test_no_record_shows_a_credential(server: APIServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="dynkube")
+    token = "tell-nobody"
+    server.fail(status=401, body=f"no such user: {token}", content_type="text/plain", times=3)
+    connected = dynkube.connect(url="http://api.invalid", token=token, transport=server.transport())
+    async with connected as client, client.informer("pods.v1") as pods:
+        await pods.wait_state(LIVE)
+
+    assert "401" in caplog.text
+    assert token not in "".join(str(vars(record)) for record in caplog.records)

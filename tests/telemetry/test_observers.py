@@ -1,0 +1,224 @@
+"""Observers are told of everything a client does, in order, and can break none of it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import httpx2
+import pytest
+import trio
+
+import dynkube
+from dynkube import DEGRADED, LIVE, Client, Unstructured
+from dynkube.errors import DeadlineExceeded, InvalidInput, NotFound
+from dynkube.rest import Request
+from dynkube.telemetry import Observer
+from dynkube.testing import APIServer
+from tests.informers.kit import CRDS, WIDGETS, crd, pod, quiet, widget
+from tests.telemetry.kit import Notes
+
+pytestmark = pytest.mark.scenario("F40")
+
+
+async def test_each_attempt_begins_and_ends_with_what_it_was_about(
+    server: APIServer, client: Client, notes: Notes
+) -> None:
+    server.fail(resource="pods", status=429, retry_after=2, times=1)
+
+    await client.resource("pods.v1").create(pod("a"), namespace="default")
+
+    (first, refused), (second, created) = notes.finished[-2:]
+    assert set(notes.started) == {info for info, _ in notes.finished}
+    assert (first.verb, str(first.gvr), first.namespace, first.attempt) == ("create", "pods.v1", "default", 1)
+    assert (refused.code, type(refused.error).__name__) == (429, "TooManyRequests")
+    assert (second.template, second.attempt) == ("/api/v1/namespaces/{namespace}/pods", 2)
+    assert second.body_bytes > 100
+    assert (created.code, created.error) == (201, None)
+    assert created.received > 100
+
+
+async def test_a_list_ends_when_it_was_read_and_a_watch_when_it_was_opened(
+    server: APIServer, client: Client, notes: Notes
+) -> None:
+    async with client.resource("pods.v1").watch(namespace="default") as events:
+        server.create(pod("a"))
+        await anext(events)
+        seen = [(info.verb, outcome.code, outcome.received > 0) for info, outcome in notes.finished]
+
+    assert seen[-2:] == [("list", 200, True), ("watch", 200, False)]
+    assert len(notes.started) == len(notes.finished)
+
+
+class SilentTransport(httpx2.AsyncBaseTransport):
+    """Takes every request and answers none."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        await trio.sleep_forever()
+
+
+async def test_an_attempt_that_is_given_up_ends_as_well(notes: Notes) -> None:
+    async with dynkube.connect(transport=SilentTransport(), observers=[notes]) as client:
+        with pytest.raises(DeadlineExceeded):
+            await client.api.raw("GET", "/version", timeout=7)
+
+        ((info, outcome),) = notes.finished
+        assert (info.template, outcome.code, outcome.seconds) == ("/version", None, 7)
+        assert isinstance(outcome.error, trio.Cancelled)
+        assert client.statistics().answers == {("get", 0): 1}
+
+
+async def test_a_reader_who_gives_up_in_the_middle_ends_it_with_the_reason(
+    server: APIServer, client: Client, notes: Notes
+) -> None:
+    with pytest.raises(KeyError):
+        async with client.api.rest.stream(Request(method="GET", path="/api/v1/pods"), watch=False):
+            raise KeyError("not what was expected")
+
+    ((_, outcome),) = notes.finished
+    assert (outcome.code, type(outcome.error)) == (200, KeyError)
+
+
+async def test_what_an_observer_wants_sent_is_sent(server: APIServer, client: Client, notes: Notes) -> None:
+    await client.resource("pods.v1").list(namespace="default")
+
+    request = server.requests[-1]
+    assert request.headers["x-noted"] == f"list {len(notes.started)}"
+    assert [info.verb for info in notes.started][-1] == "list"
+
+
+async def test_the_header_of_an_observer_cannot_replace_the_credential(notes: Notes) -> None:
+    async with APIServer(token="the-token") as server:
+        connected = dynkube.connect(
+            url="http://api.invalid", token="the-token", transport=server.transport(), observers=[notes]
+        )
+        async with connected as client:
+            assert len(await client.resource("pods.v1").list(namespace="default")) == 0
+
+
+async def test_lists_and_watches_of_informers_are_told_with_their_objects(
+    server: APIServer, client: Client, notes: Notes
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    async with client.informer(WIDGETS, label_selector="app!=b") as widgets:
+        await widgets.wait_state(LIVE)
+        server.compact()
+        server.fail(resource="widgets", verb="watch", status=410, times=1)
+        server.end_watches("widgets")
+        await trio.sleep(5)
+
+    about = f"{WIDGETS} with app!=b"
+    assert [told for told in notes.reflected if WIDGETS in told] == [
+        f"watch {about} started",
+        f"watch {about} finished with 2",
+        f"watch {about} started",
+        f"watch {about} finished with 0",
+        f"list {about} started",
+        f"list {about} finished with 1",
+        f"watch {about} started",
+        f"watch {about} finished with 0",
+    ]
+    errors = [type(outcome.error).__name__ for outcome in notes.outcomes]
+    assert errors.count("Gone") == 1
+
+
+async def test_states_and_handlers_are_told(server: APIServer, client: Client, notes: Notes) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+
+    async def slow(obj: Unstructured) -> None:
+        await trio.sleep(3)
+        raise KeyError(obj.name)
+
+    async with client.informer(WIDGETS) as widgets:
+        widgets.add_handler(on_add=slow, name="mine")
+        await widgets.wait_synced()
+        server.fail(resource="widgets", status=403)
+        server.end_watches("widgets")
+        await widgets.wait_state(DEGRADED)
+
+    (run,) = notes.runs
+    assert (run.handler, run.event, run.seconds, type(run.error)) == ("mine", "Added", 3, KeyError)
+    phases = [(change.previous, change.phase) for _, change in notes.changes]
+    assert phases[-3:] == [("SYNCING", "LIVE"), ("LIVE", "DEGRADED"), ("DEGRADED", "STOPPED")]
+    assert notes.changes[-2][1].reason == "Forbidden"
+    assert {str(collection) for collection, _ in notes.changes} == {WIDGETS}
+
+
+async def test_a_client_says_when_it_opens_and_closes(server: APIServer, notes: Notes) -> None:
+    async with dynkube.connect(transport=server.transport(), observers=[notes]):
+        assert notes.clients == ["opened with 0 informers"]
+
+    assert notes.clients == ["opened with 0 informers", "closed"]
+
+
+class BrokenRequests(Observer):
+    """Fails at every request."""
+
+    def request_started(self, request: object) -> None:
+        raise RuntimeError("started")
+
+    def request_finished(self, request: object, outcome: object) -> None:
+        raise RuntimeError("finished")
+
+    def state_changed(self, collection: object, change: object) -> None:
+        raise RuntimeError("changed")
+
+    def handler_ran(self, collection: object, run: object) -> None:
+        raise RuntimeError("ran")
+
+
+async def test_an_observer_that_raises_is_reported_once_and_breaks_nothing(
+    server: APIServer, notes: Notes, caplog: pytest.LogCaptureFixture
+) -> None:
+    connected = dynkube.connect(transport=server.transport(), observers=[BrokenRequests(), notes])
+    async with connected as client, client.informer("pods.v1") as pods:
+        pods.add_handler(on_add=lambda obj: None)
+        await pods.wait_synced()
+        for name in "abc":
+            await client.resource("pods.v1").create(pod(name))
+        with pytest.raises(NotFound):
+            await client.resource("pods.v1").get("d")
+
+    messages = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+    assert [message.split()[1] for message in messages if message.startswith("observer ")] == [
+        "BrokenRequests.state_changed",
+        "BrokenRequests.request_started",
+        "BrokenRequests.request_finished",
+        "BrokenRequests.handler_ran",
+    ]
+    assert len(notes.runs) == 3
+
+
+@pytest.mark.parametrize(
+    ("observer", "complaint"),
+    [
+        (Notes, "the class Notes: pass an instance"),
+        (print, "a builtin_function_or_method: derive it from dynkube.telemetry.Observer"),
+    ],
+)
+def test_what_is_no_observer_is_refused_where_it_is_passed(observer: Any, complaint: str) -> None:
+    with pytest.raises(InvalidInput, match=rf"observers\[0\] is {complaint}"):
+        dynkube.connect(url="http://api.invalid", observers=[observer])
+
+
+async def test_a_method_that_is_not_overridden_is_not_called(server: APIServer) -> None:
+    calls = []
+
+    class OnlyStates(Observer):
+        def state_changed(self, collection: object, change: object) -> None:
+            calls.append("state")
+
+    connected = dynkube.connect(transport=server.transport(), observers=[OnlyStates()])
+    async with connected as client, client.informer("pods.v1") as pods:
+        await pods.wait_state(LIVE)
+
+    assert set(calls) == {"state"}
+
+
+async def test_the_watch_on_definitions_is_told_of_too(server: APIServer, client: Client, notes: Notes) -> None:
+    async with client.informer(WIDGETS):
+        await quiet()
+
+    assert any(told.startswith(f"watch {CRDS}.v1.apiextensions.k8s.io") for told in notes.reflected)
