@@ -1,0 +1,80 @@
+"""G13, G14: filters that several tasks change, and composed ones of which every part changes."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+import pytest
+import trio
+
+from dynkube import Client, Filter, Informer, LabelFilter, NamespaceFilter, PredicateFilter
+from dynkube.testing import APIServer
+from tests.informers.folding import Subscription
+from tests.informers.kit import WIDGETS, Recorder, crd, names, namespace, quiet, widget
+
+FILTERS: list[Filter | None] = [None, LabelFilter("team=x"), LabelFilter("team=y"), ~LabelFilter("team")]
+EXPECTED = [["x", "y", "z"], ["x"], ["y"], ["z"]]
+
+
+@pytest.fixture(autouse=True)
+def widgets_are_served(server: APIServer) -> None:
+    server.create(crd())
+
+
+@pytest.mark.scenario("G13", "P1", "P2")
+async def test_g13_the_filter_that_was_set_last_counts_whichever_task_set_it(server: APIServer, client: Client) -> None:
+    random, last = Random(13), [0]
+
+    async def flip(widgets: Informer) -> None:
+        for _ in range(100):
+            for _ in range(random.randrange(4)):
+                await trio.lowlevel.checkpoint()
+            last[0] = random.randrange(len(FILTERS))
+            widgets.set_filter(FILTERS[last[0]])
+            assert names(widgets.list()) == EXPECTED[last[0]], "reads follow at once"
+
+    for name, labels in (("x", {"team": "x"}), ("y", {"team": "y"}), ("z", {})):
+        server.create(widget(name, labels=labels))
+    async with client.informer(WIDGETS) as widgets:
+        told, slow = Subscription(widgets), Subscription(widgets, pause=0.1)
+        await widgets.wait_synced()
+        for _ in range(10):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(flip, widgets)
+                nursery.start_soon(flip, widgets)
+            await trio.sleep(10)
+
+            assert names(told.folded.values()) == names(slow.folded.values()) == EXPECTED[last[0]]
+            assert (told.wrong, slow.wrong) == ([], [])
+
+
+@pytest.mark.scenario("G14")
+async def test_g14_while_every_part_changes_nothing_is_shown_that_any_part_hides(
+    server: APIServer, client: Client
+) -> None:
+    """Of three parts at most two let an object pass at any time, so it must never be seen."""
+    server.create(namespace("shop"))
+    server.create(widget("hidden", "shop", labels={"team": "x"}))
+    letters = ""
+    chosen = PredicateFilter(lambda obj: obj.name[0] in letters)
+    both = {team: NamespaceFilter("open=yes") & chosen & LabelFilter(f"team={team}") for team in "xy"}
+    recorder = Recorder()
+    async with client.informer(WIDGETS, filter=both["y"]) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_synced()
+
+        for is_open, letters, team in product((True, False), "hab", "xy"):  # the predicate reads letters
+            if is_open and letters == "h" and team == "x":
+                continue
+            server.update(namespace("shop", {"open": "yes"} if is_open else {}))
+            await quiet()
+            chosen.notify_changed()
+            widgets.set_filter(both[team])
+            assert widgets.list() == []
+
+        assert await recorder.drain() == []
+        letters = "h"
+        server.update(namespace("shop", {"open": "yes"}))
+        widgets.set_filter(both["x"])
+        assert (await recorder.drain(), names(widgets.list())) == (["add/hidden"], ["hidden"])
