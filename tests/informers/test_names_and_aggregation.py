@@ -1,0 +1,155 @@
+"""Failure modes 11 and 12: resources that no CRD defines, and names that several groups use."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from dynkube import ABSENT, GVR, LIVE, UNKNOWN, Client
+from dynkube.errors import NoMatch
+from dynkube.testing import APIServer, Kind
+from tests.informers.folding import Subscription
+from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, pod, quiet, widget
+
+AGGREGATED = Kind(gvr=GVR("example.com", "v1", "widgets"), kind="Widget", namespaced=True)
+
+
+@pytest.mark.scenario("F11", "G23")
+async def test_11_what_an_aggregated_api_serves_needs_no_crd(server: APIServer, client: Client) -> None:
+    server.register(AGGREGATED)
+    server.create(widget("a"))
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+
+        assert (names(widgets.list()), trio.current_time()) == (["a"], 0)
+
+
+@pytest.mark.scenario("F11", "F15", "F32")
+async def test_11_an_aggregated_api_that_is_down_from_the_start_is_unknown(server: APIServer, client: Client) -> None:
+    server.register(AGGREGATED)
+    server.create(widget("a"))
+    server.set_available("example.com/v1", available=False)
+    async with client.informer(WIDGETS) as widgets:
+        await trio.sleep(100)
+        assert (widgets.state.phase, widgets.state.reason, widgets.has_synced) == (UNKNOWN, "DiscoveryFailed", False)
+
+        server.set_available("example.com/v1", available=True)
+        with trio.fail_after(61):
+            await widgets.wait_state(LIVE)
+        assert names(widgets.list()) == ["a"]
+
+
+@pytest.mark.scenario("F11", "P7")
+async def test_11_an_aggregated_api_may_take_over_from_a_crd_and_give_back(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    server.create(widget("custom"))
+    async with client.informer(WIDGETS) as widgets:
+        told = Subscription(widgets)
+        await widgets.wait_state(LIVE)
+
+        server.delete(CRDS, "widgets.example.com")
+        await widgets.wait_state(ABSENT)
+        server.register(AGGREGATED)
+        server.create(widget("aggregated"))
+        with trio.fail_after(601):  # nothing tells of it before the next renewal of the CRD watch
+            await widgets.wait_state(LIVE)
+        assert names(widgets.list()) == ["aggregated"]
+
+        server.delete("widgets", "aggregated")
+        server.unregister(AGGREGATED.gvr)
+        await widgets.wait_state(ABSENT)
+        server.create(crd())
+        server.create(widget("custom-again"))
+        with trio.fail_after(1):
+            await widgets.wait_state(LIVE)
+        await quiet()
+        assert (names(told.folded.values()), told.wrong) == (["custom-again"], [])
+
+
+@pytest.mark.scenario("F11")
+async def test_11_other_crds_of_a_group_say_nothing_of_its_aggregated_resources(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd("gadgets"))
+    server.register(Kind(gvr=GVR("example.com", "v1beta1", "widgets"), kind="Widget", namespaced=True))
+    recorder = Recorder()
+    async with client.informer("widgets.v1beta1.example.com") as widgets, client.informer(WIDGETS) as others:
+        recorder.attach(widgets)
+        await widgets.wait_state(LIVE)
+        assert (await others.wait_state(ABSENT)).reason == "CRDNotFound"
+
+        server.delete(CRDS, "gadgets.example.com")
+        server.create(widget("a") | {"apiVersion": "example.com/v1beta1"})
+        await trio.sleep(700)
+
+        assert (await recorder.drain(), widgets.state.phase) == (["add/a"], LIVE)
+
+
+def short(plural: str, group: str) -> dict[str, object]:
+    """A definition with the short name ``wd``."""
+    body = crd(plural, group=group)
+    body["spec"]["names"]["shortNames"] = ["wd"]
+    return body
+
+
+@pytest.mark.scenario("F12")
+async def test_12_a_name_of_two_groups_means_the_first_and_a_full_name_what_it_says(
+    server: APIServer, client: Client
+) -> None:
+    for group in ("b.example", "a.example"):
+        server.create(short("widgets", group))
+        server.create(widget(f"of-{group[0]}") | {"apiVersion": f"{group}/v1"})
+    asked = ("widgets", "wd", "Widget", "widgets.b.example", "widgets.v1.b.example")
+
+    found = []
+    for name in asked:
+        async with client.informer(name) as informer:
+            await informer.wait_synced()
+            found.append(names(informer.list()))
+
+    assert found == [["of-a"]] * 3 + [["of-b"]] * 2
+
+
+@pytest.mark.scenario("F12")
+async def test_12_an_informer_keeps_what_its_name_meant_when_it_was_entered(server: APIServer, client: Client) -> None:
+    server.create(short("widgets", "b.example"))
+    server.create(widget("of-b") | {"apiVersion": "b.example/v1"})
+    async with client.informer("wd") as before:
+        await before.wait_state(LIVE)
+
+        server.create(short("widgets", "a.example"))
+        await trio.sleep(10)
+        async with client.informer("wd") as after:
+            await after.wait_synced()
+            assert (str(before.gvr), str(after.gvr)) == ("widgets.v1.b.example", "widgets.v1.a.example")
+        server.delete(CRDS, "widgets.b.example")
+        await before.wait_state(ABSENT)
+
+        assert before.state.reason == "CRDNotFound"
+
+
+@pytest.mark.scenario("F12")
+async def test_12_core_comes_before_an_aggregated_group_that_uses_its_name(server: APIServer, client: Client) -> None:
+    server.register(Kind(gvr=GVR("metrics.k8s.io", "v1beta1", "pods"), kind="PodMetrics", namespaced=True))
+    server.create(pod("core"))
+    metrics = {"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics"}
+    server.create(metrics | {"metadata": {"name": "measured", "namespace": "default"}})
+
+    found = []
+    for name in ("pods", "pods.v1", "po", "pods.metrics.k8s.io", "PodMetrics"):
+        async with client.informer(name) as informer:
+            await informer.wait_synced()
+            found.append(names(informer.list()))
+
+    assert found == [["core"]] * 3 + [["measured"]] * 2
+
+
+@pytest.mark.scenario("F12")
+async def test_12_the_beginning_of_a_group_is_not_its_name(server: APIServer, client: Client) -> None:
+    server.create(crd(group="widgets.example.com"))
+    server.create(crd(group="example.com.widgets.org"))
+    async with client.informer(WIDGETS) as widgets:
+        assert (await widgets.wait_state(ABSENT)).reason == "CRDNotFound"
+
+    with pytest.raises(NoMatch):
+        await client.resource(GVR("example.com", "v1", "widgets")).list()
