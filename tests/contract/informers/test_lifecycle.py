@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 import trio
 
-from dynkube import ABSENT, LIVE, Client, Unstructured
+from dynkube import ABSENT, LIVE, Client, State, Unstructured
 from tests.contract.cluster import Cluster
 from tests.contract.informers.kit import Recorder, live, put_widget, resource
 from tests.contract.objects import CRDS, version
@@ -36,7 +36,7 @@ async def test_p7_reads_are_empty_from_the_moment_it_is_absent(cluster: Cluster,
     await cluster.define()
     for number in range(30):
         await put_widget(cluster, f"w{number}", host="x")
-    recorder, wrong = Recorder(), []
+    recorder, checked, wrong = Recorder(), list[str](), list[State]()
     async with client.informer(resource(cluster), indexes={"host": "{.spec.host}"}) as widgets:
         recorder.attach(widgets)
         await recorder.take(30)
@@ -46,7 +46,10 @@ async def test_p7_reads_are_empty_from_the_moment_it_is_absent(cluster: Cluster,
 
         async def check_reads() -> None:
             async with aclosing(widgets.states()) as states:
-                wrong.extend([state async for state in states if state.phase is ABSENT and reads()])
+                async for state in states:  # until it is cancelled
+                    checked.append(state.phase)
+                    if state.phase is ABSENT and reads():
+                        wrong.append(state)
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(check_reads)
@@ -56,6 +59,7 @@ async def test_p7_reads_are_empty_from_the_moment_it_is_absent(cluster: Cluster,
             assert sorted(await recorder.take(30)) == sorted(f"delete/w{number}" for number in range(30))
             nursery.cancel_scope.cancel()
 
+    assert ABSENT in checked
     assert wrong == []
 
 

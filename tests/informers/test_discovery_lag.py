@@ -1,0 +1,113 @@
+"""Failure mode 3: a CRD is established, or gone, and discovery and the servers of its resource hear of it later."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+import pytest
+import trio
+
+from dynkube import ABSENT, DEGRADED, LIVE, SYNCING, Client, Phase
+from dynkube.errors import NoMatch
+from dynkube.testing import APIServer, Freeze, Refuse
+from tests.informers.folding import Subscription
+from tests.informers.kit import CRDS, WIDGETS, crd, names, quiet, widget
+
+
+def asked(server: APIServer) -> list[float]:
+    """When the objects of widgets were asked for."""
+    return [r.time for r in server.requests if r.resource and r.resource.resource == "widgets"]
+
+
+@pytest.mark.scenario("F3", "P8")
+@pytest.mark.parametrize("status", [404, 503])
+async def test_3_some_seconds_of_refusals_after_establishing_are_a_pause_and_no_absence(
+    server: APIServer, client: Client, status: int
+) -> None:
+    seen: list[Phase] = []
+    async with client.informer(WIDGETS) as widgets, trio.open_nursery() as nursery:
+
+        async def note() -> None:
+            async with aclosing(widgets.states()) as states:
+                async for state in states:
+                    seen.append(state.phase)  # noqa: PERF401  # as they come: it is cancelled before the end
+
+        told = Subscription(widgets)
+        await widgets.wait_state(ABSENT)
+        server.inject(Refuse(status), resource="widgets", duration=5)
+        server.create(crd())
+        server.create(widget("a"))
+        nursery.start_soon(note)
+        await trio.sleep(4.9)
+        assert (widgets.list(), 2 <= len(asked(server)) <= 6) == ([], True)
+
+        await widgets.wait_state(LIVE)
+        await quiet()
+        assert trio.current_time() < 20
+        assert (names(told.folded.values()), told.wrong) == (["a"], [])
+        nursery.cancel_scope.cancel()
+    assert seen == [ABSENT, SYNCING, DEGRADED, LIVE]
+
+
+@pytest.mark.scenario("F3")
+async def test_3_discovery_that_has_not_heard_of_a_crd_keeps_no_informer_waiting(
+    server: APIServer, client: Client
+) -> None:
+    server.inject(Freeze(), path_prefix="/apis")
+    async with client.informer(WIDGETS) as widgets:
+        assert (await widgets.wait_state(ABSENT)).reason == "CRDNotFound"
+
+        server.create(crd())
+        server.create(widget("a"))
+        await widgets.wait_state(LIVE)
+        await trio.sleep(3600)
+
+        assert (names(widgets.list()), widgets.state.phase) == (["a"], LIVE)
+
+
+@pytest.mark.scenario("F3", "F4")
+async def test_3_a_name_that_discovery_does_not_know_yet_is_found_when_it_does(
+    server: APIServer, client: Client
+) -> None:
+    stale = server.inject(Freeze(), path_prefix="/apis")
+    unheard_of = server.inject(Refuse(404), path_prefix="/apis/example.com", when=lambda request: not request.resource)
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_synced()
+        with pytest.raises(NoMatch):
+            await client.resource("widget").list()
+        server.create(crd())
+        server.create(widget("a"))
+        await widgets.wait_state(LIVE)
+        with pytest.raises(NoMatch):
+            await client.resource("widget").list()
+
+        stale.remove()
+        unheard_of.remove()
+        await trio.sleep(5)  # for so long a miss is believed
+
+        assert names(await client.resource("widget").list()) == ["a"]
+
+
+@pytest.mark.scenario("F3", "P7")
+@pytest.mark.parametrize("readable", [True, False])
+async def test_3_discovery_that_still_lists_a_crd_that_is_gone_revives_nothing(
+    server: APIServer, client: Client, readable: bool
+) -> None:
+    if not readable:  # then discovery is all there is to know
+        server.inject(Refuse(403), resource=CRDS)
+    server.create(crd())
+    server.create(widget("a"))
+    stale = server.inject(Freeze(), path_prefix="/apis/example.com")
+    async with client.informer(WIDGETS) as widgets:
+        told = Subscription(widgets)
+        await widgets.wait_state(LIVE)
+        server.delete(CRDS, "widgets.example.com")
+        server.forget_requests()
+        await trio.sleep(600)
+        assert told.folded == {}
+        assert widgets.list() == []
+        assert len(asked(server)) <= 40, "at a backoff's pace, if at all"
+
+        stale.remove()
+        await trio.sleep(60)
+        assert (widgets.state.phase, told.wrong) == (ABSENT, [])
