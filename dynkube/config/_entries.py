@@ -85,11 +85,10 @@ class Entry:
         text = "".join(self.text(field).split())  # line breaks inside are usual
         if not text:
             return None
-        try:
-            return base64.b64decode(text, validate=True)
-        except ValueError:
-            # Without the cause: its frames hold the text.
-            raise self.error(field, "is not base64: it must be the base64 of a PEM file, on one line") from None
+        data = _decoded(text)
+        if data is None:
+            raise self.error(field, "is not base64: it must be the base64 of a PEM file, on one line")
+        return data
 
     def path(self, field: str) -> str | None:
         """A path, from the root; ``None`` where it is absent."""
@@ -103,6 +102,14 @@ class Entry:
         if not isinstance(value, list | tuple):
             raise self.error(field, f"must be a list, not {_kind(value)}")
         return list(value)
+
+
+def _decoded(text: str) -> bytes | None:
+    """Base64 decoded, or ``None``: the decoder's exception holds the text, and would be the context of ours."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
 
 
 def _kind(value: object) -> str:

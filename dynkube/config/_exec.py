@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 
 import trio
@@ -215,13 +216,16 @@ class ExecPlugin:
 
     def _error(self, complaint: str, outcome: Outcome | None = None) -> CredentialError:
         message = f"{self._command.where}: plugin {self._command.command!r} {complaint}"
-        if outcome is not None and (words := outcome.last_words()):
-            words = redacted(words, (*self._secrets, *printed_texts(bytes(outcome.stdout))))
+        if outcome is not None and (words := outcome.last_words(partial(_without, self._secrets, outcome))):
             message += "\nits last words:\n  " + words.replace("\n", "\n  ")
         hint = "\n".join(printable(line) for line in self._command.install_hint.strip().splitlines())
         if hint and (outcome is None or outcome.start_error is not None):
             message += f"\n{hint}"
         return CredentialError(message)
+
+
+def _without(secrets: tuple[str, ...], outcome: Outcome, text: str) -> str:
+    return redacted(text, (*secrets, *printed_texts(bytes(outcome.stdout))))
 
 
 def _terminal() -> bool:

@@ -12,6 +12,7 @@ from dynkube.config._credentials import Credential, bearer
 from dynkube.config._tls import ClientCertificate
 from dynkube.errors import CredentialError
 
+_NO_JSON = object()
 _WORDS = 1000  # what is more than a credential is garbage
 
 
@@ -60,11 +61,9 @@ def printed_texts(stdout: bytes) -> tuple[str, ...]:
 def _status(stdout: bytes, api_version: str) -> Mapping[str, object]:
     if not stdout.strip():
         raise ValueError("printed nothing: it must print an ExecCredential as JSON on standard output")
-    try:
-        answer = json.loads(stdout)
-    except (ValueError, RecursionError):
-        # From None: the decoder's exception carries the text.
-        raise ValueError(f"printed {len(stdout)} bytes that are not JSON: it must print an ExecCredential") from None
+    answer = _decoded(stdout)
+    if answer is _NO_JSON:
+        raise ValueError(f"printed {len(stdout)} bytes that are not JSON: it must print an ExecCredential")
     if not isinstance(answer, dict) or answer.get("kind") != "ExecCredential":
         raise ValueError("printed JSON that is not of kind ExecCredential")
     if answer.get("apiVersion") != api_version:
@@ -76,6 +75,14 @@ def _status(stdout: bytes, api_version: str) -> Mapping[str, object]:
     if not isinstance(status, dict):
         raise ValueError("printed an ExecCredential without a status")  # noqa: TRY004 - one type for all complaints
     return status
+
+
+def _decoded(stdout: bytes) -> object:
+    """The JSON, or ``_NO_JSON``: the decoder's exception carries the text, and would be the context of ours."""
+    try:
+        return json.loads(stdout)
+    except (ValueError, RecursionError):
+        return _NO_JSON
 
 
 def _text(status: Mapping[str, object], name: str) -> str:

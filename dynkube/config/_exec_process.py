@@ -35,9 +35,9 @@ class Outcome:
     stdout: bytearray = field(default_factory=bytearray, repr=False)
     stderr: bytes = field(default=b"", repr=False)
 
-    def last_words(self) -> str:
-        """The last lines of stderr, without control characters; ``""`` if there are none."""
-        text = self.stderr.decode("utf-8", errors="replace")
+    def last_words(self, redact: Callable[[str], str]) -> str:
+        """The last lines of stderr, without control characters and secrets; ``""`` if there are none."""
+        text = redact(self.stderr.decode("utf-8", errors="replace"))
         lines = [printable(line).strip() for line in text.splitlines()]
         return "\n".join([line for line in lines if line][-_LINES:])
 
@@ -137,13 +137,17 @@ class _Log:
     def __init__(self, redact: Callable[[str], str]) -> None:
         self._redact = redact
         self._begun = b""
+        self._in_key = False
 
     def take(self, chunk: bytes | bytearray) -> None:
         """Log the lines that end in ``chunk``."""
         *lines, rest = (self._begun + bytes(chunk)).split(b"\n")
         self._begun = rest[-_TAIL:]
         for line in lines:
-            if text := printable(line.decode("utf-8", errors="replace").strip()):
+            text = printable(line.decode("utf-8", errors="replace").strip())
+            if "PRIVATE KEY-----" in text:  # the lines between its first and its last are only known by these
+                self._in_key = "-----BEGIN" in text
+            elif text and not self._in_key:
                 logger.info("%s", self._redact(text))
 
 

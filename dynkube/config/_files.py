@@ -100,8 +100,9 @@ class _Rereading:
             return Path(path).read_text(encoding="utf-8")
         except OSError as error:
             raise CredentialError(f"{self.where}: {path} cannot be read: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise CredentialError(f"{self.where}: {path} is no text") from error
+        except UnicodeDecodeError:
+            pass  # it carries what was read, and would be the context of ours
+        raise CredentialError(f"{self.where}: {path} is no text")
 
 
 class TokenFile(_Rereading):

@@ -15,6 +15,7 @@ import trio
 from dynkube.config._config import ClientConfig
 from dynkube.config._credentials import BasicAuth, Combined, Credential, Credentials, bearer, utc_now
 from dynkube.config._files import CertificateFiles
+from dynkube.config._redact import redacted
 from dynkube.config._tls import TLSSettings
 from dynkube.errors import ConfigError, CredentialError, InvalidInput
 
@@ -129,7 +130,7 @@ class ConfiguredToken:
         try:
             setting = configuration.auth_settings().get("BearerToken")
         except Exception as error:  # the hook is somebody else's code and may raise anything
-            raise CredentialError(f"configuration.refresh_api_key_hook failed: {error!r}") from error
+            raise CredentialError(f"configuration.refresh_api_key_hook failed: {redacted(repr(error))}") from error
         value = str(setting.get("value") or "") if isinstance(setting, Mapping) else ""
         value = value.strip()  # the package keeps the newline of a token file
         scheme, _, rest = value.partition(" ")

@@ -139,6 +139,13 @@ def _named(item: Mapping[str, object], section: str, body: str, *, source: str, 
 
 
 def _merge_file(merger: _Merger, path: str) -> None:
+    # Nothing is raised from inside a handler: what the package and PyYAML raise quotes the file, tokens and all, and
+    # would be the context of our error, where tools that report errors find it.
+    if trouble := _trouble_in_merging(merger, path):
+        raise ConfigError(f"kubeconfig {path}{trouble}")
+
+
+def _trouble_in_merging(merger: _Merger, path: str) -> str:
     import yaml  # as the package: only where there is a file to read
     from kubernetes.config import ConfigException
 
@@ -146,20 +153,18 @@ def _merge_file(merger: _Merger, path: str) -> None:
         merger.load_config(path)
         problem = _problem(merger.config_files[path])
     except OSError as error:
-        raise ConfigError(f"kubeconfig {path} cannot be read: {error.strerror}") from error
+        return f" cannot be read: {error.strerror}"
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        raise ConfigError(f"kubeconfig {path} is no YAML: {error.problem or error.context}{line}") from None
+        return f" is no YAML: {error.problem or error.context}{line}"
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError(f"kubeconfig {path} is no YAML that can be read ({type(error).__name__})") from None
+        return f" is no YAML that can be read ({type(error).__name__})"
     except (ConfigException, AttributeError, KeyError, TypeError):
-        # From None: the package's message quotes the entry at fault, token and all.
         if (document := yaml.safe_load(Path(path).read_bytes())) is None:
-            return
-        raise ConfigError(f"kubeconfig {path}: {_problem(document) or 'is malformed'}") from None
-    if problem:
-        raise ConfigError(f"kubeconfig {path}: {problem}")
+            return ""
+        problem = _problem(document) or "is malformed"
+    return f": {problem}" if problem else ""
 
 
 def _problem(document: object) -> str:

@@ -11,7 +11,8 @@ _SHORTEST = 6  # a shorter "secret" (a port, a region) is more likely part of an
 
 _SHAPES = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), HIDDEN),
-    (re.compile(r"^[ \t]*[A-Za-z0-9+/]{40,}={0,2}[ \t]*$", re.MULTILINE), HIDDEN),  # a line of PEM whose head is gone
+    (re.compile(r"\A(?:(?!-----BEGIN).)*-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL), HIDDEN),  # its head is gone
+    (re.compile(r"^[ \t]*[A-Za-z0-9+/]{40,}={0,2}[ \t]*$", re.MULTILINE), HIDDEN),  # a line of PEM
     (re.compile(r"\beyJ[\w-]{5,}(?:\.[\w-]*){0,4}"), HIDDEN),  # JSON Web Tokens begin so
     (re.compile(r"\b(Bearer|Basic)[ \t]+[\w.~+/=-]+", re.IGNORECASE), rf"\1 {HIDDEN}"),
     (re.compile(r"(://)[^/\s@]+@"), rf"\1{HIDDEN}@"),

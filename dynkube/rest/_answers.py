@@ -38,7 +38,7 @@ def error_from(
         body: what came of it; may be cut at :data:`MAX_ERROR_BYTES`.
         request: what was asked, for the message.
         retry_after: what ``Retry-After`` said; used where the Status has no ``retryAfterSeconds``.
-        secrets: texts to cut out of the excerpt, in case whatever answered echoes the request.
+        secrets: texts to cut out of it, in case whatever answered echoes the request.
 
     Returns:
         By the Status if the body is one. Anything else (an error page of a proxy, ``404 page not found`` of an API
@@ -46,11 +46,13 @@ def error_from(
         does not know what the API server has: HTML with 404 or 410 is a ProtocolError, lest a load balancer that
         lost its backend makes resources look absent.
     """
+    for secret in secrets:
+        body = body.replace(secret.encode(), b"<hidden>")
     status = _status(code, body)
     if status is None:
         if code in _DEFINITE and _is_html(headers, body):
-            return ProtocolError(f"{request}: HTTP {code} with {_describe(headers, body, secrets)}")
-        status = Status(code=code, message=_describe(headers, body, secrets))
+            return ProtocolError(f"{request}: HTTP {code} with {_describe(headers, body)}")
+        status = Status(code=code, message=_describe(headers, body))
     if status.retry_after is None and retry_after is not None:
         status = dataclasses.replace(status, retry_after=retry_after)
     return APIError.from_status(status, request=request)
@@ -100,12 +102,12 @@ def _status(code: int, body: bytes) -> Status | None:
     return Status.from_mapping(decoded, code=code)
 
 
-def _describe(headers: Mapping[str, str], body: bytes, secrets: tuple[str, ...]) -> str:
+def _describe(headers: Mapping[str, str], body: bytes) -> str:
     if not body.strip():
         return "the answer has no body"
     if encoding := _encoding(headers):
         return f"the explanation is compressed ({encoding}), although that was not asked for"
-    excerpt = _excerpt(body, secrets)
+    excerpt = _excerpt(body)
     if _is_html(headers, body):
         return f"an HTML page instead of a Status, so from a proxy or load balancer before the API server: {excerpt!r}"
     return excerpt
@@ -115,15 +117,13 @@ def _is_html(headers: Mapping[str, str], body: bytes) -> bool:
     return _media_type(headers) == "text/html" or _HTML_START.match(body) is not None
 
 
-def _excerpt(body: bytes, secrets: tuple[str, ...]) -> str:
-    """One line of at most 200 characters, with no markup, no control characters and none of ``secrets``."""
+def _excerpt(body: bytes) -> str:
+    """One line of at most 200 characters, with no markup and no control characters."""
     title = _TITLE.search(body)
     visible = _TAG.sub(b" ", _INVISIBLE.sub(b" ", body)) if _HTML_START.match(body) else body
     text = visible.decode("utf-8", "replace")
     if title is not None and title[1].strip() not in visible:
         text = f"{title[1].decode('utf-8', 'replace')}: {text}"
-    for secret in secrets:
-        text = text.replace(secret, "<hidden>")
     text = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}..."
 

@@ -151,14 +151,13 @@ class Sender:
         attempt = self._attempts.begin(
             call.request, call.subject, url=url, number=call.attempts, throttled=call.throttled
         )
+        cause: Exception | None = None
         try:
             message = self._compose(call.request, url, credential, attempt)
             response = await (pools.long if call.streaming else pools.short).handle_async_request(message)
         except FAILURES as exc:
             failure = await self._failed(exc, call, pools, attempt)
-            delay = call.retries.after_lost_connection() if failure.lost else None
-            if not _in_time(call, delay):
-                raise failure.error from _harmless(exc)
+            cause = _harmless(exc)
         except BaseException as exc:
             attempt.end(error=exc)
             with trio.CancelScope(shield=True):
@@ -169,6 +168,10 @@ class Sender:
                 response, pools, attempt, self._counters, text=call.text, peer=self._peer, bound=call.bound
             )
             return self._begun(exchange, call)
+        # Out here, where the error does not get what caused it as its context: that may quote the credential.
+        delay = call.retries.after_lost_connection() if failure.lost else None
+        if not _in_time(call, delay):
+            raise failure.error from cause
         await self._pause(call, failure.error, delay)
         return None
 

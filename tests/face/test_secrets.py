@@ -1,0 +1,217 @@
+"""Nothing secret is shown: in no repr, no error with all that caused it, no state, no statistics, no log record."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dynkube
+from dynkube.config import ClientConfig, ExecCommand, ExecPlugin, explicit_config, load_config
+from dynkube.errors import CredentialError, DynkubeError, Forbidden
+from dynkube.rest import Request, RESTClient
+from tests.rest.sockets import answering, serving
+
+MARKER = "m4rk3r-s3cret"
+ENCODED = base64.b64encode(MARKER.encode()).decode()
+FORMS = (MARKER, ENCODED, base64.b64encode(f"me:{MARKER}".encode()).decode())
+
+API = "client.authentication.k8s.io/v1"
+
+# Where secrets stand in a kubeconfig, and what people put there by mistake.
+FIELDS = ["token", "password", "client-key-data", "client-certificate-data", "tokenFile", "exec", "auth-provider", "as"]
+SHAPES: list[Any] = [
+    MARKER,
+    ENCODED,
+    f"{MARKER} {MARKER}",
+    f"{MARKER}\nX: y",
+    f"ü{MARKER}",
+    [MARKER],
+    {"name": "oidc", "config": {"id-token": MARKER}},
+    {"name": MARKER, "config": [MARKER]},
+    {"command": "x", "apiVersion": MARKER},
+    {"command": "x", "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": MARKER},
+    {"command": "x", "apiVersion": "client.authentication.k8s.io/v1beta1", "args": [MARKER, 5]},
+    {"command": "x", "apiVersion": "client.authentication.k8s.io/v1beta1", "env": [{"name": "A=", "value": MARKER}]},
+    {"command": "x", "apiVersion": "client.authentication.k8s.io/v1beta1", "env": [{"name": "A", "value": MARKER}]},
+    5,
+    None,
+]
+PUBLIC = {"auth-provider", "as", "tokenFile"}  # names and paths: shown on purpose where they are wrong
+
+
+def told(exc: BaseException | None) -> Iterator[str]:
+    """All that an exception says, and what led to it, also what was hidden by ``from None``."""
+    seen: set[int] = set()
+    queue = [exc]
+    while queue:
+        link = queue.pop()
+        if link is None or id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield from (str(link), repr(link), repr(link.args))
+        queue += [link.__cause__, link.__context__, *getattr(link, "exceptions", ())]
+
+
+def assert_silent(texts: Iterator[str] | list[str]) -> None:
+    for text in texts:
+        assert not [form for form in FORMS if form in text], text
+
+
+users = st.dictionaries(st.sampled_from([field for field in FIELDS if field not in PUBLIC]), st.sampled_from(SHAPES))
+
+
+@settings(max_examples=300)
+@given(
+    user=users,
+    proxy=st.sampled_from([None, f"http://me:{MARKER}@proxy:3128", f"ftp://me:{MARKER}@proxy", f"//{MARKER}@"]),
+)
+def test_whatever_a_kubeconfig_gets_wrong_its_secrets_are_not_told(user: dict[str, Any], proxy: str | None) -> None:
+    document = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://api.example", "proxy-url": proxy}}],
+        "users": [{"name": "u", "user": {"username": "me", **user} if "password" in user else user}],
+    }
+    try:
+        config = load_config(kubeconfig=document)
+    except DynkubeError as error:
+        assert_silent(told(error))
+    else:
+        assert_silent([repr(config), str(config), repr(config.credentials), str(config.credentials), repr(config.tls)])
+
+
+def configs() -> list[ClientConfig]:
+    return [
+        explicit_config("https://api.example", token=MARKER, proxy_url=f"http://me:{MARKER}@proxy:3128"),
+        explicit_config("https://api.example", basic_auth=("me", MARKER)),
+    ]
+
+
+def echo(request: httpx2.Request) -> bytes:
+    return repr(request.headers.raw).encode()
+
+
+def raise_what_it_was_given(request: httpx2.Request) -> httpx2.Response:
+    raise httpx2.LocalProtocolError(f"Illegal header value {request.headers.raw!r}")
+
+
+ANSWERS = {
+    "an answer as text": lambda r: httpx2.Response(500, content=echo(r)),
+    "a page": lambda r: httpx2.Response(404, headers={"Content-Type": "text/html"}, content=b"<html>" + echo(r)),
+    "a Status": lambda r: httpx2.Response(
+        403, content=json.dumps({"kind": "Status", "message": str(echo(r))}).encode()
+    ),
+    "an unauthorized": lambda r: httpx2.Response(401, content=echo(r)),
+    "no JSON": lambda r: httpx2.Response(200, content=b"<html>"),
+    "no HTTP": raise_what_it_was_given,
+}
+
+
+class Mirror(httpx2.AsyncBaseTransport):
+    """Answers with what it was sent."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response: httpx2.Response = self._answer(request)
+        return response
+
+
+@pytest.mark.parametrize("config", configs(), ids=["token", "basic"])
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS.keys())
+async def test_a_server_that_echoes_what_it_was_sent_is_not_quoted(
+    config: ClientConfig, answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with RESTClient(config, transport=Mirror(answer)) as client:
+        error: DynkubeError | None = None
+        try:
+            await client.request(Request(method="GET", path="/api/v1/pods", accept="application/json"))
+        except DynkubeError as exc:
+            error = exc
+
+        assert error is not None or b"<html>" in answer(httpx2.Request("GET", "https://a")).content
+        assert_silent([*told(error), repr(client), str(client.statistics())])
+    assert_silent([record.getMessage() + repr(record.args) + str(record.exc_info) for record in caplog.records])
+
+
+@pytest.mark.real_time
+async def test_no_library_below_logs_them_either(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    answer = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n{}"
+    async with serving(answering(answer)) as proxy:
+        way = f"http://me:{MARKER}@127.0.0.1:{proxy.port}"
+        config = explicit_config("http://api.invalid", token=MARKER, proxy_url=way)
+        with pytest.warns(dynkube.InsecureTLSWarning) as warned:
+            client = RESTClient(config)
+        async with client:
+            with pytest.raises(Forbidden) as caught:
+                await client.request(Request(method="GET", path="/api"))
+
+    assert MARKER.encode() in proxy.heads[0]  # it was sent
+    assert_silent([*told(caught.value), *(str(warning.message) for warning in warned)])
+    assert_silent([record.getMessage() for record in caplog.records])
+    assert {record.name.partition(".")[0] for record in caplog.records} >= {"dynkube", "httpcore2"}
+
+
+STREAMS = ("stdout", "stderr")
+PRINTED = {
+    "no JSON": f"{MARKER}",
+    "bytes": f"\udcff{MARKER}",
+    "another kind": json.dumps({"kind": MARKER, "token": MARKER}),
+    "a token that cannot be sent": json.dumps(
+        {"kind": "ExecCredential", "apiVersion": API, "status": {"token": f"{MARKER} x"}}
+    ),
+    "half a certificate": json.dumps(
+        {"kind": "ExecCredential", "apiVersion": API, "status": {"clientKeyData": MARKER}}
+    ),
+    "no certificate": json.dumps(
+        {
+            "kind": "ExecCredential",
+            "apiVersion": API,
+            "status": {"clientKeyData": MARKER, "clientCertificateData": MARKER},
+        }
+    ),
+}
+
+
+@pytest.mark.real_time
+@pytest.mark.parametrize("printed", PRINTED.values(), ids=PRINTED.keys())
+async def test_what_a_plugin_printed_is_not_repeated(printed: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    out, err = (f"sys.{stream}.buffer.write({printed!r}.encode(errors='surrogateescape'))" for stream in STREAMS)
+    script = f"import sys; {out}; {err}"
+    command = ExecCommand(command=sys.executable, args=("-ISc", script), api_version=API, interactive_mode="Never")
+    plugin = ExecPlugin(command)
+
+    with pytest.raises(CredentialError) as caught:
+        await plugin.current()
+
+    assert_silent([*told(caught.value), repr(plugin), str(plugin), repr(command)])
+
+
+@pytest.mark.parametrize("answer", [ANSWERS["an unauthorized"], ANSWERS["a Status"], ANSWERS["an answer as text"]])
+async def test_informers_tell_their_trouble_without_secrets(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    url = "https://api.example"
+    async with (
+        dynkube.connect(url=url, token=MARKER, transport=Mirror(answer)) as client,
+        client.informer("pods.v1") as pods,
+    ):
+        await trio.sleep(60)
+
+        assert pods.state.phase in {dynkube.UNKNOWN, dynkube.DEGRADED}
+        assert_silent([repr(pods), str(pods.state), str(pods.statistics()), repr(client), repr(client.config)])
+    assert_silent([record.getMessage() for record in caplog.records])
+    assert [record for record in caplog.records if record.name.startswith("dynkube")]
