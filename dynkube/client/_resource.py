@@ -47,7 +47,8 @@ class ResourceClient(ReadVerbs, WriteVerbs):
         Raises:
             NoMatch: the server does not serve it.
             AmbiguousMatch: the name means several resources.
-            DiscoveryFailed: nobody could tell.
+            DiscoveryFailed: the server answered, and not for what could have it.
+            TransportError: no usable answer.
         """
         return await self._target.resolve()
 

@@ -11,7 +11,7 @@ from dynkube.client._listwatch import ListWatch
 from dynkube.client._objects import namespace_of_many, namespace_of_one
 from dynkube.client._options import FieldValidation, Selection, WriteOptions
 from dynkube.client._watch_settings import WatchSettings
-from dynkube.discovery import APIResource, DeferredRESTMapper, ResourceLike
+from dynkube.discovery import APIResource, DeferredRESTMapper, ResourceLike, plain_failures
 from dynkube.errors import InvalidInput, InvalidObject, NotFound, ProtocolError
 from dynkube.meta import GVR, Unstructured, resource_path
 from dynkube.rest import Answer, Request, RESTClient
@@ -37,8 +37,13 @@ class Target:
     spec: ResourceLike
 
     async def resolve(self) -> APIResource:
-        """Which resource it is now; see :meth:`~dynkube.discovery.DeferredRESTMapper.resolve`."""
-        return await self.session.mapper.resolve(self.spec)
+        """Which resource it is now; see :meth:`~dynkube.discovery.DeferredRESTMapper.resolve`.
+
+        Raises:
+            DynkubeError: as there; where nothing could be read at all, what every request raises.
+        """
+        with plain_failures():
+            return await self.session.mapper.resolve(self.spec)
 
     async def collection(self, namespace: str | None, selection: Selection) -> ListWatch:
         """The collection in ``namespace``, or in all.

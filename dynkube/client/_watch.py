@@ -39,13 +39,14 @@ from dynkube.errors import (
     TransportError,
     UnreadableEvent,
 )
-from dynkube.meta import Bookmark, WatchEvent
+from dynkube.meta import Bookmark, WatchEvent, is_older
 from dynkube.rest import Backoff
 
 _log = logging.getLogger("dynkube.client")
 
 _TOO_LARGE: Final = "ResourceVersionTooLarge"  # the server's history is behind, or was restored from a backup
 _GOOD_WHILE: Final = 10.0
+_MANY_SHORT: Final = 3  # after so many short requests in a row there is a growing pause between them
 _GONE_HINT: Final = (
     "the server no longer has the history from the resource_version this watch began at: list again and watch from the "
     "list's resource_version, or leave resource_version out, then the watch lists again by itself when it has to"
@@ -90,6 +91,9 @@ class Watch(AsyncIterator[WatchEvent]):
         self._told = False  # whether this request has said anything yet
         self._not_before = 0.0
         self._unreadable = 0
+        self._short_ones = 0  # requests in a row that the server ended within a good while
+        self._bookmarked = False  # whether a bookmark ever came
+        self._silences = 0  # requests in a row that said nothing, where bookmarks were to be expected
         self._closed = False
         self._requests = 0
         self.last_error: Exception | None = None
@@ -111,6 +115,7 @@ class Watch(AsyncIterator[WatchEvent]):
         except Gone as exc:
             exc.add_note(_GONE_HINT)
             raise
+        self._collection = self._collection.pacing_itself()  # from here on there is a backoff, and somebody to tell
 
     async def aclose(self) -> None:
         """End the request that is open. Not interrupted by cancellation."""
@@ -182,15 +187,24 @@ class Watch(AsyncIterator[WatchEvent]):
                 await self._ended()
         if not scope.cancelled_caught:
             return
-        if silent_at <= self._ends_at:
-            raise DeadlineExceeded(f"{self._collection}: neither event nor bookmark for {self._settings.silence:g} s")
-        await self._ended()
+        if silent_at > self._ends_at:
+            await self._ended()
+            return
+        if self._bookmarked and not self._told:
+            # A server whose history is behind this watch's is silent until it has caught up: ask what there is.
+            self._silences += 1
+            if self._silences > 1:
+                self._forget_history(probe=True)
+        raise DeadlineExceeded(f"{self._collection}: neither event nor bookmark for {self._settings.silence:g} s")
 
     def _take(self, batch: Batch) -> None:
         self._told = True
+        self._silences = 0
         self._unreadable = 0
         self.last_error = None
         for event in batch:
+            if isinstance(event, Bookmark):
+                self._check_history(event.resource_version)
             if self._shown is not None:
                 self._shown.note(event)
             if not isinstance(event, Bookmark) or self._bookmarks:
@@ -198,6 +212,14 @@ class Watch(AsyncIterator[WatchEvent]):
         last = batch[-1]
         version = last.resource_version if isinstance(last, Bookmark) else last.object.resource_version
         self._version = version or self._version
+
+    def _check_history(self, version: str) -> None:
+        self._bookmarked = True
+        if is_older(version, self._version):  # restored from a backup, or one of several servers that lags
+            self._forget_history(probe=True)
+            raise TransportError(
+                f"{self._collection}: a bookmark of version {version} came, although {self._version} was told before"
+            )
 
     def _was_healthy(self) -> bool:
         """Whether the request that is open has said something, or was open for a good while."""
@@ -208,10 +230,16 @@ class Watch(AsyncIterator[WatchEvent]):
         """The request ended as it should, unless it was so short that this is how 410 looks on some servers."""
         await self._disconnect()
         now = trio.current_time()
+        if now - self._opened_at >= _GOOD_WHILE:
+            self._short_ones = 0
+            return
+        self._short_ones += 1
         self._not_before = self._opened_at + self._settings.short
         if not self._told and now < self._not_before:
             self._not_before = now + self._backoff.next(now)
             self._forget_history(probe=True)
+        elif self._short_ones >= _MANY_SHORT:
+            self._not_before = now + self._backoff.next(now)
 
     async def _probe(self) -> None:
         """Ask whether the server still has the version this watch stands at; raises Gone if not."""

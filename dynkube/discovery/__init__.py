@@ -8,6 +8,7 @@ from dynkube.discovery._client import DiscoveryClient
 from dynkube.discovery._deferred import DeferredRESTMapper, MapperStatistics
 from dynkube.discovery._lookup import ResourceLike
 from dynkube.discovery._mapper import RESTMapper
+from dynkube.discovery._plain import plain_failures
 from dynkube.discovery._resources import APIDiscovery, APIResource, ServerVersion
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "RESTMapper",
     "ResourceLike",
     "ServerVersion",
+    "plain_failures",
 ]

@@ -11,33 +11,8 @@ from dataclasses import dataclass
 
 from dynkube.informers._index import Change
 from dynkube.informers._slices import Slices, batches
-from dynkube.informers._store import EMPTY, Snapshot
-from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent
-
-
-def is_older(version: str, than: str) -> bool:
-    """Whether one resourceVersion is before another; ``False`` where they cannot be compared.
-
-    Comparing as decimals is sanctioned since KEP-5504 (Kubernetes 1.35) for all built-in and custom
-    resources; aggregated API servers may use opaque strings, which are taken as newer.
-    """
-    if version == than or not (_is_number(version) and _is_number(than)):
-        return False
-    # By length and then by digits, which is their order as numbers: Python's own refuse thousands of digits, and
-    # what a server sends must not raise here. kube-apiserver writes no leading zeros.
-    version, than = version.lstrip("0"), than.lstrip("0")
-    return (len(version), version) < (len(than), than)
-
-
-def _is_number(version: str) -> bool:
-    return version.isascii() and version.isdigit()
-
-
-def _same(one: Unstructured, other: Unstructured) -> bool:
-    """Whether two states of a key are one: of objects without versions (those of metrics.k8s.io) the bytes say it."""
-    if one.uid != other.uid or one.resource_version != other.resource_version:
-        return False
-    return one.resource_version != "" or one.json == other.json
+from dynkube.informers._store import EMPTY, Snapshot, same_state
+from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent, is_older
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +52,7 @@ class Cache:
                 if known is not None:
                     editor.remove(key)
                     changes.append((key, known, None))
-            elif known is None or not _same(known, obj):
+            elif known is None or not same_state(known, obj):
                 editor.put(key, obj)
                 changes.append((key, known, obj))
         if is_older(version, self.resource_version):
@@ -103,7 +78,7 @@ class Cache:
             for key, obj in listed:
                 before = None if first else editor.get(key)
                 if before is not None and before.uid == obj.uid:
-                    if _same(before, obj):
+                    if same_state(before, obj):
                         continue
                     if not rolled_back and is_older(obj.resource_version, before.resource_version):
                         continue

@@ -13,8 +13,8 @@ from typing import Final, Self
 
 import trio
 
+from dynkube.discovery import plain_failures
 from dynkube.errors import ClosedError, InvalidInput
-from dynkube.informers._cache import is_older
 from dynkube.informers._factory import InformerFactory
 from dynkube.informers._filters import Filter, Predicate, as_filter
 from dynkube.informers._handlers import EventStream, Handler, OnAdd, OnDelete, OnError, OnUpdate, Registration
@@ -27,7 +27,7 @@ from dynkube.informers._statistics import InformerStatistics
 from dynkube.informers._store import EMPTY, Snapshot
 from dynkube.informers._transform import Transform, drop_managed_fields
 from dynkube.informers._view import View
-from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg, Unstructured, resource_path
+from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg, Unstructured, is_older, resource_path
 
 Selector = str | Mapping[str, str] | None
 
@@ -89,12 +89,14 @@ class Informer:
         Raises:
             NoMatch: a short name (anything but RESOURCE.VERSION.GROUP) that the server does not know.
             DiscoveryFailed: a short name, and nobody could tell what it means.
+            TransportError: a short name, and no usable answer.
             ClosedError: the client was not entered, or this informer was entered before.
         """
         self._check_unused()
         factory = self._factory_of()
         if self._gvr is None:
-            self._gvr = (await factory.mapper.resolve(self._resource)).gvr
+            with plain_failures():
+                self._gvr = (await factory.mapper.resolve(self._resource)).gvr
             self._check_unused()  # somebody else may have entered or closed it meanwhile
         self._factory = factory
         key = SharingKey(self._gvr, self._namespace, self._label_selector, self._field_selector, self._transform)

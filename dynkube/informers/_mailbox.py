@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final, final
 
+from dynkube.informers._store import same_state
 from dynkube.meta import Added, Deleted, InformerEvent, Key, Unstructured, Updated
 
 
@@ -75,7 +76,7 @@ class Mailbox:
         self._shown[key] = new
         if old is None:
             return (Added(new),)
-        if old is new:
+        if old is new or same_state(old, new):  # it went, unseen, and came back as it was
             return ()
         if old.uid != new.uid:  # deleted and made again, unseen
             return Deleted(old), Added(new)

@@ -21,7 +21,7 @@ import trio
 
 from dynkube.client import ListWatch
 from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
-from dynkube.informers._cache import is_older, keyed
+from dynkube.informers._cache import keyed
 from dynkube.informers._health import GOOD_WHILE, Health
 from dynkube.informers._recovery import (
     HistoryWentBack,
@@ -33,7 +33,7 @@ from dynkube.informers._recovery import (
     recover,
 )
 from dynkube.informers._settings import InformerSettings
-from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent
+from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent, is_older
 from dynkube.rest import Backoff
 from dynkube.telemetry import NOBODY, Collection, Hook, Observers, ReflectorOutcome
 

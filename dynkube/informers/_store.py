@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 _NO_NAMES: Final[PMap[str, Unstructured]] = pmap()
 
 
+def same_state(one: Unstructured, other: Unstructured) -> bool:
+    """Whether two states of a key are one: of objects without versions (those of metrics.k8s.io) the bytes say it."""
+    if one.uid != other.uid or one.resource_version != other.resource_version:
+        return False
+    return one.resource_version != "" or one.json == other.json
+
+
 class Snapshot:
     """All objects of one resource at one moment.
 

@@ -14,6 +14,7 @@ from dynkube.meta._object import BodyCache, Key, Unstructured, UnstructuredList,
 from dynkube.meta._partial import MISSING, Missing, partial_reader
 from dynkube.meta._patch import PatchType, merge_patch
 from dynkube.meta._path import resource_path
+from dynkube.meta._versions import is_older
 from dynkube.meta._wire import ListDecoder, ObjectDecoder, cut_managed_fields, decode_watch_line
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "decode_watch_line",
     "encode_json",
     "freeze",
+    "is_older",
     "is_version",
     "label_key_problem",
     "label_value_problem",

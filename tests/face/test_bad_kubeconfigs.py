@@ -132,13 +132,13 @@ async def test_a_plugin_that_fails_is_told_by_call_and_informer(
     write: Write, user: dict[str, Any], complaint: str
 ) -> None:
     async with dynkube.connect(kubeconfig=write(kubeconfig(user))) as client:
-        with pytest.raises(DiscoveryFailed, match=complaint) as caught:
+        with pytest.raises(CredentialError, match=complaint) as caught:
             await client.resource("pods").list()
         async with client.informer("pods.v1") as pods:
             with trio.fail_after(30):
                 state = await wait_for_reason(pods, "DiscoveryFailed")
 
-    assert isinstance(caught.value.__cause__, CredentialError)
+    assert isinstance(caught.value.__cause__, DiscoveryFailed)
     assert "users[name=u].user.exec: plugin" in str(caught.value)
     assert state.phase is dynkube.UNKNOWN
     assert "users[name=u].user.exec: plugin" in state.message

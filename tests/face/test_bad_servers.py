@@ -43,16 +43,19 @@ EVERYTHING: list[tuple[Trouble, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("trouble", "cause", "complaint"), EVERYTHING)
-async def test_a_server_that_is_none_fails_the_first_call_with_the_reason(
+async def test_a_server_that_is_none_fails_the_first_call_with_the_reason_as_any_other(
     trouble: Trouble, cause: type[Exception], complaint: str
 ) -> None:
     async with connected(trouble) as client:
-        with pytest.raises(DiscoveryFailed, match=complaint) as caught:
+        with pytest.raises(cause, match=complaint) as caught:
             await client.resource("pods").list()
+        with pytest.raises(cause, match=complaint):
+            async with client.informer("pods"):
+                pytest.fail("a short name was understood")
         with pytest.raises(cause, match=complaint):
             await client.server_version()
 
-    assert isinstance(caught.value.__cause__, cause)
+    assert isinstance(caught.value.__cause__, DiscoveryFailed)
 
 
 @pytest.mark.scenario("F15", "F32")

@@ -54,6 +54,18 @@ def test_what_came_and_went_unseen_is_no_event() -> None:
     assert mailbox.take() is None
 
 
+@pytest.mark.scenario("P2")
+def test_what_went_unseen_and_came_back_as_it_was_is_no_event() -> None:
+    mailbox = Mailbox()
+    mailbox.offer(A, obj(A, 1))
+    mailbox.take()
+
+    mailbox.offer(A, None)
+    mailbox.offer(A, obj(A, 1))
+
+    assert mailbox.take() == ()
+
+
 @pytest.mark.scenario("F39", "P2")
 def test_a_deleted_carries_what_was_shown_last() -> None:
     mailbox = Mailbox()

@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 import dynkube
-from dynkube.errors import DiscoveryFailed, Forbidden, InvalidInput
+from dynkube.errors import Forbidden, InvalidInput, Unauthorized
 from dynkube.testing import ControlPlane
 
 pytestmark = [pytest.mark.real_time, pytest.mark.timeout(300)]
@@ -80,5 +80,5 @@ async def test_nobody_gets_in_as_another_by_a_certificate_of_another_control_pla
     stranger["clusters"] = mine["clusters"]
 
     async with dynkube.connect(kubeconfig=stranger) as client:
-        with pytest.raises(DiscoveryFailed, match="401 Unauthorized"):
+        with pytest.raises(Unauthorized, match="401 Unauthorized"):
             await client.resource("namespaces").list()

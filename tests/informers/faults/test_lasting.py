@@ -1,0 +1,125 @@
+"""Every fault that lasts: one state with its reason, few requests, one log record; and the truth when it is over.
+
+The table is in ``table.py``. An hour of virtual time each.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+
+from dynkube import LIVE, Client, Informer
+from dynkube.informers import State
+from dynkube.testing import APIServer
+from tests.informers.faults.table import LASTING, POISON, Lasting
+from tests.informers.folding import Subscription
+from tests.informers.kit import WIDGETS, crd, names, replace, widget
+
+HOUR = 3600.0
+GADGETS = "gadgets.v1.example.com"
+
+pytestmark = pytest.mark.parametrize(
+    "fault",
+    [pytest.param(fault, marks=pytest.mark.scenario(fault.number, "P8"), id=name) for name, fault in LASTING.items()],
+)
+
+
+class Changes:
+    """The changes of an informer's state, each with its time."""
+
+    def __init__(self, informer: Informer) -> None:
+        self.seen: list[tuple[float, State]] = []
+        self._informer = informer
+
+    async def follow(self) -> None:
+        async for state in self._informer.states():
+            self.seen.append((trio.current_time(), state))
+
+
+@asynccontextmanager
+async def suffering(server: APIServer, client: Client, fault: Lasting) -> AsyncIterator[tuple[Informer, Changes]]:
+    """An informer of widgets that was live, for whose resource the fault has begun."""
+    server.create(crd())
+    for name in ("stays", "goes", POISON):
+        server.create(widget(name))
+    async with client.informer(WIDGETS) as widgets, trio.open_nursery() as nursery:
+        await widgets.wait_state(LIVE)
+        await trio.sleep(30)
+        changes = Changes(widgets)
+        nursery.start_soon(changes.follow)
+        await trio.testing.wait_all_tasks_blocked()
+        changes.seen.clear()
+        server.forget_requests()
+        yield widgets, changes
+        nursery.cancel_scope.cancel()
+
+
+async def write_for_an_hour(server: APIServer, every: float | None) -> None:
+    with trio.move_on_after(HOUR):
+        number = 0
+        while every is not None:
+            number += 1
+            replace(server, widget(POISON, n=number))
+            await trio.sleep(every)
+        await trio.sleep_forever()
+
+
+def asked(server: APIServer) -> int:
+    return sum(r.resource is not None and r.resource.resource == "widgets" for r in server.requests)
+
+
+async def test_it_is_one_state_few_requests_and_hardly_a_log_record(
+    server: APIServer, client: Client, fault: Lasting, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with suffering(server, client, fault) as (widgets, changes):
+        with caplog.at_level(logging.INFO, "dynkube"):
+            fault.begin(server, "widgets")
+            await write_for_an_hour(server, fault.writes)
+
+        assert (widgets.state.phase, widgets.state.reason) == (fault.phase, fault.reason)
+        assert len(changes.seen) <= fault.changes
+        assert all(time < HOUR / 2 for time, _ in changes.seen), "it has settled"
+        assert asked(server) <= fault.requests
+        assert len(caplog.records) <= len(changes.seen), "one for each change of the state, and no other"
+        assert {"stays", POISON} <= set(names(widgets.list()))
+
+
+async def test_when_it_is_over_the_informer_is_live_and_everything_was_told_once(
+    server: APIServer, client: Client, fault: Lasting
+) -> None:
+    async with suffering(server, client, fault) as (widgets, _):
+        told = Subscription(widgets)
+        end = fault.begin(server, "widgets")
+        await write_for_an_hour(server, fault.writes)
+        server.create(widget("comes"))
+        server.delete("widgets", "goes")
+
+        end()
+        with trio.fail_after(fault.recovery):
+            await widgets.wait_state(LIVE)
+            while ("default", "comes") not in told.folded or ("default", "goes") in told.folded:
+                await told.told_more()
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert told.wrong == []
+        assert names(told.folded.values()) == names(widgets.list())
+        assert (told.told["default", "stays"], told.told["default", "comes"], told.told["default", "goes"]) == (1, 1, 2)
+
+
+async def test_no_other_resource_notices(server: APIServer, client: Client, fault: Lasting) -> None:
+    server.create(crd("gadgets"))
+    async with client.informer(GADGETS) as gadgets, suffering(server, client, fault):
+        await gadgets.wait_state(LIVE)
+        since = gadgets.state.since
+        fault.begin(server, "widgets")
+        for number in range(60):
+            await trio.sleep(60)
+            server.create(widget(f"g{number}", kind="Gadget"))
+            await trio.testing.wait_all_tasks_blocked()
+            assert len(gadgets) == number + 1
+
+        assert (gadgets.state.phase, gadgets.state.since) == (LIVE, since)
