@@ -263,7 +263,7 @@ class Watch(AsyncIterator[WatchEvent]):
         elif isinstance(exc, APIError) and not isinstance(exc, TooManyRequests | ServerError):
             raise exc
         now = trio.current_time()
-        self._not_before = now + max(self._backoff.next(now), getattr(exc, "retry_after", None) or 0.0)
+        self._not_before = now + self._backoff.next(now, asked=exc.retry_after if isinstance(exc, APIError) else None)
         _log.log(level, "%r: resuming in %.1f s: %s", self._collection, self._not_before - now, exc)
 
     def _history_lost(self, exc: APIError | TransportError) -> None:

@@ -42,7 +42,6 @@ Finished: TypeAlias = tuple[Hook[[Collection, ReflectorOutcome], None], ...]
 
 _AT_ONCE = 1.0  # seconds; a watch that ends sooner, and without news, was none
 _MANY_SHORT = 3  # so many short watches in a row are a failure
-_MOST_ASKED = 300.0  # seconds of Retry-After that are obeyed at most
 
 
 class Sink(Protocol):
@@ -194,12 +193,7 @@ class Reflector:
 
     def _delay(self, exc: DynkubeError, recovery: Recovery) -> float:
         backoff = self._missing_backoff if recovery.missing else self._backoff
-        delay = backoff.next(trio.current_time())
-        if isinstance(exc, APIError) and exc.retry_after is not None:
-            # Never sooner than asked, not all at once, and not tomorrow because a proxy says so.
-            asked = min(exc.retry_after, _MOST_ASKED)
-            delay = max(delay, asked * (1 + 0.1 * self._settings.random.random()))
-        return delay
+        return backoff.next(trio.current_time(), asked=exc.retry_after if isinstance(exc, APIError) else None)
 
     def _may_stream(self) -> bool:
         wanted = self._settings.streaming_lists

@@ -6,6 +6,8 @@ import random as random_module
 
 from dynkube.errors import InvalidInput
 
+_MOST_ASKED = 300.0
+
 
 class Backoff:
     """Exponential delays with jitter that start over after a healthy time, as client-go's reflector has them.
@@ -50,12 +52,20 @@ class Backoff:
         self._delay = initial
         self._last: float | None = None
 
-    def next(self, now: float) -> float:
+    def next(self, now: float, *, asked: float | None = None) -> float:
         """Seconds to wait now.
 
         Args:
             now: a monotonic clock in seconds, such as ``trio.current_time()``.
+            asked: what the server asked for (``Retry-After``). It is never sooner, up to a tenth later, so that not all
+                who were told the same come back together, and never more than some minutes, whatever a proxy says.
         """
+        delay = self._step(now)
+        if asked is None:
+            return delay
+        return max(delay, min(asked, _MOST_ASKED) * (1 + 0.1 * self._jitter * self._random.random()))
+
+    def _step(self, now: float) -> float:
         if self._last is not None and now - self._last >= self._reset_after:
             self._delay = self._initial
         self._last = now

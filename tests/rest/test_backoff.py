@@ -49,3 +49,14 @@ def test_reset_starts_over_at_once() -> None:
 def test_numbers_that_make_no_sense_are_refused(numbers: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(numbers))):
         Backoff(**numbers)  # type: ignore[arg-type]  # random is not among them
+
+
+@pytest.mark.scenario("F23")
+@pytest.mark.parametrize(("asked", "soonest", "latest"), [(0.5, 0.8, 1.6), (20, 20, 22), (86400, 300, 330)])
+def test_what_the_server_asks_for_is_obeyed_within_reason_and_not_by_all_at_once(
+    asked: float, soonest: float, latest: float
+) -> None:
+    delays = [Backoff(random=random.Random(seed)).next(0, asked=asked) for seed in range(50)]
+
+    assert all(soonest <= delay <= latest for delay in delays)
+    assert len(set(delays)) == 50

@@ -9,7 +9,6 @@ from typing import Any
 
 from dynkube import DEGRADED, LIVE
 from dynkube.errors import (
-    APIError,
     BadRequest,
     DynkubeError,
     Forbidden,
@@ -85,7 +84,7 @@ LASTING: dict[str, Lasting] = {
     "405 for watches": watch(number="F14", effect=Refuse(405), reason="MethodNotAllowed", raised=MethodNotAllowed),
     "404, although there is a CRD": Lasting(number="F15", effect=Refuse(404), reason="NotFound", raised=NotFound),
     "410 as a status": watch(number="F16", effect=Refuse(410), reason="Expired"),
-    "410 for lists as well": Lasting(number="F16", effect=Refuse(410), reason="Expired", raised=APIError),
+    "410 for lists as well": Lasting(number="F16", effect=Refuse(410), reason="Expired"),
     "410 as an event": watch(
         number="F16", effect=Refuse(200, body=_line("ERROR", _status(410, "Expired"))), reason="Expired"
     ),
