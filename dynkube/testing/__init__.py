@@ -12,16 +12,19 @@ from dynkube.testing._calls.users import User
 from dynkube.testing._control_plane.plane import ControlPlane
 from dynkube.testing._control_plane.process import ServerProcess
 from dynkube.testing._faults import rewrites
+from dynkube.testing._faults.chaos import MISHAPS, Chaos, Faulty, Mishap
+from dynkube.testing._faults.conversions import FailConversion
 from dynkube.testing._faults.cuts import Cut
 from dynkube.testing._faults.effects import Delay, Disconnect, Drip, Effect, Hang
 from dynkube.testing._faults.endings import Ending
 from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._faults.faults import Fault
 from dynkube.testing._faults.freezing import Freeze
+from dynkube.testing._faults.outages import Outage
 from dynkube.testing._faults.refusals import Refuse
 from dynkube.testing._faults.rewriting import Rewrite
+from dynkube.testing._faults.scripts import play_script
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._proxy.door import Outage
 from dynkube.testing._proxy.proxy import FaultProxy
 from dynkube.testing._server import APIServer
 from dynkube.testing._store.snapshots import Snapshot
@@ -30,7 +33,9 @@ from dynkube.testing._wire.audit import OpenWatch, RequestRecord, WatchCount
 from dynkube.testing._wire.endpoint import Endpoint
 
 __all__ = [
+    "MISHAPS",
     "APIServer",
+    "Chaos",
     "ControlPlane",
     "Cut",
     "Delay",
@@ -39,11 +44,14 @@ __all__ = [
     "Effect",
     "Ending",
     "Endpoint",
+    "FailConversion",
     "Fault",
     "FaultProxy",
+    "Faulty",
     "Freeze",
     "Hang",
     "Kind",
+    "Mishap",
     "OpenWatch",
     "Outage",
     "Refuse",
@@ -55,6 +63,7 @@ __all__ = [
     "Snapshot",
     "User",
     "WatchCount",
+    "play_script",
     "rewrites",
     "serve_in_thread",
 ]

@@ -224,13 +224,24 @@ class Engine:
         groups = {kind.storage_group for kind in self._kinds_of(resource)}
         return {kind.gvr for kind in self.registry if kind.storage_group in groups}
 
+    def hold_definition(self, name: str) -> None:
+        """Do not establish the CustomResourceDefinition ``name`` until it is released, whether or not it exists yet."""
+        self._definitions.hold(name)
+
+    def release_definition(self, name: str) -> None:
+        """Establish what was held."""
+        self._definitions.release(name)
+
     def snapshot(self) -> Snapshot:
         """Everything stored, now. Cheap: nothing is copied or encoded."""
         return Snapshot.of(self._storage)
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Hold what ``snapshot`` has and nothing else. Open watches end, and older revisions are gone."""
-        self._storage.restore(snapshot.resources, snapshot.revision)
+    def restore(self, snapshot: Snapshot, *, rewind: bool = False) -> None:
+        """Hold what ``snapshot`` has and nothing else. Open watches end, and older revisions are gone.
+
+        ``rewind`` lets the count of revisions go back to that of the snapshot.
+        """
+        self._storage.restore(snapshot.resources, snapshot.revision, rewind=rewind)
         self._watches.end()
         self._workers.settle()
         for kind in self.registry.of_storage(NAMESPACES):
@@ -305,7 +316,8 @@ class Engine:
             timers=self._timers,
             establish_delay=options.establish_delay,
         )
-        yield DefinitionController(around, self._settle)
+        self._definitions = DefinitionController(around, self._settle)
+        yield self._definitions
         yield self._api_services
         if options.garbage_collection:
             yield GarbageCollector(self._storage, self.registry, self._deletes, self._writes)

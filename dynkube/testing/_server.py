@@ -281,7 +281,7 @@ class APIServer(Rights, Records, Trouble):
         """
         return self._engine.snapshot()
 
-    def restore(self, snapshot: Snapshot | str | os.PathLike[str]) -> None:
+    def restore(self, snapshot: Snapshot | str | os.PathLike[str], *, rewind: bool = False) -> None:
         """Hold exactly what ``snapshot`` has, and forget everything else: objects, UIDs, resourceVersions, CRDs.
 
         As after restoring an etcd, history begins here: open watches end, and lists and watches from older
@@ -292,12 +292,16 @@ class APIServer(Rights, Records, Trouble):
 
         Args:
             snapshot: From :meth:`snapshot`, or the path of a file written by ``Snapshot.save``.
+            rewind: Let the count go back to the snapshot's, as an etcd does that was restored without
+                ``--bump-revision``. Then lists and reads from resourceVersions that clients remember get 504 "Too large
+                resource version", watches from there wait in silence for changes that are newer than that, and
+                numbers that clients have seen come again for other changes.
 
         Raises:
             OSError: The file does not exist or cannot be read.
             InvalidInput: It is no saved state.
         """
-        self._engine.restore(snapshot if isinstance(snapshot, Snapshot) else Snapshot.read(snapshot))
+        self._engine.restore(snapshot if isinstance(snapshot, Snapshot) else Snapshot.read(snapshot), rewind=rewind)
         self._access.complete()
 
     @property

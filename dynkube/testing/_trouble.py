@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dynkube.errors import InvalidInput
 from dynkube.meta import GVR
 from dynkube.testing._engine import Engine
 from dynkube.testing._faults.endings import Ending, check_ending
 from dynkube.testing._faults.injection import Injection
+from dynkube.testing._faults.outages import Outage
 
 
 class Trouble(Injection):
@@ -34,6 +36,20 @@ class Trouble(Injection):
         return ended + self._faults.end_watches(
             how, lambda request: served is None or request.resource in served, silent=how == "clean"
         )
+
+    def hold_definition(self, name: str) -> Outage:
+        """Keep a CustomResourceDefinition from being Established until the outage is removed.
+
+        Args:
+            name: Of the definition (``"widgets.acme.example"``), which need not exist yet. An established one stays so.
+
+        Raises:
+            InvalidInput: It is no name of a definition, PLURAL.GROUP.
+        """
+        if not all(name.partition(".")):
+            raise InvalidInput(f"{name!r} is no name of a CustomResourceDefinition; give PLURAL.GROUP")
+        self._engine.hold_definition(name)
+        return Outage(f"hold_definition({name!r})", lambda _: self._engine.release_definition(name))
 
     def compact(self, revision: int | None = None) -> None:
         """Forget history up to ``revision`` (all by default): older watches and continue tokens get 410."""

@@ -64,9 +64,21 @@ class DefinitionController:
         self._around = around
         self._settle_all = settle
         self._known: dict[str, _Known] = {}
+        self._held: set[str] = set()
         # The definition behind each storage group, to look at it again when an instance goes.
         self._dirty: dict[str, None] = {}
         around.storage.listen(self._changed)
+
+    def hold(self, name: str) -> None:
+        """Do not establish the definition called ``name``, which may not exist yet, until it is released."""
+        self._held.add(name)
+
+    def release(self, name: str) -> None:
+        """Establish the definition called ``name`` as soon as nothing else is in its way."""
+        self._held.discard(name)
+        version = self._around.storage.collection(DEFINITIONS).current.get(name)
+        if version is not None:
+            self._establish(name, version.uid)
 
     def settle(self, allowance: Allowance) -> bool:
         """Act on what has changed, as far as the allowance goes; whether there was anything to do."""
@@ -121,6 +133,8 @@ class DefinitionController:
             accept_names(definition, *self._taken(name, definition["spec"]["group"]), time)
         if condition(definition, "Established") == "True" or condition(definition, "NamesAccepted") != "True":
             return
+        if name in self._held:
+            return
         delay, uid = self._around.establish_delay, definition["metadata"]["uid"]
         if delay == 0:
             with self._change(definition) as time:
@@ -140,7 +154,7 @@ class DefinitionController:
     def _establish(self, name: str, uid: str) -> None:
         """The delay is over; unless the definition has gone or changed its mind meanwhile."""
         version = self._around.storage.collection(DEFINITIONS).current.get(name)
-        if version is None or version.uid != uid:
+        if version is None or version.uid != uid or name in self._held:
             return
         definition = version.decode(self._kind())
         if condition(definition, "NamesAccepted") == "True" and condition(definition, "Terminating") != "True":

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
-from typing import Literal, Self, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import trio
 
 from dynkube.errors import InvalidInput
+from dynkube.testing._faults.outages import Outage
 from dynkube.testing._proxy.streams import DeafStream, Line, LineStream, drop
 from dynkube.testing._wire.tcp import bind, listen
 
@@ -17,30 +17,6 @@ Refusal: TypeAlias = Literal["refuse", "reset", "silent"]
 
 #: How a connection ends: by a FIN, or by an RST.
 Drop: TypeAlias = Literal["cut", "reset"]
-
-
-class Outage:
-    """Trouble below HTTP, until it is removed. A context manager: leaving the block removes it."""
-
-    def __init__(self, name: str, remove: Callable[[Outage], None]) -> None:
-        self._name = name
-        self._remove = remove
-        self._over = False
-
-    def remove(self) -> None:
-        """End it. Idempotent."""
-        if not self._over:
-            self._over = True
-            self._remove(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.remove()
-
-    def __repr__(self) -> str:
-        return f"<Outage {self._name}{', over' if self._over else ''}>"
 
 
 class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):

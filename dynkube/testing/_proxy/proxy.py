@@ -16,7 +16,8 @@ import trio
 
 from dynkube.errors import ClosedError
 from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
-from dynkube.testing._proxy.door import Door, Drop, Outage, Refusal
+from dynkube.testing._faults.outages import Outage
+from dynkube.testing._proxy.door import Door, Drop, Refusal
 from dynkube.testing._proxy.recording import Recording
 from dynkube.testing._proxy.target import Served, endpoint_of
 from dynkube.testing._records import Records

@@ -214,6 +214,7 @@ class Collection:
         before, self.current = self.current, {version.key: version for version in versions}
         self._keys = sorted(self.current)
         self.log, self.forgotten = [], revision
+        self.watched_since = min(self.watched_since, revision)
         gone = [Change(revision, version, None) for key, version in before.items() if key not in self.current]
         return gone + [Change(revision, before.get(key), version) for key, version in self.current.items()]
 
@@ -288,13 +289,13 @@ class Storage:
         for collection in self._collections.values():
             collection.forget(self.compacted)
 
-    def restore(self, resources: Mapping[str, Iterable[Version]], revision: int) -> None:
+    def restore(self, resources: Mapping[str, Iterable[Version]], revision: int, *, rewind: bool = False) -> None:
         """Hold ``resources``, by storage group, and nothing else; history begins here.
 
         The count of revisions goes on from ``revision``, or from the present one if that is higher: it never goes
-        back, or a client could take other changes for those it has seen.
+        back, or a client could take other changes for those it has seen. ``rewind`` lets it go back all the same.
         """
-        self.revision = self.compacted = max(self.revision + 1, revision)
+        self.revision = self.compacted = revision if rewind else max(self.revision + 1, revision)
         changes = [
             (group, change)
             for group in (*self._collections, *(group for group in resources if group not in self._collections))

@@ -1,0 +1,54 @@
+"""Conversion that fails: what a server answers where the webhook of a definition cannot be reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from dynkube.errors import APIError, Status, StatusCause
+from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
+from dynkube.testing._faults.facts import RequestFacts
+from dynkube.testing._faults.refusals import Refuse
+from dynkube.testing._store.documents import status_object
+
+
+@dataclass(frozen=True, slots=True)
+class FailConversion:
+    """Objects of a custom resource cannot be converted, since the webhook that converts them cannot be reached.
+
+    Use it for the versions that are not stored: ``inject(FailConversion("acme.example/v1", "Widget"),
+    resource="widgets.v2.acme.example")``. Requests get a 500 without a reason, and watches, whose cache cannot be
+    filled, an ERROR event with a timeout: so answers kube-apiserver 1.36 while there are objects. Watches that are open
+    already go on until they are ended (``end_watches``), as a real server ends them when it reads its store again.
+
+    Args:
+        api_version: The version in which objects are stored, as the message has it.
+        kind: Their kind.
+        why: Why the webhook could not be asked.
+    """
+
+    api_version: str
+    kind: str
+    why: str = 'Post "https://converter.default.svc:443/convert?timeout=30s": connect: connection refused'
+
+    async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        refuse = Refuse(500, reason="", message=self._message())
+        if request.verb == "watch":
+            refuse = Refuse(200, body=self._event())
+        await refuse.apply(request, app, scope, receive, send)
+
+    def _message(self) -> str:
+        return f"conversion webhook for {self.api_version}, Kind={self.kind} failed: {self.why}"
+
+    def _event(self) -> bytes:
+        cause = StatusCause(reason="ResourceVersionTooLarge", message="Too large resource version")
+        status = Status(
+            code=504,
+            reason="Timeout",
+            message="Timeout: Too large resource version: 2, current: 1",
+            causes=(cause,),
+            retry_after=1,
+        )
+        return msgspec.json.encode({"type": "ERROR", "object": status_object(APIError.from_status(status))}) + b"\n"

@@ -1,0 +1,33 @@
+"""Trouble that lasts until it is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self
+
+
+class Outage:
+    """Trouble that is not about single requests, until it is removed.
+
+    A context manager: leaving the block removes it.
+    """
+
+    def __init__(self, name: str, remove: Callable[[Outage], None]) -> None:
+        self._name = name
+        self._remove = remove
+        self._over = False
+
+    def remove(self) -> None:
+        """End it. Idempotent."""
+        if not self._over:
+            self._over = True
+            self._remove(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.remove()
+
+    def __repr__(self) -> str:
+        return f"<Outage {self._name}{', over' if self._over else ''}>"

@@ -1,0 +1,42 @@
+"""Stories over time: what happens when, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+from dynkube.errors import InvalidInput
+from dynkube.testing._faults.effects import check_seconds
+
+
+async def play_script(*steps: tuple[float, Callable[[], object]]) -> None:
+    """Call functions at their times, one after the other, and return after the last.
+
+    For what a server is to go through by itself while the test looks at its client: faults and outages, but also
+    objects that come and go. A single fault needs no script: ``inject`` has ``start`` and ``duration``. ::
+
+        nursery.start_soon(
+            play_script,
+            (0, lambda: server.end_watches(how="silent")),
+            (60, lambda: server.delete("crds", "widgets.acme.example")),
+            (65, lambda: server.create(other_definition)),
+        )
+
+    Args:
+        steps: Seconds since the beginning of the script, on trio's clock, and what to call then.
+
+    Raises:
+        InvalidInput: A time is negative, or earlier than that of the step before.
+    """
+    last = 0.0
+    for seconds, _ in steps:
+        check_seconds("a step's time", seconds)
+        if seconds < last:
+            raise InvalidInput(f"a step at {seconds:g} s comes after one at {last:g} s; put them in order")
+        last = seconds
+    begin = trio.current_time()
+    for seconds, call in steps:
+        await trio.sleep_until(begin + seconds)
+        call()
+    await trio.lowlevel.checkpoint()

@@ -1,0 +1,117 @@
+"""Random faults from a seed, and stories over time."""
+
+from __future__ import annotations
+
+from functools import partial
+from random import Random
+from typing import Any
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.errors import InvalidInput
+from dynkube.testing import MISHAPS, APIServer, Chaos, Faulty, Refuse, play_script
+from tests.contract.objects import config
+
+CONFIGS = "/api/v1/configmaps"
+
+
+def refuse(server: Faulty, random: Random) -> None:
+    server.inject(Refuse(503))
+
+
+async def ask_on(client: httpx2.AsyncClient, seen: list[str]) -> None:
+    """List and watch for ever, noting how each answer went."""
+    while True:
+        for path in (CONFIGS, f"{CONFIGS}?watch=true&timeoutSeconds=5&allowWatchBookmarks=true"):
+            try:
+                response = await client.get(path, timeout=20)
+                seen.append(str(response.status_code))
+            except httpx2.TransportError as error:
+                seen.append(type(error).__name__)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+async def test_everything_happens_and_the_server_survives(
+    server: APIServer, client: httpx2.AsyncClient, seed: int
+) -> None:
+    chaos, seen = Chaos(server, random=Random(seed), every=4), list[str]()
+    server.create(config("a"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask_on, client, seen)
+        await chaos.run(3600)
+        nursery.cancel_scope.cancel()
+
+    assert set(chaos.counts) == {mishap.__name__ for mishap in MISHAPS}
+    assert {"200", "410", "429", "500", "503", "ReadTimeout", "RemoteProtocolError", "ReadError"} <= set(seen)
+
+
+async def test_afterwards_all_is_well(server: APIServer, client: httpx2.AsyncClient) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(Chaos(server, random=Random(1), every=1, mishaps=[refuse]).run)
+        await trio.sleep(60)
+        during = (await client.get(CONFIGS)).status_code
+        nursery.cancel_scope.cancel()
+
+    assert (during, (await client.get(CONFIGS)).status_code) == (503, 200)
+
+
+async def test_equal_seeds_give_equal_mishaps(server: APIServer) -> None:
+    def times(seed: int) -> tuple[Chaos, list[float]]:
+        noted: list[float] = []
+        note = lambda server, random: noted.append(trio.current_time() - begin)  # noqa: E731 - what is chosen among
+        return Chaos(server, random=Random(seed), every=2, mishaps=[note]), noted
+
+    begin = trio.current_time()
+    (first, one), (second, two), (third, three) = times(1), times(1), times(2)
+    async with trio.open_nursery() as nursery:
+        for chaos in (first, second, third):
+            nursery.start_soon(chaos.run, 600)
+
+    assert one == two != three
+    assert 200 < len(one) < 400
+
+
+async def test_some_requests_are_spared(server: APIServer, client: httpx2.AsyncClient) -> None:
+    chaos = Chaos(
+        server,
+        random=Random(1),
+        every=1,
+        mishaps=[refuse],
+        when=lambda request: request.headers.get("user-agent") != "the test",
+    )
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(chaos.run)
+        await trio.sleep(60)
+
+        assert (await client.get(CONFIGS)).status_code == 503
+        assert (await client.get(CONFIGS, headers={"User-Agent": "the test"})).status_code == 200
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_script_does_all_at_its_time(server: APIServer) -> None:
+    begin, seen = trio.current_time(), list[tuple[str, float]]()
+
+    def note(what: str) -> None:
+        seen.append((what, trio.current_time() - begin))
+
+    await play_script((0, partial(note, "now")), (60, partial(note, "soon")), (60, partial(note, "and")))
+
+    assert seen == [("now", 0), ("soon", 60), ("and", 60)]
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [([(-1, print)], "a step's time is -1"), ([(5, print), (4, print)], "at 4 s comes after one at 5 s")],
+)
+async def test_a_script_that_makes_no_sense_is_refused(steps: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        await play_script(*steps)
+
+
+@pytest.mark.parametrize(("wrong", "message"), [({"every": 0}, "every is 0"), ({"mishaps": []}, "mishaps is empty")])
+def test_chaos_that_makes_no_sense_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Chaos(APIServer(), random=Random(1), **wrong)

@@ -1,0 +1,116 @@
+"""Trouble that is in what the server holds: time that goes backwards, definitions that are not there yet or again."""
+
+from __future__ import annotations
+
+import json
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.errors import InvalidInput
+from dynkube.testing import APIServer, FailConversion
+from tests.contract.objects import CRDS, conditions, config
+from tests.testing.engine.cluster import definition, widget
+
+CONFIGS = "/api/v1/configmaps"
+WIDGETS = "/apis/example.com/v1/widgets"
+
+
+async def test_an_etcd_restored_without_a_bump_goes_back_in_time(server: APIServer, client: httpx2.AsyncClient) -> None:
+    snapshot = server.snapshot()
+    server.create(config("lost"))
+    seen = server.revision
+
+    server.restore(snapshot, rewind=True)
+    answer = await client.get(CONFIGS, params={"resourceVersion": str(seen)})
+
+    assert server.revision < seen
+    assert (answer.status_code, answer.json()["details"]["causes"][0]["reason"]) == (504, "ResourceVersionTooLarge")
+    server.create(config("other"))
+    assert server.revision == seen, "the number comes again for something else"
+
+
+async def test_a_watch_from_the_future_waits_for_it(server: APIServer, client: httpx2.AsyncClient) -> None:
+    snapshot = server.snapshot()
+    server.create(config("lost"))
+    seen = server.revision
+    server.restore(snapshot, rewind=True)
+
+    watch = f"{CONFIGS}?watch=true&timeoutSeconds=60&resourceVersion={seen}"
+    async with trio.open_nursery() as nursery:
+        responses: list[httpx2.Response] = []
+
+        async def get() -> None:
+            responses.append(await client.get(watch))
+
+        nursery.start_soon(get)
+        await trio.sleep(1)
+        server.create(config("missed"))
+        server.create(config("seen"))
+
+    names = [json.loads(line)["object"]["metadata"]["name"] for line in responses[0].text.splitlines()]
+    assert names == ["seen"]
+
+
+def test_without_rewind_the_count_goes_on() -> None:
+    server = APIServer()
+    snapshot = server.snapshot()
+    server.create(config("lost"))
+    seen = server.revision
+
+    server.restore(snapshot)
+
+    assert server.revision > seen
+
+
+async def test_one_definition_is_held_back(server: APIServer, client: httpx2.AsyncClient) -> None:
+    held = server.hold_definition("widgets.example.com")
+    server.create(definition())
+    server.create(definition("gadgets", "Gadget"))
+    await trio.sleep(3600)
+
+    before = conditions(server.get(CRDS, "widgets.example.com"))["Established"]
+    other = conditions(server.get(CRDS, "gadgets.example.com"))["Established"]
+    held.remove()
+    held.remove()
+    after = conditions(server.get(CRDS, "widgets.example.com"))["Established"]
+
+    assert [each[0] for each in (before, other, after)] == ["False", "True", "True"]
+    assert (await client.get(WIDGETS)).status_code == 200
+
+
+async def test_a_definition_may_be_held_back_that_never_comes(server: APIServer) -> None:
+    with server.hold_definition("widgets.example.com"):
+        pass
+
+    server.create(definition())
+
+    assert conditions(server.get(CRDS, "widgets.example.com"))["Established"][0] == "True"
+    with pytest.raises(InvalidInput, match=r"PLURAL\.GROUP"):
+        server.hold_definition("widgets")
+
+
+async def test_a_held_definition_waits_longer_than_its_delay() -> None:
+    async with APIServer(establish_delay=5) as server:
+        with server.hold_definition("widgets.example.com"):
+            server.create(definition())
+            await trio.sleep(60)
+            before = conditions(server.get(CRDS, "widgets.example.com"))["Established"]
+
+        assert before[0] == "False"
+        assert conditions(server.get(CRDS, "widgets.example.com"))["Established"][0] == "True"
+
+
+async def test_conversion_fails_for_one_version(server: APIServer, client: httpx2.AsyncClient) -> None:
+    server.create(definition())
+    server.create(widget("w"))
+    server.inject(FailConversion("example.com/v2", "Widget"), resource="widgets.v1.example.com")
+
+    answer = await client.get(WIDGETS)
+    (event,) = (await client.get(f"{WIDGETS}?watch=true")).text.splitlines()
+
+    assert (answer.status_code, "reason" in answer.json()) == (500, False)
+    assert answer.json()["message"].startswith("conversion webhook for example.com/v2, Kind=Widget failed: Post ")
+    assert json.loads(event)["type"] == "ERROR"
+    assert json.loads(event)["object"]["code"] == 504
