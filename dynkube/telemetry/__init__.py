@@ -3,8 +3,11 @@
 Read :class:`Observer` for what is told, and when.
 """
 
-from dynkube.telemetry._observer import ObservedClient, ObservedCounts, ObservedInformer, ObservedState, Observer
+from dynkube.telemetry._observed import ObservedClient, ObservedCounts, ObservedInformer, ObservedState
+from dynkube.telemetry._observer import Observer
 from dynkube.telemetry._observers import NOBODY, Hook, Observers
+from dynkube.telemetry._opentelemetry import OpenTelemetryTracing
+from dynkube.telemetry._prometheus import PrometheusMetrics
 from dynkube.telemetry._records import (
     Collection,
     HandlerRun,
@@ -25,6 +28,8 @@ __all__ = [
     "ObservedState",
     "Observer",
     "Observers",
+    "OpenTelemetryTracing",
+    "PrometheusMetrics",
     "ReflectorOutcome",
     "RequestInfo",
     "RequestOutcome",

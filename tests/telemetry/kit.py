@@ -1,6 +1,9 @@
-"""An observer that notes all it is told, for tests to look at."""
+"""An observer that notes all it is told, and a server that says nothing."""
 
 from __future__ import annotations
+
+import httpx2
+import trio
 
 from dynkube.telemetry import (
     Collection,
@@ -58,3 +61,10 @@ class Notes(Observer):
 
     def handler_ran(self, collection: Collection, run: HandlerRun) -> None:
         self.runs.append(run)
+
+
+class SilentTransport(httpx2.AsyncBaseTransport):
+    """Takes every request and answers none."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        await trio.sleep_forever()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-import httpx2
 import pytest
 import trio
 
@@ -16,7 +15,7 @@ from dynkube.rest import Request
 from dynkube.telemetry import Observer
 from dynkube.testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, crd, pod, quiet, widget
-from tests.telemetry.kit import Notes
+from tests.telemetry.kit import Notes, SilentTransport
 
 pytestmark = pytest.mark.scenario("F40")
 
@@ -48,13 +47,6 @@ async def test_a_list_ends_when_it_was_read_and_a_watch_when_it_was_opened(
 
     assert seen[-2:] == [("list", 200, True), ("watch", 200, False)]
     assert len(notes.started) == len(notes.finished)
-
-
-class SilentTransport(httpx2.AsyncBaseTransport):
-    """Takes every request and answers none."""
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        await trio.sleep_forever()
 
 
 async def test_an_attempt_that_is_given_up_ends_as_well(notes: Notes) -> None:

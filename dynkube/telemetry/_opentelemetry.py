@@ -1,0 +1,110 @@
+"""Spans for OpenTelemetry: one for each attempt of a request, by the HTTP conventions, with Kubernetes' words besides.
+
+Of a watch the opening is a span; its life would be one that lasts for minutes and means nothing. The trace goes on in
+the API server, which takes ``traceparent`` (KEP-647); baggage is not sent, as it may hold what is none of the cluster's
+business. What informers ask belongs to no trace of whoever happened to enter them first: their spans are roots,
+unless the client itself was opened in a span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import trio
+
+from dynkube.errors import APIError, ConfigError
+from dynkube.telemetry._observer import Observer
+from dynkube.telemetry._records import RequestInfo, RequestOutcome
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span, TracerProvider
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class OpenTelemetryTracing(Observer):
+    """Spans of a client's requests: ``dynkube.connect(observers=[OpenTelemetryTracing()])``.
+
+    Args:
+        tracer_provider: makes the tracer; ``None`` means the global one.
+
+    Raises:
+        ConfigError: the package ``opentelemetry-api`` is missing.
+    """
+
+    def __init__(self, tracer_provider: TracerProvider | None = None) -> None:
+        try:
+            from opentelemetry import trace
+            from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+        except ImportError as error:
+            raise ConfigError(
+                "OpenTelemetryTracing needs the package opentelemetry-api: pip install 'dynkube[opentelemetry]'"
+            ) from error
+        self._trace = trace
+        self._propagator = TraceContextTextMapPropagator()
+        self._tracer = trace.get_tracer("dynkube", tracer_provider=tracer_provider)
+        self._spans: dict[RequestInfo, Span] = {}
+
+    def request_started(self, request: RequestInfo) -> Mapping[str, str]:
+        """Begin a span under the current one, and pass the trace on."""
+        span = self._tracer.start_span(
+            f"{request.method} {request.template}", kind=self._trace.SpanKind.CLIENT, attributes=_asked(request)
+        )
+        self._spans[request] = span
+        carrier: dict[str, str] = {}
+        self._propagator.inject(carrier, context=self._trace.set_span_in_context(span))
+        return carrier
+
+    def request_finished(self, request: RequestInfo, outcome: RequestOutcome) -> None:
+        """End the span, with the error if there was one."""
+        span = self._spans.pop(request)
+        if span.is_recording():
+            span.set_attributes(_answered(outcome))
+            if outcome.error is not None:
+                self._failed(span, outcome.error)
+        span.end()
+
+    def _failed(self, span: Span, error: BaseException) -> None:
+        cancelled = isinstance(error, trio.Cancelled)
+        description = "cancelled, by its deadline or by its caller" if cancelled else str(error)
+        span.set_status(self._trace.Status(self._trace.StatusCode.ERROR, description))
+        if not cancelled:
+            span.record_exception(error)
+
+
+def _asked(request: RequestInfo) -> dict[str, str | int]:
+    """Attributes known before it is sent; the sampler sees them."""
+    parts = urlsplit(request.url)
+    attributes: dict[str, str | int] = {
+        "http.request.method": request.method,
+        "url.full": request.url,
+        "url.template": request.template,
+        "server.address": parts.hostname or "",
+        "server.port": parts.port or _PORTS.get(parts.scheme, 0),
+        "k8s.request.verb": request.verb,
+    }
+    if request.gvr is not None:
+        attributes["k8s.request.api_group"] = request.gvr.group
+        attributes["k8s.request.api_version"] = request.gvr.version
+        attributes["k8s.request.resource"] = request.gvr.resource
+    given: dict[str, str | int] = {
+        "k8s.request.subresource": request.subresource,
+        "k8s.request.name": request.name,
+        "k8s.namespace.name": request.namespace,
+        "http.request.body.size": request.body_bytes,
+        "http.request.resend_count": request.attempt - 1,
+    }
+    return attributes | {name: value for name, value in given.items() if value}
+
+
+def _answered(outcome: RequestOutcome) -> dict[str, str | int]:
+    attributes: dict[str, str | int] = {}
+    if outcome.code is not None:
+        attributes["http.response.status_code"] = outcome.code
+        attributes["http.response.body.size"] = outcome.received
+    if outcome.error is not None:
+        refused = isinstance(outcome.error, APIError)
+        attributes["error.type"] = str(outcome.code) if refused else type(outcome.error).__qualname__
+    return attributes

@@ -1,0 +1,301 @@
+"""Metrics for Prometheus, under client-go's names where it has them, so that its dashboards and alerts fit.
+
+What is measured where it happens (requests, lists, watches, handlers) are counters and histograms; what informers and
+connections are like is asked when Prometheus scrapes, so an informer that is gone leaves no series behind. That was
+what client-go's reflector metrics were removed for (kubernetes/kubernetes#73587). Where two informers differ in nothing
+but their ``transform``, they share their series: numbers are summed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from dynkube.errors import ClosedError, ConfigError, InvalidInput
+from dynkube.telemetry._observed import ObservedClient, ObservedCounts, ObservedInformer
+from dynkube.telemetry._observer import Observer
+from dynkube.telemetry._records import Collection, HandlerRun, ReflectorOutcome, RequestInfo, RequestOutcome
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.metrics_core import Metric
+
+# The buckets of k8s.io/component-base/metrics/prometheus/{restclient,clientgo/fifo}.
+_LATENCY: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+_SIZE: Final = (64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216)
+_PROCESSING: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+_PHASES: Final = ("UNKNOWN", "ABSENT", "SYNCING", "LIVE", "DEGRADED", "STOPPED")
+_GVR: Final = ("name", "group", "version", "resource")
+_INFORMER: Final = (*_GVR, "namespace", "label_selector", "field_selector")
+_SHORT_WATCH: Final = 1.0
+_VERSION_DIGITS: Final = 15  # of a resourceVersion: what a float holds exactly
+
+
+class PrometheusMetrics(Observer):
+    """Metrics of one or several clients: ``dynkube.connect(observers=[PrometheusMetrics()])``.
+
+    Args:
+        registry: where they are registered; ``None`` means ``prometheus_client.REGISTRY``.
+        name: the label ``name`` of what concerns informers, as client-go's ``InformerName``.
+
+    Raises:
+        ConfigError: the package ``prometheus-client`` is missing.
+        InvalidInput: the registry has such metrics already.
+    """
+
+    def __init__(self, registry: CollectorRegistry | None = None, *, name: str = "dynkube") -> None:
+        try:
+            import prometheus_client
+        except ImportError as error:
+            raise ConfigError(
+                "PrometheusMetrics needs the package prometheus-client: pip install 'dynkube[prometheus]'"
+            ) from error
+        registry = prometheus_client.REGISTRY if registry is None else registry
+        self._name = name
+        self._clients: dict[int, ObservedClient] = {}
+        try:
+            self._requests = _Requests(registry)
+            self._work = _Work(registry)
+            registry.register(_Scraped(self._clients, name))
+        except ValueError as error:
+            raise InvalidInput(
+                "the registry has client-go's metrics already: give the same PrometheusMetrics to all clients, "
+                f"or another registry ({error})"
+            ) from error
+
+    def client_opened(self, client: ObservedClient) -> None:
+        """From now on its informers are asked at each scrape."""
+        self._clients[id(client)] = client
+
+    def client_closed(self, client: ObservedClient) -> None:
+        """It is asked no more."""
+        self._clients.pop(id(client), None)
+
+    def request_finished(self, request: RequestInfo, outcome: RequestOutcome) -> None:
+        """Count and measure it."""
+        self._requests.observe(request, outcome)
+
+    def list_finished(self, collection: Collection, outcome: ReflectorOutcome) -> None:
+        """Count and measure it."""
+        labels = self._labels(collection)
+        self._work.lists.labels(*labels).inc()
+        self._work.list_seconds.labels(*labels).observe(outcome.seconds)
+        self._work.list_items.labels(*labels).observe(outcome.items)
+
+    def watch_finished(self, collection: Collection, outcome: ReflectorOutcome) -> None:
+        """Count and measure it."""
+        labels = self._labels(collection)
+        self._work.watches.labels(*labels).inc()
+        self._work.watch_seconds.labels(*labels).observe(outcome.seconds)
+        self._work.watch_items.labels(*labels).observe(outcome.items)
+        if outcome.seconds < _SHORT_WATCH and not outcome.items:
+            self._work.short_watches.labels(*labels).inc()
+
+    def handler_ran(self, collection: Collection, run: HandlerRun) -> None:
+        """Measure it."""
+        self._work.handlers.labels(*self._labels(collection)).observe(run.seconds)
+
+    def _labels(self, collection: Collection) -> tuple[str, str, str, str]:
+        gvr = collection.gvr
+        return self._name, gvr.group, gvr.version, gvr.resource
+
+
+class _Requests:
+    """client-go's ``rest_client_*``. Its labels ``method`` and ``verb`` are both the HTTP method."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        from prometheus_client import Counter, Histogram
+
+        host = ["verb", "host"]
+        self._results = Counter(
+            "rest_client_requests_total",
+            "Number of HTTP requests, by status code, method and host.",
+            ["code", "method", "host"],
+            registry=registry,
+        )
+        self._retries = Counter(
+            "rest_client_request_retries_total",
+            "Number of requests that repeated another, by status code, verb and host.",
+            ["code", "verb", "host"],
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "rest_client_request_duration_seconds",
+            "Seconds from sending a request until its answer was read, watches aside.",
+            host,
+            buckets=_LATENCY,
+            registry=registry,
+        )
+        self._sent = Histogram(
+            "rest_client_request_size_bytes", "Bytes of a request's body.", host, buckets=_SIZE, registry=registry
+        )
+        self._received = Histogram(
+            "rest_client_response_size_bytes",
+            "Bytes of an answer's body, watches aside.",
+            host,
+            buckets=_SIZE,
+            registry=registry,
+        )
+        self._throttled = Histogram(
+            "rest_client_rate_limiter_duration_seconds",
+            "Seconds that a request waited for its turn (Limits.qps).",
+            host,
+            buckets=_LATENCY,
+            registry=registry,
+        )
+
+    def observe(self, request: RequestInfo, outcome: RequestOutcome) -> None:
+        """A request ended."""
+        code = "<error>" if outcome.code is None else str(outcome.code)
+        method, host = request.method, request.host
+        self._results.labels(code, method, host).inc()
+        if request.attempt > 1:
+            self._retries.labels(code, method, host).inc()
+        if request.throttled is not None and request.attempt == 1:
+            self._throttled.labels(method, host).observe(request.throttled)
+        self._sent.labels(method, host).observe(request.body_bytes)
+        if request.verb == "watch":
+            return
+        self._seconds.labels(method, host).observe(outcome.seconds)
+        if outcome.code is not None:
+            self._received.labels(method, host).observe(outcome.received)
+
+
+class _Work:
+    """What informers do: client-go's ``informer_processing_latency_seconds``, and its ``reflector_*`` of old."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        from prometheus_client import Counter, Histogram, Summary
+
+        self.handlers = Histogram(
+            "informer_processing_latency_seconds",
+            "Seconds that a handler took for one event.",
+            _GVR,
+            buckets=_PROCESSING,
+            registry=registry,
+        )
+        self.lists = Counter("reflector_lists_total", "Number of lists, failed ones included.", _GVR, registry=registry)
+        self.list_seconds = Summary("reflector_list_duration_seconds", "Seconds of a list.", _GVR, registry=registry)
+        self.list_items = Summary("reflector_items_per_list", "Objects of a list.", _GVR, registry=registry)
+        self.watches = Counter("reflector_watches_total", "Number of watches that ended.", _GVR, registry=registry)
+        self.short_watches = Counter(
+            "reflector_short_watches_total",
+            "Number of watches that ended within a second, without any event.",
+            _GVR,
+            registry=registry,
+        )
+        self.watch_seconds = Summary("reflector_watch_duration_seconds", "Seconds of a watch.", _GVR, registry=registry)
+        self.watch_items = Summary("reflector_items_per_watch", "Events of a watch.", _GVR, registry=registry)
+
+
+class _Scraped:
+    """What is asked when Prometheus scrapes, which may be on any thread."""
+
+    def __init__(self, clients: dict[int, ObservedClient], name: str) -> None:
+        self._clients = clients
+        self._name = name
+
+    def collect(self) -> Iterator[Metric]:
+        """The metrics as they are now."""
+        informers: list[ObservedInformer] = []
+        counts: list[ObservedCounts] = []
+        for client in tuple(self._clients.values()):
+            try:
+                informers += client.informers()
+                counts.append(client.statistics())
+            except ClosedError:  # it is being left at this moment
+                continue
+        yield from _shared_names(self._name, informers)
+        yield from _states(self._name, informers)
+        yield from _numbers(self._name, informers)
+        yield from _of_clients(counts)
+
+
+def _gvr_labels(name: str, informer: ObservedInformer) -> tuple[str, ...]:
+    return name, informer.gvr.group, informer.gvr.version, informer.gvr.resource
+
+
+def _labels(name: str, informer: ObservedInformer) -> tuple[str, ...]:
+    selectors = informer.label_selector, informer.field_selector
+    return *_gvr_labels(name, informer), informer.namespace or "", *selectors
+
+
+def _shared_names(name: str, informers: list[ObservedInformer]) -> Iterator[Metric]:
+    """Under client-go's names, which know a resource, but no namespace and no selectors."""
+    queued: Counter[tuple[str, ...]] = Counter()
+    versions: dict[tuple[str, ...], float] = {}
+    for informer in informers:
+        labels = _gvr_labels(name, informer)
+        queued[labels] += informer.backlog
+        if informer.resource_version.isdigit():
+            version = float(informer.resource_version[-_VERSION_DIGITS:])
+            versions[labels] = min(version, versions.get(labels, version))
+    yield _gauge("informer_queued_items", "Objects that wait to be shown to handlers.", _GVR, queued.items())
+    text = "The 15 least significant digits of the resourceVersion that was followed, of the informer furthest behind."
+    yield _gauge("informer_store_resource_version", text, _GVR, versions.items())
+
+
+def _states(name: str, informers: list[ObservedInformer]) -> Iterator[Metric]:
+    samples: Counter[tuple[str, ...]] = Counter()
+    for informer in informers:
+        for phase in _PHASES:
+            samples[*_labels(name, informer), phase] |= int(informer.state.phase == phase)
+    text = "1 for the phase that an informer is in, 0 for the others."
+    yield _gauge("dynkube_informer_state", text, (*_INFORMER, "state"), samples.items())
+
+
+def _numbers(name: str, informers: list[ObservedInformer]) -> Iterator[Metric]:
+    objects, backlog, users, restarts, failures, errors = (Counter[tuple[str, ...]]() for _ in range(6))
+    lag: dict[tuple[str, ...], float] = {}
+    for informer in informers:
+        labels = _labels(name, informer)
+        objects[labels] += informer.objects
+        backlog[labels] += informer.backlog
+        users[labels] += informer.users
+        restarts[labels] += informer.restarts
+        failures[labels] += informer.failures
+        errors[labels] += informer.handler_errors
+        if informer.lag is not None:
+            lag[labels] = max(informer.lag, lag.get(labels, 0.0))
+    yield _gauge("dynkube_informer_objects", "Objects in the cache.", _INFORMER, objects.items())
+    yield _gauge("dynkube_informer_backlog", "Objects that wait to be shown.", _INFORMER, backlog.items())
+    yield _gauge("dynkube_informer_users", "Informers that share the cache.", _INFORMER, users.items())
+    yield _gauge("dynkube_informer_lag_seconds", "Seconds since the server was heard of.", _INFORMER, lag.items())
+    yield _counter("dynkube_informer_restarts", "Watches that followed another.", _INFORMER, restarts.items())
+    yield _counter("dynkube_informer_failures", "Lists and watches that failed.", _INFORMER, failures.items())
+    yield _counter("dynkube_informer_handler_errors", "Events on which handlers raised.", _INFORMER, errors.items())
+
+
+def _of_clients(counts: list[ObservedCounts]) -> Iterator[Metric]:
+    yield _single("dynkube_client_open_watches", "Watches that are open.", sum(c.open_watches for c in counts))
+    yield _single("dynkube_client_connections", "Connections, idle ones included.", sum(c.connections for c in counts))
+    calls: Counter[tuple[str, ...]] = Counter()
+    for count in counts:
+        for (code, status), number in count.plugin_calls.items():
+            calls[str(code), status] += number
+    text = "Runs of the exec plugin, by exit code and by how they went."
+    yield _counter("rest_client_exec_plugin_call", text, ("code", "call_status"), calls.items())
+
+
+def _gauge(name: str, text: str, labels: Iterable[str], samples: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
+    from prometheus_client.metrics_core import GaugeMetricFamily
+
+    family = GaugeMetricFamily(name, text, labels=tuple(labels))
+    for values, value in samples:
+        family.add_metric(values, value)
+    return family
+
+
+def _counter(name: str, text: str, labels: Iterable[str], samples: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
+    from prometheus_client.metrics_core import CounterMetricFamily
+
+    family = CounterMetricFamily(name, text, labels=tuple(labels))
+    for values, value in samples:
+        family.add_metric(values, value)
+    return family
+
+
+def _single(name: str, text: str, value: float) -> Metric:
+    return _gauge(name, text, (), [((), value)])
