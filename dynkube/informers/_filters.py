@@ -15,6 +15,7 @@ import abc
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeAlias
 
 from dynkube.errors import InvalidInput
@@ -82,6 +83,13 @@ class BoundFilter:
     pending: Callable[[], str] = _silence
     """What is being waited for while it is not ready, in words."""
     close: Callable[[], None] = _nothing
+    at_once: Callable[[], Predicate] | None = None
+    """Gives a predicate for one read, which answers by one version of what the filter follows; ``None`` where it
+    follows nothing. Reads happen on any thread, and what is followed may change in the middle of one."""
+
+    def reading(self) -> Predicate:
+        """The predicate for one read."""
+        return self.matches if self.at_once is None else self.at_once()
 
 
 class Filter(abc.ABC):
@@ -126,20 +134,27 @@ class _Combined(Filter):
 
     def bind(self, context: FilterContext) -> BoundFilter:
         first, second = (part.bind(context) for part in self.parts)
-        left, right = first.matches, second.matches
-        matches: Predicate
-        if self.operator == "&":
-            matches = lambda obj: left(obj) and right(obj)  # noqa: E731  # called per object: one frame, not two
-        else:
-            matches = lambda obj: left(obj) or right(obj)  # noqa: E731  # as above
+        matches = self._joined(first.matches, second.matches)
+        at_once = None
+        if first.at_once is not None or second.at_once is not None:
+            at_once = lambda: self._joined(first.reading(), second.reading())  # noqa: E731  # as its neighbours below
 
         def close() -> None:
             first.close()
             second.close()
 
         return BoundFilter(
-            matches, lambda: first.ready() and second.ready(), lambda: first.pending() or second.pending(), close
+            matches,
+            lambda: first.ready() and second.ready(),
+            lambda: first.pending() or second.pending(),
+            close,
+            at_once,
         )
+
+    def _joined(self, left: Predicate, right: Predicate) -> Predicate:
+        if self.operator == "&":
+            return lambda obj: left(obj) and right(obj)  # called per object: one frame, not two
+        return lambda obj: left(obj) or right(obj)
 
     def __repr__(self) -> str:
         return f"({f' {self.operator} '.join(map(repr, self.parts))})"
@@ -151,11 +166,15 @@ class _Inverted(Filter):
 
     def bind(self, context: FilterContext) -> BoundFilter:
         bound = self.part.bind(context)
-        matches = bound.matches
-        return BoundFilter(lambda obj: not matches(obj), bound.ready, bound.pending, bound.close)
+        at_once = None if bound.at_once is None else lambda: _negated(bound.reading())
+        return BoundFilter(_negated(bound.matches), bound.ready, bound.pending, bound.close, at_once)
 
     def __repr__(self) -> str:
         return f"~{self.part!r}"
+
+
+def _negated(matches: Predicate) -> Predicate:
+    return lambda obj: not matches(obj)
 
 
 class LabelFilter(Filter):
@@ -289,6 +308,7 @@ class NamespaceFilter(Filter):
             lambda: namespaces.synced,
             lambda: "" if namespaces.synced else namespaces.pending,
             namespaces.close,
+            verdicts.at_once,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -312,15 +332,21 @@ class _NamespaceVerdicts:
         # The verdicts travel with the snapshot they belong to: reads on other threads never mix two.
         self._of: tuple[Snapshot | None, dict[str, bool]] = (None, {})
 
-    def matches(self, obj: Unstructured) -> bool:
-        name = obj.namespace
-        if not name:
-            return not (obj.kind == "Namespace" and obj.api_version == "v1") or self._selected(obj.labels)
+    def at_once(self) -> Predicate:
         snapshot = self._namespaces.snapshot
         known, verdicts = self._of
         if known is not snapshot:
             verdicts = {}
             self._of = (snapshot, verdicts)
+        return partial(self._matches, snapshot, verdicts)
+
+    def matches(self, obj: Unstructured) -> bool:
+        return self.at_once()(obj)
+
+    def _matches(self, snapshot: Snapshot, verdicts: dict[str, bool], obj: Unstructured) -> bool:
+        name = obj.namespace
+        if not name:
+            return not (obj.kind == "Namespace" and obj.api_version == "v1") or self._selected(obj.labels)
         verdict = verdicts.get(name)
         if verdict is None:
             namespace = snapshot.get(("", name))

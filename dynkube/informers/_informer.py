@@ -41,9 +41,11 @@ class Informer:
     entering it (``async with``) starts following, and never waits for the cluster. Handlers, filters and
     indexes may be set before or after, and survive the resource's going and coming back.
 
-    Reads (:meth:`list`, :meth:`get`, :meth:`by_index`) are plain calls for any thread: they never
-    block, never raise for reasons of the cluster, and each sees one consistent snapshot. All else belongs
-    in the event loop's thread.
+    Reads (:meth:`list`, :meth:`get`, :meth:`by_index`, ``len()``, iteration, :attr:`state`, :meth:`statistics`)
+    are plain calls for any thread: they never block, never raise for reasons of the cluster, take no lock, and each
+    sees one version of the cache that was published whole, through one filter. Two reads after each other may see two
+    versions, also on an index and its objects; in the event loop's thread they do not, as nothing is published
+    between two checkpoints. All else belongs in the event loop's thread.
     """
 
     def __init__(

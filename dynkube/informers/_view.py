@@ -17,6 +17,7 @@ from dynkube.meta import Unstructured
 ErrorReport = Callable[[str, Unstructured, Exception], None]
 
 _SHOW_ALL: Final = BoundFilter(lambda obj: True)
+_TRIES: Final = 8  # a predicate that itself sets the filter must not make a read go on for ever
 
 
 class View:
@@ -55,25 +56,29 @@ class View:
 
     def accepts(self, obj: Unstructured) -> bool:
         """Whether the filter shows ``obj`` now. Never raises: a predicate that does hides the object."""
-        bound = self._bound
-        if bound is _SHOW_ALL:
-            return True
-        if not bound.ready():
-            return False
-        try:
-            return bool(bound.matches(obj))
-        except Exception as exc:  # noqa: BLE001  # a user's function
-            self._report(f"filter {self.filter!r}", obj, exc)
-            return False
+        return self._bound is _SHOW_ALL or bool(self.visible([obj]))
 
     def visible(self, objects: Iterable[Unstructured]) -> list[Unstructured]:
-        """Those of ``objects`` that the filter shows now. Never raises, as :meth:`accepts`."""
-        bound = self._bound
-        if bound is _SHOW_ALL:
+        """Those of ``objects`` that the filter shows now. Never raises, as :meth:`accepts`.
+
+        On another thread than the loop's, the filter may be replaced in the middle, and let go of what it follows:
+        then the answer is neither the old one's nor the new one's, and it is asked for again.
+        """
+        if self._bound is _SHOW_ALL:
             return list(objects)
+        candidates = objects if isinstance(objects, list) else list(objects)
+        shown: list[Unstructured] = []
+        for _ in range(_TRIES):
+            bound = self._bound
+            shown = self._shown_by(bound, candidates)
+            if bound is self._bound:
+                break
+        return shown
+
+    def _shown_by(self, bound: BoundFilter, objects: list[Unstructured]) -> list[Unstructured]:
         if not bound.ready():
             return []
-        matches, shown = bound.matches, list[Unstructured]()
+        matches, shown = bound.reading(), list[Unstructured]()
         for obj in objects:
             try:
                 if matches(obj):

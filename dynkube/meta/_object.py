@@ -70,13 +70,12 @@ class BodyCache:
 
     def __init__(self, limit: int = 256) -> None:
         self._limit = limit
-        self._recent: deque[Unstructured] | None = None  # most caches are never read in full
+        # Made at once: two threads that made it when they first need it would each keep bodies in one of their own.
+        self._recent: deque[Unstructured] = deque()
 
     def keep(self, obj: Unstructured) -> None:
         """Note that ``obj`` was decoded just now."""
         recent = self._recent
-        if recent is None:
-            recent = self._recent = deque()
         recent.append(obj)
         while len(recent) > self._limit:
             try:
@@ -91,7 +90,8 @@ class Unstructured(Mapping[str, Any]):
 
     It reads like the nested dict that ``kubectl get -o json`` shows: ``obj["spec"]["replicas"]``.
     Values are typed ``Any`` because only the server knows their shape. To change one, take a private
-    copy (:meth:`to_dict`) or make a new object (:meth:`evolve`, :meth:`transform`).
+    copy (:meth:`to_dict`) or make a new object (:meth:`evolve`, :meth:`transform`). Any thread may read it: two
+    that decode the body at the same time each get a whole one, and one of the two is kept.
 
     Args:
         source: JSON as ``bytes`` or ``str``, or a mapping, which is encoded once.
