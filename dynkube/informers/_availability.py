@@ -166,17 +166,20 @@ def may_be_custom(gvr: GVR) -> bool:
 class Served:
     """What discovery said of one group-version: the resources in it and whether each is namespaced.
 
-    ``resources`` is ``None`` where the group-version itself is not served.
+    ``resources`` is ``None`` where the group-version itself is not served. ``blind`` where CRDs could not be seen when
+    it was asked, so that what it serves may well be theirs.
     """
 
     resources: Mapping[str, bool] | None
+    blind: bool = False
 
     def judge(self, gvr: GVR) -> Availability:
         """The verdict on ``gvr``, of which there is no CRD."""
         namespaced = (self.resources or {}).get(gvr.resource)
         if namespaced is None:
             return self._absent(gvr)
-        return Availability(Presence.PRESENT, "Served", generation=Generation("", namespaced))
+        reason = "ServedUnseen" if self.blind else "Served"
+        return Availability(Presence.PRESENT, reason, generation=Generation("", namespaced))
 
     def _absent(self, gvr: GVR) -> Availability:
         hint = ""

@@ -83,7 +83,7 @@ class AvailabilityTracker:
 
     def follow(self, gvr: GVR, verdict: Verdict) -> None:
         """Have ``verdict`` called now and at every change, in the event loop. Plain: no I/O here."""
-        self._followers.setdefault(gvr, []).append(verdict)
+        followers = self._followers.setdefault(gvr, [])
         if not self._scopes:
             self._scopes.append(start_in_scope(self._nursery, self._run_discovery))
         if self._watcher is None and may_be_custom(gvr):
@@ -97,9 +97,9 @@ class AvailabilityTracker:
                 observers=self._observers,
             )
             self._scopes.append(start_in_scope(self._nursery, self._watcher.run))
-        current = self._judge(gvr)
-        self._verdicts[gvr] = current
-        verdict(current)
+        self._rejudge([gvr])  # what is news by now is so for those, too, who follow it already
+        followers.append(verdict)
+        verdict(self._verdicts[gvr])
 
     def unfollow(self, gvr: GVR, verdict: Verdict) -> None:
         """Stop it. With the last follower the watch and all requests end."""
@@ -192,8 +192,10 @@ class AvailabilityTracker:
     def _settled(self) -> None:
         if self._watcher is not None:
             self._tell_sight(self._watcher)
-            if self._watcher.blind:
-                self._want_all()
+        if self._unsighted:
+            self._want_all()
+        else:  # what stood in for the CRDs is asked again, where they do not tell
+            self._served = {gv: served for gv, served in self._served.items() if not served.blind}
         self._rejudge(list(self._followers))
 
     def _tell_sight(self, watcher: CRDWatcher) -> None:
@@ -236,7 +238,7 @@ class AvailabilityTracker:
                 self._ask = trio.Event()
                 if interval.cancelled_caught:
                     self._wanted |= self._polled
-                    if self._watcher is not None and self._watcher.blind:
+                    if self._unsighted:
                         self._want_all()
                 wanted, self._wanted = self._wanted, set()
                 self._asking |= wanted
@@ -248,10 +250,15 @@ class AvailabilityTracker:
 
     @property
     def _must_poll(self) -> bool:
-        return bool(self._polled) or (self._watcher is not None and self._watcher.blind)
+        return bool(self._polled) or self._unsighted
+
+    @property
+    def _unsighted(self) -> bool:
+        return self._watcher is not None and self._watcher.blind
 
     async def _probe_all(self, wanted: set[GroupVersion], nursery: trio.Nursery) -> None:
         """One look at everything instead of a request for each."""
+        blind = self._unsighted
         try:
             discovery = await self._discovery.fetch()
         except DynkubeError:
@@ -260,12 +267,13 @@ class AvailabilityTracker:
             if "*" in discovery.failures or str(gv) in discovery.failures:
                 nursery.start_soon(self._probe, gv)  # it asks again, and remembers what goes wrong
             else:
-                self._answered(gv, discovery.group_version(gv))
+                self._answered(gv, discovery.group_version(gv), blind=blind)
 
     async def _probe(self, gv: GroupVersion) -> None:
         """Ask for one group-version until there is an answer, or nobody wants to know."""
         backoff = Backoff(random=self._settings.random)
         while self._concerned(gv):
+            blind = self._unsighted
             try:
                 resources = await self._discovery.fetch_group_version(gv)
             except DynkubeError as exc:
@@ -273,15 +281,15 @@ class AvailabilityTracker:
                 self._rejudge(self._concerned(gv))
                 await trio.sleep(backoff.next(trio.current_time()))
             else:
-                self._answered(gv, resources)
+                self._answered(gv, resources, blind=blind)
                 return
         self._asking.discard(gv)
 
-    def _answered(self, gv: GroupVersion, resources: tuple[APIResource, ...] | None) -> None:
+    def _answered(self, gv: GroupVersion, resources: tuple[APIResource, ...] | None, *, blind: bool) -> None:
         self._asking.discard(gv)
         self._trouble.pop(gv, None)
         served = None if resources is None else {resource.gvr.resource: resource.namespaced for resource in resources}
-        self._served[gv] = Served(served)
+        self._served[gv] = Served(served, blind=blind)
         concerned = self._concerned(gv)
         if not concerned:
             self._forget_version(gv)

@@ -159,7 +159,8 @@ class View:
             self._awaited = set()  # keep no handlers that are gone by now
 
     def end(self) -> None:
-        """There is nothing more to tell, and nothing to wait for."""
+        """There is nothing more to tell, and nothing to wait for. What has not synced by now never will have."""
+        self._awaited = None
         for subscriber in (*self.subscribers, *self.joining):
             subscriber.close()
         self.settled.set()

@@ -182,3 +182,38 @@ async def test_an_absence_is_asked_about_again_by_whoever_comes_later(
         async with client.informer(metrics.gvr) as nodes:
             with trio.fail_after(1):
                 await nodes.wait_state(LIVE)
+
+
+async def test_informers_of_one_resource_agree_on_it_also_where_one_came_later(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    server.fail(status=503, verb="", path_prefix="/apis/example.com")
+    async with client.informer(WIDGETS) as widgets, client.informer("gadgets.v1.example.com") as first:
+        await widgets.wait_state(LIVE)
+        assert first.state.phase is UNKNOWN
+
+        server.delete(CRDS, "widgets.example.com")
+        await widgets.wait_state(ABSENT)
+        async with client.informer("gadgets.v1.example.com", namespace="default") as second:
+            await second.wait_synced()
+            await quiet()
+
+            assert first.state == second.state
+            assert first.has_synced
+
+
+async def test_a_crd_that_went_unseen_is_not_taken_for_an_api_that_has_none(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    fault = server.fail(status=403, resource=CRDS)
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+
+        fault.remove()
+        server.delete(CRDS, "widgets.example.com")
+        await trio.sleep(120)
+        assert widgets.state.phase is ABSENT
+
+        server.forget_requests()
+        await trio.sleep(250)
+        assert [request.path for request in server.requests if request.verb != "watch"] == []

@@ -206,3 +206,25 @@ async def test_37_leaving_waits_for_no_delay(server: APIServer, client: Client, 
     await quiet()
 
     assert (trio.current_time(), watched(server)) == (3, [])
+
+
+async def test_who_leaves_before_the_handlers_are_done_has_not_synced(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    outcome: list[str] = []
+
+    async def slowly(obj: Unstructured) -> None:
+        await trio.sleep(60)
+
+    async def wait(informer: Informer) -> None:
+        try:
+            await informer.wait_synced()
+        except ClosedError:
+            outcome.append("closed")
+
+    async with trio.open_nursery() as nursery, client.informer(WIDGETS) as widgets:
+        widgets.add_handler(on_add=slowly)
+        nursery.start_soon(wait, widgets)
+        await widgets.wait_state(LIVE)
+
+    assert (outcome, widgets.has_synced) == (["closed"], False)
