@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz test-cluster control-plane scenarios check format bench clean
+.PHONY: help demo test model fuzz test-cluster control-plane scenarios check format bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -37,6 +37,9 @@ test: $(STAMPS)/test ## run the tests; ARGS="..." goes to pytest
 
 test-cluster: $(STAMPS)/test ## run what a cluster decides on real API servers too; builds them first; ARGS="..." goes to pytest
 	@$(BIN)/python -m tools.control_plane test $(if $(OPTIONAL),--optional) $(ARGS)
+
+model: $(STAMPS)/test ## play 10,000 random scripts of what may happen to informers; ARGS="--seeds 0-49 --examples 200 --jobs 2"
+	$(BIN)/python -m tests.informers.model $(ARGS)
 
 fuzz: $(STAMPS)/test ## compare random requests with a real API server; ARGS="--cluster a=KUBECONFIG --differential-examples 1000"
 	$(BIN)/python -m pytest tests/contract/differential/test_differential.py -q -k "not embedded" $(ARGS)

@@ -12,45 +12,26 @@ from dynkube import Informer, Unstructured
 from dynkube.meta import Key
 
 
-class Subscription:
-    """Folds what one handler is told, and notes what it should never have been told.
+class Folding:
+    """Folds what somebody is told, and notes what they should never have been told."""
 
-    Args:
-        informer: Whose handler.
-        pause: How long it takes for each event, as an async function; ``None`` for a plain one.
-    """
-
-    def __init__(self, informer: Informer, pause: float | None = None) -> None:
+    def __init__(self) -> None:
         self.folded: dict[Key, Unstructured] = {}
         self.newest: dict[tuple[Key, str], int] = {}
         self.told: Counter[Key] = Counter()
         self.wrong: list[str] = []
         self.progress = trio.Event()
-        self._pause = pause
-        self._busy = False
-        if pause is None:
-            self.handle = informer.add_handler(on_add=self.add, on_update=self.update, on_delete=self.delete)
-        else:
-            slow: list[Any] = [self.slowly(step) for step in (self.add, self.update, self.delete)]
-            self.handle = informer.add_handler(on_add=slow[0], on_update=slow[1], on_delete=slow[2])
-
-    def slowly(self, step: Callable[..., None]) -> object:
-        async def handle(*objects: Unstructured) -> None:
-            self.expect(not self._busy, "a handler ran concurrently with itself")
-            self._busy = True
-            step(*objects)
-            await trio.sleep(self._pause or 0)
-            self._busy = False
-
-        return handle
-
-    def expect(self, truth: bool, otherwise: str) -> None:
-        if not truth or self.handle_closed:
-            self.wrong.append(otherwise)
 
     @property
-    def handle_closed(self) -> bool:
-        return hasattr(self, "handle") and self.handle.closed
+    def over(self) -> bool:
+        """Whether nothing may be told any more."""
+        return False
+
+    def expect(self, truth: bool, otherwise: str) -> None:
+        if not truth:
+            self.wrong.append(otherwise)
+        elif self.over:
+            self.wrong.append("something was told after it was over")
 
     def advance(self, obj: Unstructured) -> None:
         version, one = int(obj.resource_version), (obj.key, obj.uid)
@@ -84,3 +65,40 @@ class Subscription:
         """Wait for the next event."""
         self.progress = trio.Event()
         await self.progress.wait()
+
+
+class Subscription(Folding):
+    """Folds what one handler is told.
+
+    Args:
+        informer: Whose handler.
+        pause: How long it takes for each event, as an async function; ``None`` for a plain one.
+    """
+
+    def __init__(self, informer: Informer, pause: float | None = None) -> None:
+        super().__init__()
+        self._pause = pause
+        self._busy = False
+        if pause is None:
+            self.handle = informer.add_handler(on_add=self.add, on_update=self.update, on_delete=self.delete)
+        else:
+            slow: list[Any] = [self.slowly(step) for step in (self.add, self.update, self.delete)]
+            self.handle = informer.add_handler(on_add=slow[0], on_update=slow[1], on_delete=slow[2])
+
+    def slowly(self, step: Callable[..., None]) -> object:
+        async def handle(*objects: Unstructured) -> None:
+            self.expect(not self._busy, "a handler ran concurrently with itself")
+            self._busy = True
+            step(*objects)
+            await trio.sleep(self._pause or 0)
+            self._busy = False
+
+        return handle
+
+    @property
+    def handle_closed(self) -> bool:
+        return hasattr(self, "handle") and self.handle.closed
+
+    @property
+    def over(self) -> bool:
+        return self.handle_closed

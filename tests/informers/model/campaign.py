@@ -1,0 +1,77 @@
+"""Plays random scripts from a seed, and counts the examples and steps that were really taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.informers.model.machine import InformerMachine
+from tests.informers.model.shrinking import script_of, shrink
+
+STEPS: Final = 50
+"""Rules played in each example; the start, and the settling at the end, are not counted."""
+
+SEEDS: Final = range(50)
+"""The recorded campaign: 200 examples and more from each of these seeds."""
+
+CI_SEEDS: Final = range(1000, 1012)
+"""What every run of the tests plays, some of each."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was played: examples that took all of their steps, those that ended before, and steps in all."""
+
+    whole: int = 0
+    cut: int = 0
+    steps: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.whole + other.whole, self.cut + other.cut, self.steps + other.steps)
+
+    def __str__(self) -> str:
+        return f"{self.whole} examples of all steps, {self.cut} shorter ones, {self.steps} steps"
+
+
+def play(seed: int, examples: int, *, steps: int = STEPS) -> Tally:
+    """Play about ``examples`` scripts of ``steps`` steps each; the same ones for the same seed.
+
+    hypothesis varies scripts by repeating and leaving out parts of earlier ones, which makes some of them shorter.
+
+    Raises:
+        AssertionError: a promise was broken; the last note of the exception has the shrunk script. Whatever else was
+            raised in the world comes as it is, with such a note.
+    """
+    tally = Tally()
+
+    class Counted(InformerMachine):
+        def teardown(self) -> None:
+            super().teardown()
+            tally.whole += self.steps >= steps
+            tally.cut += self.steps < steps
+            tally.steps += self.steps
+
+    Counted.__name__ = InformerMachine.__name__  # for scripts
+    try:
+        run_state_machine_as_test(hypothesis.seed(seed)(Counted), settings=_settings(examples, steps))
+    except Exception as error:
+        script = shrink(script_of(error))
+        error.add_note("\n".join(["Shrunk:", *script, "state.teardown()"]))
+        raise
+    return tally
+
+
+def _settings(examples: int, steps: int) -> settings:
+    return settings(
+        max_examples=examples,
+        stateful_step_count=steps + 1,  # the first one is the start
+        phases=(Phase.generate,),
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )

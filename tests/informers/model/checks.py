@@ -1,0 +1,116 @@
+"""What must be so: after every step, and once things are quiet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+import trio
+
+from dynkube import ABSENT, GVR, LIVE, Unstructured
+from tests.informers.kit import quiet
+from tests.informers.model.listener import Listener
+from tests.informers.model.truth import GROUP, Thing
+from tests.informers.model.watched import Selection, Watched
+from tests.informers.model.world import World
+
+CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+QUIET: Final = 700.0
+"""Longer than silence, any backoff and any watch."""
+_REQUESTS_WHILE_QUIET: Final = 12
+"""For each collection that is followed: its watches end once or twice, and half a dozen may heal what went before."""
+
+
+async def check_always(world: World) -> None:
+    """What holds at every moment."""
+    for watched in world.watched:
+        wrong = list(watched.contradictions())
+        assert not wrong, wrong
+        has_synced = watched.informer.has_synced
+        assert has_synced or not watched.synced, "has_synced became false again"  # P6
+        watched.synced = has_synced
+        if has_synced:
+            late = [each for each in watched.early if not (each.removed or each.handle.has_synced)]
+            assert not late, f"has_synced before {late}"
+        for listener in watched.listeners:
+            _check_listener(world, listener)
+    assert not world.wrong, world.wrong
+
+
+def _check_listener(world: World, listener: Listener) -> None:
+    assert listener.wrong == [], f"{listener}: {listener.wrong}"
+    if listener.is_handler and not listener.removed:
+        known = len(listener.ever_seen)
+        backlog = listener.handle.backlog
+        assert backlog <= known, f"{backlog} wait for {listener}, and there never were more than {known} objects"  # P9
+
+
+async def check_quiet(world: World) -> None:
+    """What holds once nothing has happened for long, and no trouble is left."""
+    world.server.forget_requests()
+    await trio.sleep(QUIET)
+    await quiet()
+    await check_always(world)
+    for watched in world.watched:
+        _check_shown(world, watched)
+        _check_told(watched)
+    _check_watches(world)
+    asked, allowed = len(world.server.audit), _REQUESTS_WHILE_QUIET * (len(_collections(world)) + 2)
+    assert asked <= allowed, f"{asked} requests while nothing happened: {Counter(r.path for r in world.server.audit)}"
+    world.calm = world.moves
+
+
+def _check_shown(world: World, watched: Watched) -> None:
+    """P2, P7: reads show what the machine knows to be there."""
+    expected = watched.expected(world.truth, world.words)
+    listed = {obj.key: obj for obj in watched.informer.list()}
+    shown = {key: _facts(watched, obj) for key, obj in listed.items()}
+    assert shown == {key: _known(watched, thing) for key, thing in expected.items()}, f"{watched.gvr} shows otherwise"
+    if watched.closed:
+        return
+    phase = LIVE if watched.exists(world.truth) else ABSENT
+    assert watched.informer.state.phase is phase, f"{watched.gvr} is {watched.informer.state}"
+    assert watched.informer.has_synced, f"{watched.gvr} never synced"
+
+
+def _facts(watched: Watched, obj: Unstructured) -> tuple[object, ...]:
+    content = None if watched.transform == "slim" else obj.get("spec", obj.get("data", {})).get("content")
+    return obj.uid, obj.resource_version, dict(obj.labels), content
+
+
+def _known(watched: Watched, thing: Thing) -> tuple[object, ...]:
+    content = None if watched.transform == "slim" or thing.content is None else str(thing.content)
+    return thing.uid, thing.version, dict(thing.labels), content
+
+
+def _check_told(watched: Watched) -> None:
+    """P2: what everybody was told adds up to what reads show."""
+    listed = {obj.key: obj for obj in watched.informer.list()}
+    for listener in watched.listeners:
+        if listener.removed:
+            continue
+        assert listener.folded == listed, f"{listener} was told of {listener.folded}, and reads show {listed}"
+        if listener.is_handler:
+            assert listener.handle.has_synced
+            assert listener.handle.statistics().errors == listener.raised  # P10
+
+
+def _collections(world: World) -> set[tuple[GVR, Selection, str]]:
+    """What has to be followed: each key once, and the namespaces where a filter looks at them."""
+    keys = {watched.key for watched in world.open if watched.exists(world.truth)}
+    if any("chosen" in watched.shown for watched in world.open):
+        keys.add((GVR("", "v1", "namespaces"), Selection(), "usual"))
+    return keys
+
+
+def _check_watches(world: World) -> None:
+    """P12, P7: the server counts one watch for each key, and none for what is not there."""
+    expected = Counter((gvr, selection.params) for gvr, selection, _ in _collections(world))
+    watches = Counter(
+        (w.resource, (w.namespace, w.params.get("labelSelector", ""), w.params.get("fieldSelector", "")))
+        for w in world.server.open_watches
+    )
+    # That on CRDs is there for the first custom resource that is followed, and stays until nothing is.
+    crds = watches.pop((CRDS, ("", "", "")), 0)
+    assert crds == 1 or (crds == 0 and all(watched.gvr.group != GROUP for watched in world.open))
+    assert watches == expected, f"open are {watches}, and there should be {expected}"

@@ -1,0 +1,171 @@
+"""Those who are told what happens: handlers of all kinds, and consumers of events()."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Protocol
+
+import trio
+
+from dynkube import Added, Deleted, Unstructured, Updated
+from dynkube.errors import ClosedError
+from dynkube.meta import Key
+from tests.informers.folding import Folding
+from tests.informers.model.watched import Watched
+
+KINDS: Final = ("plain", "slow", "stuck", "raising", "registering", "leaving", "filtering", "changing", "stream")
+_FEW = 2  # how often a handler meddles with its own informer
+
+
+class Stage(Protocol):
+    """What a handler may do to the world around it."""
+
+    released: trio.Event
+    ever_seen: set[Key]
+    """Every key that an object has had: there cannot wait more for anybody."""
+
+    def listen(self, watched: Watched, kind: str) -> Listener:
+        """Add another handler."""
+        ...
+
+    def set_filter(self, watched: Watched, expression: str) -> None:
+        """Change a filter."""
+        ...
+
+    def change_letters(self, letters: str) -> None:
+        """Change what a predicate looks at."""
+        ...
+
+
+class Listener(Folding):
+    """A handler, or a consumer of ``events()``. Holds whatever it is told, and when, to the promises.
+
+    Args:
+        stage: what it may meddle with.
+        watched: whose events it gets.
+        kind: one of :data:`KINDS`. A ``stuck`` one does not return before it is released.
+    """
+
+    def __init__(self, stage: Stage, watched: Watched, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+        self.removed = False
+        self.raised = 0
+        self.ever_seen = stage.ever_seen
+        self._stage = stage
+        self.watched = watched
+        self._busy = False
+        self._events = 0
+        self._scope = trio.CancelScope()
+        watched.listeners.append(self)
+        if kind != "stream":
+            slow = kind in ("slow", "stuck")
+            steps: list[Any] = [
+                self._slowly(s) if slow else self._at_once(s) for s in (self.add, self.update, self.delete)
+            ]
+            self.handle = watched.informer.add_handler(
+                on_add=steps[0], on_update=steps[1], on_delete=steps[2], on_error=lambda exc, event: None, name=kind
+            )
+
+    @property
+    def over(self) -> bool:
+        return self.removed
+
+    @property
+    def is_handler(self) -> bool:
+        """Whether it is a handler, and no consumer of a stream."""
+        return self.kind != "stream"
+
+    def remove(self) -> None:
+        """Take it off; from now on it must be told nothing."""
+        if self.is_handler:
+            self.handle.remove()
+        else:
+            self._scope.cancel()
+        self.removed = True
+
+    # ── being told ───────────────────────────────────────────────────────────────────────────
+
+    def _at_once(self, step: Callable[..., None]) -> Callable[..., None]:
+        def handle(*objects: Unstructured) -> None:
+            with self._told(step, objects):
+                self._meddle()
+
+        return handle
+
+    def _slowly(self, step: Callable[..., None]) -> object:
+        async def handle(*objects: Unstructured) -> None:
+            with self._told(step, objects):
+                if self.kind == "slow":
+                    await trio.sleep(7)
+                else:
+                    await self._stage.released.wait()
+
+        return handle
+
+    async def consume(self) -> None:
+        """Follow ``events()`` until removed, or until the informer is closed."""
+        with self._scope:
+            async with self.watched.informer.events() as events:
+                async for event in events:
+                    self._take(event)
+
+    def _take(self, event: Added | Updated | Deleted) -> None:
+        if isinstance(event, Updated):
+            step: Callable[..., None] = self.update
+            objects: tuple[Unstructured, ...] = (event.old, event.new)
+        else:
+            step, objects = (self.add if isinstance(event, Added) else self.delete), (event.object,)
+        with self._told(step, objects):
+            pass
+
+    @contextmanager
+    def _told(self, step: Callable[..., None], objects: tuple[Unstructured, ...]) -> Iterator[None]:
+        self.expect(not self._busy, "a handler ran concurrently with itself")
+        initial = self.is_handler and not self.handle.has_synced
+        self._busy = True
+        try:
+            self._events += 1
+            step(*objects)
+            self._look(objects[-1], shown=step != self.delete)
+            yield
+        finally:
+            self._busy = False
+            if initial and self.handle.has_synced:
+                self.wrong.append("it has synced while it was handling an initial event")
+
+    def _look(self, obj: Unstructured, *, shown: bool) -> None:
+        """Reads from a handler have got as far as what it is told, and all say the same."""
+        self.wrong.extend(self.watched.contradictions())
+        now = self.watched.informer.get(obj.name, namespace=obj.namespace or None)
+        if shown and now is not None and now.uid == obj.uid:
+            self.expect(int(now.resource_version) >= int(obj.resource_version), f"reads are behind {obj!r}")
+
+    def _meddle(self) -> None:
+        if self.kind == "raising":
+            self.raised += 1
+            raise ValueError("a handler of this kind always fails")
+        if self.kind == "leaving" and self._events == _FEW:
+            self.remove()
+        if self._events > _FEW:
+            return
+        if self.kind == "registering":
+            self._stage.listen(self.watched, "plain")
+        elif self.kind == "filtering":
+            self._stage.set_filter(self.watched, "team" if self.watched.shown == "all" else "all")
+        elif self.kind == "changing":
+            self._stage.change_letters("b" if self._events == 1 else "ab")
+
+    # ── having been told ─────────────────────────────────────────────────────────────────────
+
+    async def wait_synced(self) -> bool:
+        """Wait until it has synced; ``False`` if it never will."""
+        try:
+            await self.handle.wait_synced()
+        except ClosedError:
+            return False
+        return True
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} listener on {self.watched.gvr}>"

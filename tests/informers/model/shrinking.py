@@ -1,0 +1,132 @@
+"""Makes a failing script short: leaves out steps, then makes their arguments plain, as long as it fails alike.
+
+hypothesis could do it, but knows nothing of steps: it tries thousands of variants of the numbers behind a script, and
+here each takes a tenth of a second. Leaving out whole lines gets there in some seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tests.informers.model.machine import InformerMachine
+
+Script = list[str]
+
+_LINE: Final = re.compile(r"\s*((?:informer_\d+|listener_\d+) = )?state\.(\w+)\(.*\)$")
+_DEFINED: Final = re.compile(r"(\w+) = state\.")
+_ARGUMENT: Final = re.compile(r"(\w+)=('[^']*'|[\w.]+)")
+
+_PLAIN: Final[Mapping[str, tuple[str, ...]]] = {
+    "at": ("'default/a'", "'blue/a'"),
+    "breathing": ("False",),
+    "chosen": ("True",),
+    "count": ("1", "5"),
+    "early": ("'nobody'", "'plain'"),
+    "established_after": ("0.0",),
+    "how": ("'clean'", "'cut'"),
+    "kind": ("'plain'",),
+    "plural": ("'widgets'",),
+    "resource": ("'widgets'", "'widgets.v1.example.com'", "'configmaps'", "'configmaps.v1'"),
+    "scope": ("'Namespaced'",),
+    "seconds": ("0.3", "2.0"),
+    "selection": ("'everything'",),
+    "served": ("'v1'",),
+    "shown": ("'all'", "'team'", "'chosen'", "'big'", "'named'"),
+    "size": ("'small'",),
+    "streaming": ("True",),
+    "team": ("'x'",),
+    "times": ("1",),
+    "transform": ("'usual'",),
+}
+"""What is plainest comes first."""
+
+
+def script_of(error: BaseException) -> Script:
+    """The steps of the script that hypothesis printed into the notes of ``error``; the first is the start."""
+    lines = "\n".join(getattr(error, "__notes__", ())).splitlines()
+    return [line.strip() for line in lines if _LINE.match(line) and not line.strip().startswith("state.teardown")]
+
+
+def failure_of(script: Iterable[str]) -> Exception | None:
+    """What goes wrong when the script is played; ``None`` if nothing does."""
+    state = InformerMachine()
+    variables = {"state": state}
+    try:
+        try:
+            for line in script:
+                exec(line, {}, variables)
+        finally:
+            state.teardown()
+    except Exception as error:
+        return error
+    return None
+
+
+def shrink(script: Script) -> Script:
+    """The shortest script found that fails as this one does."""
+    failure = failure_of(script)
+    if failure is None:
+        return script
+    kind, before = _kind(failure), None
+    while script != before:
+        before = script
+        size = max(1, len(script) // 2)
+        while size:
+            script = _shortened(script, size, kind)
+            size //= 2
+        script = _plainer(script, kind)
+    return script
+
+
+def _shortened(script: Script, size: int, kind: str) -> Script:
+    """Without as many runs of ``size`` steps as can be left out, the last ones first; the start stays."""
+    end = len(script)
+    while end > 1:
+        begin = max(1, end - size)
+        candidate = _consistent(script[:begin] + script[end:])
+        if _fails(candidate, kind):
+            script = candidate
+        end = min(begin, len(script))
+    return script
+
+
+def _plainer(script: Script, kind: str) -> Script:
+    for position, line in enumerate(script):
+        for argument in _ARGUMENT.finditer(line):
+            name, value = argument.groups()
+            plain = _PLAIN.get(name, ())
+            for simple in plain[: plain.index(value)] if value in plain else plain:
+                changed = script[position].replace(f"{name}={value}", f"{name}={simple}")
+                candidate = [*script[:position], changed, *script[position + 1 :]]
+                if _fails(candidate, kind):
+                    script = candidate
+                    break
+    return script
+
+
+def _consistent(script: Script) -> Script:
+    """Without the steps whose informer or listener is not there any more."""
+    known, kept = set[str](), Script()
+    for line in script:
+        used = set(re.findall(r"=((?:informer|listener)_\d+)", line))
+        if used <= known:
+            kept.append(line)
+            if defined := _DEFINED.match(line):
+                known.add(defined[1])
+    return kept
+
+
+def _fails(script: Script, kind: str) -> bool:
+    found = failure_of(script)
+    return found is not None and _kind(found) == kind
+
+
+def _kind(error: Exception) -> str:
+    """Failures of one kind are raised in the same line."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    where = "" if traceback is None else f"{traceback.tb_frame.f_code.co_qualname}:{traceback.tb_lineno}"
+    return f"{type(error).__name__} in {where}"

@@ -1,0 +1,119 @@
+"""An informer under test: what it was asked for, and what it should show by what the machine knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from dynkube import GVR, Informer, Unstructured
+from dynkube.informers import IndexFunc, Transform, drop_managed_fields
+from dynkube.meta import Key
+from tests.informers.model.sights import Vocabulary
+from tests.informers.model.truth import Thing, Truth
+
+if TYPE_CHECKING:
+    from tests.informers.model.listener import Listener
+
+INDEXED: Final = {"team": ("x", "y"), "size": ("big", "small")}
+"""The indexes of all informers, and what may be found in them."""
+
+
+def _team_of(obj: Unstructured) -> list[str]:
+    return [team for label, team in obj.labels.items() if label == "team"]
+
+
+INDEXES: Final[Mapping[str, str | IndexFunc]] = {"team": _team_of, "size": "{.metadata.annotations.size}"}
+
+
+def slim(obj: Unstructured) -> Unstructured:
+    """A transform: without the content."""
+    body = obj.to_dict()
+    return Unstructured({name: value for name, value in body.items() if name not in ("spec", "data")})
+
+
+TRANSFORMS: Final[Mapping[str, Transform | None]] = {"usual": drop_managed_fields, "none": None, "slim": slim}
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What an informer asks the server for."""
+
+    namespace: str | None = None
+    label_selector: str | None = None
+    field_selector: str | None = None
+
+    @property
+    def params(self) -> tuple[str, str, str]:
+        """Namespace and selectors as a request has them."""
+        return self.namespace or "", self.label_selector or "", self.field_selector or ""
+
+    def selects(self, thing: Thing) -> bool:
+        """Whether the server has to send it."""
+        return (
+            self.namespace in (None, thing.key[0])
+            and (self.label_selector is None or thing.labels.get("team") == "x")
+            and (self.field_selector is None or thing.key[1] == "a")
+        )
+
+
+SELECTIONS: Final[Mapping[str, Selection]] = {
+    "everything": Selection(),
+    "namespace blue": Selection(namespace="blue"),
+    "labels team=x": Selection(label_selector="team=x"),
+    "fields name=a": Selection(field_selector="metadata.name=a"),
+}
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Watched:
+    """One informer, with what is known of it."""
+
+    informer: Informer
+    gvr: GVR
+    selection: Selection
+    transform: str
+    shown: str
+    """The filter, as an expression."""
+    listeners: list[Listener] = field(default_factory=list)
+    early: tuple[Listener, ...] = ()
+    """Those that were there when it was entered: ``has_synced`` is about them."""
+    closed: bool = False
+    synced: bool = False
+    """Whether ``has_synced`` was seen true."""
+
+    @property
+    def key(self) -> tuple[GVR, Selection, str]:
+        """Informers that are equal in this share one watch."""
+        return self.gvr, self.selection, self.transform
+
+    def expected(self, truth: Truth, words: Vocabulary) -> dict[Key, Thing]:
+        """What it has to show once things are quiet."""
+        if self.closed or not self.exists(truth):
+            return {}
+        things = filter(self.selection.selects, truth.of(self.gvr).values())
+        return {thing.key: thing for thing in things if words.sees(self.shown, thing)}
+
+    def exists(self, truth: Truth) -> bool:
+        """Whether there is a collection to be followed: one namespace of cluster-scoped objects is none."""
+        return truth.is_served(self.gvr) and (self.selection.namespace is None or truth.is_namespaced(self.gvr))
+
+    def contradictions(self) -> Iterator[str]:
+        """What its reads say that does not fit together; may be asked at any time."""
+        listed = self.informer.list()
+        by_key = {obj.key: obj for obj in listed}
+        if len(by_key) != len(listed):
+            yield f"list() shows an object twice: {listed}"
+        for name, values in INDEXED.items():
+            for value in values:
+                found = {obj.key: obj for obj in self.informer.by_index(name, value)}
+                fitting = {key: obj for key, obj in by_key.items() if value in _values(name, obj)}
+                if {key: id(obj) for key, obj in found.items()} != {key: id(obj) for key, obj in fitting.items()}:
+                    yield f"by_index({name!r}, {value!r}) shows {found}, and list() {fitting}"
+        for key, obj in by_key.items():
+            if self.informer.get(key[1], namespace=key[0] or None) is not obj:
+                yield f"get() does not show {obj!r}, and list() does"
+
+
+def _values(name: str, obj: Unstructured) -> list[object]:
+    return [obj.labels.get("team")] if name == "team" else [obj["metadata"].get("annotations", {}).get("size")]

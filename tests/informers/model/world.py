@@ -1,0 +1,199 @@
+"""Everything that a script acts on: a cluster, a client, its informers, and whoever listens to them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from random import Random
+
+import trio
+import trio.lowlevel
+import trio.testing
+
+import dynkube
+from dynkube import GVR
+from dynkube.errors import ClosedError
+from dynkube.testing import APIServer, Fault
+from tests.informers.kit import quiet
+from tests.informers.model.cluster import Cluster
+from tests.informers.model.listener import Listener
+from tests.informers.model.sights import Vocabulary
+from tests.informers.model.truth import Truth
+from tests.informers.model.watched import INDEXES, SELECTIONS, TRANSFORMS, Watched
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How the server and the client of one script behave.
+
+    Attributes:
+        streaming: Whether the server can stream lists.
+        established_after: How long a new CRD takes.
+        breathing: Whether the client gives way wherever it may, as if each bit of work took long.
+    """
+
+    streaming: bool = True
+    established_after: float = 0.0
+    breathing: bool = False
+
+
+class World:
+    """What the rules of the machine do, and what they do it to."""
+
+    def __init__(self, server: APIServer, client: dynkube.Client, nursery: trio.Nursery) -> None:
+        self.server = server
+        self.truth = Truth()
+        self.words = Vocabulary(self.truth)
+        self.cluster = Cluster(server, self.truth)
+        self.watched: list[Watched] = []
+        self.wrong: list[str] = []
+        self.released = trio.Event()
+        self.ever_seen = self.cluster.ever_written
+        self.moves = 0
+        """Counts what may change what is to be seen."""
+        self.calm = -1
+        """What ``moves`` was when everything had come to rest for the last time."""
+        self._faults: list[Fault] = []
+        self._client = client
+        self._nursery = nursery
+
+    @property
+    def open(self) -> list[Watched]:
+        """The informers that were not closed."""
+        return [watched for watched in self.watched if not watched.closed]
+
+    # ── informers ────────────────────────────────────────────────────────────────────────────
+
+    async def follow(self, resource: str, selection: str, transform: str, shown: str, early: str) -> Watched:
+        """Enter a new informer, with a handler already there if ``early`` names a kind of one."""
+        asked = SELECTIONS[selection]
+        informer = self._client.informer(
+            resource,
+            namespace=asked.namespace,
+            label_selector=asked.label_selector,
+            field_selector=asked.field_selector,
+            transform=TRANSFORMS[transform],
+            filter=self.words.filter(shown),
+            indexes=INDEXES,
+        )
+        gvr = informer.gvr
+        assert isinstance(gvr, GVR)
+        watched = Watched(informer=informer, gvr=gvr, selection=asked, transform=transform, shown=shown)
+        if early != "nobody":
+            watched.early = (self.listen(watched, early),)
+        await informer.__aenter__()
+        self.watched.append(watched)
+        self._nursery.start_soon(self._await_synced, watched, self.moves)
+        return watched
+
+    async def close(self, watched: Watched) -> None:
+        """Leave an informer."""
+        await watched.informer.aclose()
+        watched.closed = True
+        for listener in watched.listeners:
+            listener.removed = True
+
+    def listen(self, watched: Watched, kind: str) -> Listener:
+        """Add a handler, or a consumer of events."""
+        listener = Listener(self, watched, kind)
+        self._nursery.start_soon(self._await_handled if listener.is_handler else self._consume, listener)
+        return listener
+
+    def set_filter(self, watched: Watched, expression: str) -> None:
+        """Change a filter; reads follow at once."""
+        self.moves += 1
+        watched.informer.set_filter(self.words.filter(expression))
+        watched.shown = expression
+
+    def change_letters(self, letters: str) -> None:
+        """Have a predicate answer otherwise, and say so."""
+        self.moves += 1
+        self.words.letters = letters
+        self.words.named.notify_changed()
+
+    def add_index(self, watched: Watched, name: str) -> None:
+        """Replace an index by a new one."""
+        watched.informer.add_index(name, INDEXES[name])
+
+    def release(self) -> None:
+        """Let handlers that are stuck go on with their next event, on which they are stuck again."""
+        self.released.set()
+        self.released = trio.Event()
+
+    @contextmanager
+    def nobody_stuck(self) -> Iterator[None]:
+        """Let handlers go on with whatever comes."""
+        self.released.set()
+        try:
+            yield
+        finally:
+            self.released = trio.Event()
+
+    # ── trouble ──────────────────────────────────────────────────────────────────────────────
+
+    def trouble(self, *, status: int, verb: str | None, times: int | None) -> None:
+        """Refuse requests."""
+        self._faults.append(self.server.fail(status=status, verb=verb, times=times))
+
+    def disconnect(self) -> None:
+        """Refuse every request, and end what is open."""
+        self.trouble(status=503, verb=None, times=None)
+        self.server.end_watches(how="cut")
+
+    def recover(self) -> None:
+        """End what would go on."""
+        for fault in self._faults:
+            fault.remove()
+        self._faults.clear()
+
+    # ── what is looked at while it happens ───────────────────────────────────────────────────
+
+    async def _consume(self, listener: Listener) -> None:
+        with suppress(ClosedError):  # the informer was closed before the first look
+            await listener.consume()
+
+    async def _await_handled(self, listener: Listener) -> None:
+        moves = self.moves
+        if await listener.wait_synced():
+            self._expect_shown(listener, moves)
+
+    async def _await_synced(self, watched: Watched, moves: int) -> None:
+        with suppress(ClosedError):
+            await watched.informer.wait_synced()
+            for listener in watched.early:
+                if not (listener.removed or listener.handle.has_synced):
+                    self.wrong.append(f"has_synced before {listener} has")
+                self._expect_shown(listener, moves)
+
+    def _expect_shown(self, listener: Listener, moves: int) -> None:
+        """If nothing has moved since before it was there, who has synced was shown all that there is."""
+        if moves == self.moves == self.calm and not listener.removed:
+            expected = listener.watched.expected(self.truth, self.words)
+            if listener.folded.keys() != expected.keys():
+                self.wrong.append(f"{listener} has synced and was shown {set(listener.folded)} of {set(expected)}")
+
+
+@asynccontextmanager
+async def open_world(options: Options) -> AsyncIterator[World]:
+    """A world that leaves nothing behind: no task, no watch, no connection."""
+    before = trio.lowlevel.current_statistics().tasks_living
+    server = APIServer(
+        watch_list=options.streaming,
+        establish_delay=options.established_after,
+        random=Random(1),
+    )
+    ticks = count()
+    settings = dynkube.InformerSettings(
+        random=Random(1), cpu_clock=(lambda: float(next(ticks))) if options.breathing else lambda: 0.0
+    )
+    async with server:
+        client = dynkube.connect(transport=server.transport(), settings=settings)
+        async with trio.open_nursery() as nursery, client:
+            yield World(server, client, nursery)
+            nursery.cancel_scope.cancel()
+        await quiet()
+        assert server.open_watches == (), "a watch was left open"
+    after = trio.lowlevel.current_statistics().tasks_living
+    assert after == before, f"{after - before} tasks were left behind"
