@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -26,7 +27,7 @@ from dynkube.informers import (
     drop_managed_fields,
 )
 from dynkube.meta import GVK, GVR, check_resource
-from dynkube.rest import Limits, RESTClient, RESTStatistics
+from dynkube.rest import Limits, RESTClient, RESTStatistics, notice_suspension
 from dynkube.telemetry import Observer, Observers
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Client:
             )
             await stack.enter_async_context(rest)
             nursery = await stack.enter_async_context(_OwnedNursery())
+            nursery.start_soon(notice_suspension, self._settings.suspended, partial(_after_sleep, rest))
             discovery = DiscoveryClient(rest)
             mapper = DeferredRESTMapper(discovery)
             api = APIClient(rest, mapper, namespace=config.namespace, field_manager=self._field_manager)
@@ -226,6 +228,10 @@ class Client:
         if self._running is None:
             return "<Client, not open>"
         return f"<Client of {self._running.config.server}, namespace {self.namespace!r}>"
+
+
+async def _after_sleep(rest: RESTClient, seconds: float) -> None:
+    await rest.renew_connections(f"the machine was suspended for {seconds:.0f} s")
 
 
 class _Running:

@@ -7,7 +7,7 @@ them. Start reading in ``_resource.py``.
 
 from dynkube.client._client import APIClient
 from dynkube.client._conditions import Condition, ConditionLike
-from dynkube.client._listwatch import ListWatch
+from dynkube.client._listwatch import Batches, ListWatch
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import (
     FieldSelectorLike,
@@ -25,6 +25,7 @@ from dynkube.client._writes import PatchLike, PatchTypeLike
 
 __all__ = [
     "APIClient",
+    "Batches",
     "Condition",
     "ConditionLike",
     "FieldSelectorLike",

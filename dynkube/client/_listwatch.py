@@ -203,7 +203,7 @@ class ListWatch:
         timeout_seconds: int | None = None,
         bookmarks: bool = True,
         send_initial_events: bool = False,
-    ) -> AbstractAsyncContextManager[AsyncIterator[Batch]]:
+    ) -> AbstractAsyncContextManager[Batches]:
         """One watch request. Entering it waits for the server's yes, leaving it ends the request.
 
         No deadline applies once it is open: callers put their own cancel scope around each step. A step
@@ -241,29 +241,38 @@ class ListWatch:
         return self._open_watch(Request(method="GET", path=self._path, params=params, obliging=self._obliging))
 
     @asynccontextmanager
-    async def _open_watch(self, request: Request) -> AsyncIterator[AsyncIterator[Batch]]:
+    async def _open_watch(self, request: Request) -> AsyncIterator[Batches]:
         async with self._rest.stream(request, watch=True) as stream:
             lines = LineSplitter(self._rest.limits.max_line_bytes, setting="Limits.max_line_bytes")
-            yield _Batches(stream, lines, self._decoder, f"GET {request.path}?watch")
+            yield Batches(stream, lines, self._decoder, f"GET {request.path}?watch")
 
     def __repr__(self) -> str:
         return f"<ListWatch {self._path} {self._params or ''}>"
 
 
-class _Batches:
+class Batches(AsyncIterator[Batch]):
     """The events of one open watch. A class, as an unfinished async generator would warn when dropped."""
 
     __slots__ = ("_decoder", "_error", "_lines", "_request", "_stream")
 
     def __init__(self, stream: ByteStream, lines: LineSplitter, decoder: ObjectDecoder, request: str) -> None:
-        self._stream = aiter(stream)
+        self._stream = stream
         self._lines = lines
         self._decoder = decoder
         self._request = request
         self._error: Exception | None = None  # raised once the events before it are out
 
-    def __aiter__(self) -> AsyncIterator[Batch]:
-        return self
+    def wake_by(self, scope: trio.CancelScope) -> None:
+        """Have ``scope``, in which these are waited for, cancelled when the stream is given up."""
+        self._stream.reader = scope
+
+    def check_trusted(self) -> None:
+        """Say whether that is why it was cancelled.
+
+        Raises:
+            ConnectionLost: it is.
+        """
+        self._stream.check_trusted()
 
     async def __anext__(self) -> Batch:
         while self._error is None:

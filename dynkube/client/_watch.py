@@ -22,7 +22,7 @@ from typing import Final, Self
 
 import trio
 
-from dynkube.client._listwatch import Batch, ListWatch
+from dynkube.client._listwatch import Batch, Batches, ListWatch
 from dynkube.client._options import ListOptions
 from dynkube.client._pager import list_all
 from dynkube.client._shown import Shown
@@ -84,8 +84,8 @@ class Watch(AsyncIterator[WatchEvent]):
         self._must_list = self._shown is not None
         self._must_probe = False
         self._ready: deque[WatchEvent] = deque()
-        self._request: AbstractAsyncContextManager[AsyncIterator[Batch]] | None = None
-        self._batches: AsyncIterator[Batch] | None = None
+        self._request: AbstractAsyncContextManager[Batches] | None = None
+        self._batches: Batches | None = None
         self._opened_at = 0.0
         self._ends_at = 0.0  # when the server should have ended the request itself
         self._told = False  # whether this request has said anything yet
@@ -178,15 +178,17 @@ class Watch(AsyncIterator[WatchEvent]):
         if request is not None:
             await request.__aexit__(None, None, None)
 
-    async def _receive(self, batches: AsyncIterator[Batch]) -> None:
+    async def _receive(self, batches: Batches) -> None:
         silent_at = trio.current_time() + self._settings.silence
         with trio.CancelScope(deadline=min(silent_at, self._ends_at)) as scope:
+            batches.wake_by(scope)
             try:
                 self._take(await anext(batches))
             except StopAsyncIteration:
                 await self._ended()
         if not scope.cancelled_caught:
             return
+        batches.check_trusted()
         if silent_at > self._ends_at:
             await self._ended()
             return

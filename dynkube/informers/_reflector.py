@@ -19,7 +19,7 @@ from typing import Protocol, TypeAlias
 
 import trio
 
-from dynkube.client import ListWatch
+from dynkube.client import Batches, ListWatch
 from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
 from dynkube.informers._cache import keyed
 from dynkube.informers._health import GOOD_WHILE, Health
@@ -250,6 +250,8 @@ class Reflector:
                 async with self._source.watch(
                     resource_version=self._version, timeout_seconds=int(seconds), send_initial_events=streaming
                 ) as batches:
+                    stream.batches = batches
+                    batches.wake_by(patience)
                     stream.opened = trio.current_time()
                     patience.deadline = stream.deadline(stream.opened)
                     if not streaming:
@@ -267,6 +269,8 @@ class Reflector:
         finally:
             stream.open = False
         if patience.cancelled_caught:
+            if stream.batches is not None:
+                stream.batches.check_trusted()
             self._went_silent(stream)
         if stream.initial is not None:
             raise StreamSilent("the watch ended before the end of the initial objects was marked")
@@ -374,7 +378,7 @@ class _Tally:
 class _Stream:
     """The deadlines of one watch, and what is known of it."""
 
-    __slots__ = ("_lifetime", "_timeout", "initial", "open", "opened", "silence")
+    __slots__ = ("_lifetime", "_timeout", "batches", "initial", "open", "opened", "silence")
 
     def __init__(self, lifetime: float, silence: float) -> None:
         self._lifetime = self._timeout = lifetime
@@ -384,6 +388,7 @@ class _Stream:
         """When the server began to answer; deadlines count from there."""
         self.initial: dict[Key, Unstructured] | None = None
         """The initial objects so far, while a streaming list has not ended."""
+        self.batches: Batches | None = None
 
     def expect_initial(self, silence: float, timeout: float) -> None:
         """The stream begins with a list, which is given less patience."""

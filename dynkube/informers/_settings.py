@@ -9,6 +9,7 @@ from time import perf_counter
 
 from dynkube.errors import InvalidInput
 from dynkube.meta import Unstructured
+from dynkube.rest import seconds_suspended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,7 @@ class InformerSettings:
         slice: how long a cache may hold the event loop at a stretch.
         random: where jitter comes from.
         cpu_clock: measures slices.
+        suspended: tells for how long the machine has been suspended; when that jumps, watches begin anew.
     """
 
     watch_timeout: tuple[float, float] = (300.0, 600.0)
@@ -56,6 +58,7 @@ class InformerSettings:
     slice: float = 0.003
     random: Random = field(default_factory=Random, repr=False)
     cpu_clock: Callable[[], float] = field(default=perf_counter, repr=False)
+    suspended: Callable[[], float] = field(default=seconds_suspended, repr=False)
 
     def __post_init__(self) -> None:
         low, high = self.watch_timeout

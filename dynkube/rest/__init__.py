@@ -6,6 +6,7 @@ from dynkube.rest._lines import LineSplitter
 from dynkube.rest._messages import Answer, Limits, Request, RESTStatistics
 from dynkube.rest._retry import parse_retry_after
 from dynkube.rest._stream import ByteStream
+from dynkube.rest._suspension import notice_suspension, seconds_suspended
 from dynkube.rest._throttle import TokenBucket
 
 __all__ = [
@@ -18,5 +19,7 @@ __all__ = [
     "RESTStatistics",
     "Request",
     "TokenBucket",
+    "notice_suspension",
     "parse_retry_after",
+    "seconds_suspended",
 ]

@@ -83,6 +83,8 @@ class RESTClient:
             if transport is None
             else injected(transport)
         )
+        self._renewable = transport is None
+        self._watches: set[ByteStream] = set()
         self._counters = Counters()
         self._sender = Sender(
             config,
@@ -147,9 +149,13 @@ class RESTClient:
                 raise _too_late(call, timeout)
         self._counters.open_streams += 1
         self._counters.open_watches += watch
+        stream = ByteStream(exchange, deadline=call.deadline)
+        if watch:
+            self._watches.add(stream)
         try:
-            yield ByteStream(exchange, deadline=call.deadline)
+            yield stream
         finally:
+            self._watches.discard(stream)
             self._counters.open_streams -= 1
             self._counters.open_watches -= watch
             if exchange.failure is not None:
@@ -182,6 +188,20 @@ class RESTClient:
             plugin_calls=plugin_calls(self._config.credentials),
             last_error=counters.last_error,
         )
+
+    async def renew_connections(self, reason: str) -> None:
+        """Trust no connection of now: what is behind them may be gone (the machine slept, the network changed).
+
+        Open watches raise :class:`~dynkube.errors.ConnectionLost`, idle connections are closed. Requests under way go
+        on to their deadlines, as they may have been carried out.
+
+        Args:
+            reason: for the message of the error.
+        """
+        for stream in tuple(self._watches):
+            stream.give_up(reason)
+        if self._renewable:  # a transport from outside is not ours to replace
+            await self._pools.renew()
 
     async def aclose(self) -> None:
         """Close every connection, also under requests and streams, which then raise ClosedError. May be repeated."""

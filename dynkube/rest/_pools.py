@@ -131,6 +131,11 @@ class PoolKeeper:
         if pools is self._current:
             await self._retire_current()
 
+    async def renew(self) -> None:
+        """Make new pools for the next user; these close their connections with the last of theirs."""
+        if self._current is not None:
+            await self._retire_current()
+
     async def aclose(self) -> None:
         """Close everything, also under users. Later calls of :meth:`acquire` raise."""
         self._closed = True

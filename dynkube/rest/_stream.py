@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 import httpx2
 import trio
 
-from dynkube.errors import ClosedError, DynkubeError, ProtocolError
+from dynkube.errors import ClosedError, ConnectionLost, DynkubeError, ProtocolError
 from dynkube.rest._attempts import Attempt, Counters
 from dynkube.rest._failures import FAILURES, Peer, understand
 from dynkube.rest._headers import joined
@@ -137,12 +137,16 @@ class ByteStream(AsyncIterator[bytes]):
         request: what was asked, for messages.
         deadline: when the time that the request had is over, on trio's clock. Nothing happens then by itself; it is
             for those who want the whole answer in that time, and does not count what a plugin took to log in.
+        reader: the scope that whoever reads has around it, if it is to be woken when the stream is given up. (A scope
+            of our own around each step would cost as much as decoding a small event.)
     """
 
-    __slots__ = ("_exchange", "deadline", "headers", "request", "status", "warnings")
+    __slots__ = ("_exchange", "_given_up", "deadline", "headers", "reader", "request", "status", "warnings")
 
     def __init__(self, exchange: Exchange, *, deadline: float) -> None:
         self._exchange = exchange
+        self._given_up: str = ""  # why
+        self.reader: trio.CancelScope | None = None
         self.status: int = exchange.status
         self.headers: Mapping[str, str] = exchange.headers
         self.warnings: tuple[str, ...] = exchange.warnings
@@ -157,10 +161,27 @@ class ByteStream(AsyncIterator[bytes]):
             ProtocolError: what came is no HTTP.
             ClosedError: the stream or its client was closed.
         """
+        self.check_trusted()
         chunk = await self._exchange.read()
         if not chunk:
             raise StopAsyncIteration
         return chunk
+
+    def give_up(self, reason: str) -> None:
+        """Trust it no longer: wake whoever waits, by ``reader``, and have the next step raise ConnectionLost."""
+        self._given_up = reason
+        if self.reader is not None:
+            self.reader.cancel()
+
+    def check_trusted(self) -> None:
+        """To be called when ``reader`` was cancelled.
+
+        Raises:
+            ConnectionLost: it was given up.
+        """
+        if self._given_up:
+            self._exchange.failure = error = ConnectionLost(f"{self.request}: given up: {self._given_up}")
+            raise error
 
     @property
     def received(self) -> int:

@@ -1,0 +1,119 @@
+"""A machine that slept: what was open before counts as lost; a wall clock that jumps changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from random import Random
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import LIVE
+from dynkube.rest import seconds_suspended
+from dynkube.testing import APIServer
+from tests.informers.kit import WIDGETS, crd, names, quiet, widget
+
+pytestmark = pytest.mark.scenario("F25", "P11")
+
+
+class Machine:
+    """Knows for how long it has slept."""
+
+    def __init__(self) -> None:
+        self.slept = 0.0
+
+    def suspended(self) -> float:
+        return self.slept
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+@pytest.fixture
+async def client(server: APIServer, machine: Machine) -> AsyncIterator[dynkube.Client]:
+    server.create(crd())
+    server.create(widget("a"))
+    settings = dynkube.InformerSettings(random=Random(7), suspended=machine.suspended)
+    async with dynkube.connect(transport=server.transport(), settings=settings) as client:
+        yield client
+
+
+async def test_after_a_sleep_the_informer_catches_up_within_seconds(
+    server: APIServer, client: dynkube.Client, machine: Machine
+) -> None:
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        await trio.sleep(65)
+        since = widgets.state.since
+        server.end_watches(how="silent")  # the connections died while it slept
+        server.create(widget("b"))
+        server.delete("widgets", "a")
+
+        machine.slept += 8 * 3600
+        await trio.sleep(12)
+
+        assert names(widgets.list()) == ["b"]
+        assert widgets.state.since == since, "everyday life, and no state of its own"
+        assert widgets.statistics().lists == 0
+
+
+async def test_after_a_sleep_a_resuming_watch_goes_on_from_where_it_was(
+    server: APIServer, client: dynkube.Client, machine: Machine
+) -> None:
+    async def fall_asleep() -> None:
+        await trio.sleep(30)
+        server.end_watches(how="silent")
+        server.create(widget("b"))
+        machine.slept += 3600
+
+    async with client.resource(WIDGETS).watch(bookmarks=False) as events, trio.open_nursery() as nursery:
+        await anext(events)
+        nursery.start_soon(fall_asleep)
+
+        event = await anext(events)
+
+        assert isinstance(event, dynkube.Added)
+        assert (event.object.name, events.restarts) == ("b", 1)
+        assert 30 < trio.current_time() < 45
+
+
+async def test_a_nap_is_no_sleep(server: APIServer, client: dynkube.Client, machine: Machine) -> None:
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        server.forget_requests()
+        await trio.sleep(5)
+
+        for _ in range(20):
+            machine.slept += 9
+            await trio.sleep(10)
+
+        assert server.requests == []
+
+
+async def test_informers_do_not_all_come_back_in_the_same_moment(
+    server: APIServer, client: dynkube.Client, machine: Machine
+) -> None:
+    informers = [client.informer(WIDGETS, label_selector=f"n={number}") for number in range(40)]
+    for informer in informers:
+        await informer.__aenter__()
+    await trio.sleep(35)
+    server.forget_requests()
+
+    machine.slept += 3600
+    await trio.sleep(10)
+    await quiet()
+
+    times = sorted(request.time for request in server.requests if request.verb == "watch")
+    assert len(times) == 41, "one for CRDs"
+    assert 0.5 < times[-1] - times[0] < 2
+    assert max(times.count(time) for time in times) == 1
+    for informer in informers:
+        await informer.aclose()
+
+
+@pytest.mark.real_time
+async def test_the_kernel_is_asked_and_not_the_wall_clock() -> None:
+    assert abs(seconds_suspended() - seconds_suspended()) < 1
