@@ -224,6 +224,11 @@ class Engine:
         groups = {kind.storage_group for kind in self._kinds_of(resource)}
         return {kind.gvr for kind in self.registry if kind.storage_group in groups}
 
+    def forget_watches(self) -> None:
+        """Let watches begin no earlier than now, as after a restart: they are served from caches that are new then."""
+        for collection in self._storage.collections().values():
+            collection.watched_since = self._storage.revision
+
     def hold_definition(self, name: str) -> None:
         """Do not establish the CustomResourceDefinition ``name`` until it is released, whether or not it exists yet."""
         self._definitions.hold(name)

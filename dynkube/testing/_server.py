@@ -35,6 +35,7 @@ from dynkube.testing._wire.app import App, Parts
 from dynkube.testing._wire.audit import Audit
 from dynkube.testing._wire.discovery import Discovery
 from dynkube.testing._wire.endpoint import Endpoint
+from dynkube.testing._wire.entrances import Entrances
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION, NonResources
 from dynkube.testing._wire.openapi.answers import OpenAPI
 from dynkube.testing._wire.resources import Resources
@@ -142,6 +143,7 @@ class APIServer(Rights, Records, Trouble):
         engine.register(*builtin_kinds())
         self._audit = Audit(audit_limit)
         self._faults = Faults(options.random)
+        self._entrances = Entrances()
         self._discovery = Discovery(engine.registry)
         openapi = OpenAPI(self._discovery, version, options.now)
         self._access = Access(engine, users=check_users(users or {}), token=token, rbac=rbac)
@@ -192,6 +194,7 @@ class APIServer(Rights, Records, Trouble):
     def _spawn(self, task: Callable[[], Awaitable[None]], /) -> None:
         if self._nursery is None:
             raise httpx2.ConnectError(_NOT_RUNNING)
+        self._entrances.check()
         self._nursery.start_soon(task)
 
     # ── how clients reach it ──────────────────────────────────────────────────────────────
@@ -212,9 +215,9 @@ class APIServer(Rights, Records, Trouble):
                 (``"system:serviceaccount:NAMESPACE:NAME"`` is in the groups of service accounts).
         """
         if user is None:
-            return InProcessTransport(self._app, self._spawn)
+            return InProcessTransport(self._entrances.inside(self._app), self._spawn)
         authenticator = self._access.authenticator(self._token).acting_as(as_user(user))
-        return InProcessTransport(App(self._parts, authenticator), self._spawn)
+        return InProcessTransport(self._entrances.inside(App(self._parts, authenticator)), self._spawn)
 
     @asynccontextmanager
     async def serve(
@@ -240,7 +243,8 @@ class APIServer(Rights, Records, Trouble):
         """
         token = self._token if token is None else token
         app = self._app if token == self._token else App(self._parts, self._access.authenticator(token))
-        async with serve_tcp(app, self._running(), host=host, port=port, tls=tls, token=token) as endpoint:
+        door = self._entrances.door
+        async with serve_tcp(app, self._running(), host=host, port=port, tls=tls, token=token, door=door) as endpoint:
             yield endpoint
 
     # ── what it serves ────────────────────────────────────────────────────────────────────

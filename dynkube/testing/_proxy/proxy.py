@@ -17,12 +17,12 @@ import trio
 from dynkube.errors import ClosedError
 from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
 from dynkube.testing._faults.outages import Outage
-from dynkube.testing._proxy.door import Door, Drop, Refusal
 from dynkube.testing._proxy.recording import Recording
 from dynkube.testing._proxy.target import Served, endpoint_of
 from dynkube.testing._records import Records
 from dynkube.testing._wire.app import serve_lifespan
 from dynkube.testing._wire.audit import Audit
+from dynkube.testing._wire.door import Door, Drop, Refusal
 from dynkube.testing._wire.endpoint import Endpoint
 from dynkube.testing._wire.http import HTTPRequest
 from dynkube.testing._wire.tcp import serve_tcp

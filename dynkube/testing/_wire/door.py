@@ -9,7 +9,7 @@ import trio
 
 from dynkube.errors import InvalidInput
 from dynkube.testing._faults.outages import Outage
-from dynkube.testing._proxy.streams import DeafStream, Line, LineStream, drop
+from dynkube.testing._wire.streams import DeafStream, Line, LineStream, drop
 from dynkube.testing._wire.tcp import bind, listen
 
 #: What a new connection meets: nobody listens, it is reset once it stands, or it stands and nobody ever answers.
@@ -20,7 +20,7 @@ Drop: TypeAlias = Literal["cut", "reset"]
 
 
 class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
-    """The listener of a proxy.
+    """A listener that can be shut for a while.
 
     Args:
         bound: A bound socket, which belongs to the door from here on.
@@ -36,6 +36,11 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
         self._streams: set[LineStream | DeafStream] = set()
         self._counted = trio.Event()
         self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether it lets nobody in any more, for good."""
+        return self._closed
 
     @property
     def connections(self) -> int:

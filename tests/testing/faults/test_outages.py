@@ -1,0 +1,91 @@
+"""Connections that fail before there is any HTTP, and a server that restarts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.errors import InvalidInput
+from dynkube.testing import APIServer
+from tests.contract.objects import config
+
+CONFIGS = "/api/v1/configmaps"
+
+
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [("refuse", httpx2.ConnectError), ("reset", httpx2.ReadError), ("silent", httpx2.ReadTimeout)],
+)
+async def test_nobody_gets_in_until_the_outage_is_over(
+    server: APIServer, client: httpx2.AsyncClient, how: Any, error: type[Exception]
+) -> None:
+    with server.refuse_connections(how), pytest.raises(error):
+        await client.get(CONFIGS, timeout=60)
+
+    assert (await client.get(CONFIGS)).status_code == 200
+    assert len(server.audit) == 1, "the others never got in"
+
+
+@pytest.mark.parametrize(("how", "error"), [("reset", httpx2.ReadError), ("cut", httpx2.RemoteProtocolError)])
+async def test_every_connection_is_dropped(
+    server: APIServer, client: httpx2.AsyncClient, how: Any, error: type[Exception]
+) -> None:
+    async with (
+        client.stream("GET", f"{CONFIGS}?watch=true") as one,
+        client.stream("GET", "/api/v1/pods?watch=1") as two,
+    ):
+        assert server.drop_connections(how) == 2
+        for response in (one, two):
+            with pytest.raises(error):
+                await response.aread()
+
+    assert server.open_watches == ()
+
+
+async def test_a_restart_takes_its_time_and_keeps_what_is_stored(server: APIServer, client: httpx2.AsyncClient) -> None:
+    server.create(config("a"))
+    old = server.revision
+    server.create(config("b"))
+    async with trio.open_nursery() as nursery, client.stream("GET", f"{CONFIGS}?watch=true") as response:
+        nursery.start_soon(server.restart, 30)
+        with pytest.raises(httpx2.ReadError):
+            await response.aread()
+        await trio.sleep(29)
+        with pytest.raises(httpx2.ConnectError):
+            await client.get(CONFIGS)
+
+    resumed = await client.get(f"{CONFIGS}?watch=true&resourceVersion={old}")
+    assert len((await client.get(CONFIGS)).json()["items"]) == 2
+    assert json.loads(resumed.text)["object"]["code"] == 410
+
+
+@pytest.mark.real_time
+async def test_it_is_so_for_clients_on_tcp_too(server: APIServer) -> None:
+    async with server.serve() as endpoint, httpx2.AsyncClient(base_url=endpoint.url) as client:
+        async with client.stream("GET", f"{CONFIGS}?watch=true") as response:
+            with server.refuse_connections():
+                assert server.drop_connections() == 1
+                with pytest.raises(httpx2.ReadError):
+                    await response.aread()
+                with pytest.raises(httpx2.ConnectError):
+                    await client.get(CONFIGS)
+                async with server.serve() as later, httpx2.AsyncClient(base_url=later.url) as other:
+                    with pytest.raises(httpx2.ConnectError):
+                        await other.get(CONFIGS)
+        answer = await client.get(CONFIGS)
+
+    assert answer.status_code == 200
+
+
+async def test_outages_that_make_no_sense_are_refused(server: APIServer) -> None:
+    wrong: Any = "gently"
+    with pytest.raises(InvalidInput, match="give one of 'refuse', 'reset', 'silent'"):
+        server.refuse_connections(wrong)
+    with pytest.raises(InvalidInput, match="give one of 'cut', 'reset'"):
+        server.drop_connections(wrong)
+    with pytest.raises(InvalidInput, match="seconds is -1"):
+        await server.restart(-1)
