@@ -10,6 +10,7 @@ Start with :func:`connect`. The floors, each importing only from those below it:
     discovery   what the server serves, names to resources
     rest        one request, one answer
     config      which cluster, as whom
+    telemetry   observers: metrics, spans
     meta        GVR, Unstructured, selectors, JSONPath: data without I/O
     errors      the exception tree
 

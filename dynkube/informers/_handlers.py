@@ -137,6 +137,7 @@ class Registration(Subscriber):
 
     async def run(self, slices: Slices, told: Callable[[HandlerRun], None] | None = None) -> None:
         """Handle events until removed; the informer starts this. ``told`` is called after each event."""
+        clock = trio.lowlevel.current_clock().current_time  # half the price of trio.current_time()
         try:
             with self._scope:
                 while (events := self.take_nowait() or await self.take()) is not None:
@@ -144,16 +145,16 @@ class Registration(Subscriber):
                         if self.closed:  # removed between the two events of a changed UID
                             return
                         self._handled += 1
-                        started = trio.current_time()
+                        started = clock()
                         try:
                             pending = self._handler.call(event)
                             if pending is not None and inspect.isawaitable(pending):
                                 await pending
                         except Exception as exc:  # noqa: BLE001  # P10: a handler's failure is its own
-                            self._ran(event, started, exc, told)
+                            self._took(clock() - started, event, exc, told)
                             self._failed(exc, event)
                         else:
-                            self._ran(event, started, None, told)
+                            self._took(clock() - started, event, None, told)
                     if slices.over:
                         await slices.breathe()
         finally:
@@ -163,10 +164,9 @@ class Registration(Subscriber):
         """Wait until the handler's task is over."""
         await self._ended.wait()
 
-    def _ran(
-        self, event: InformerEvent, started: float, error: Exception | None, told: Callable[[HandlerRun], None] | None
+    def _took(
+        self, seconds: float, event: InformerEvent, error: Exception | None, told: Callable[[HandlerRun], None] | None
     ) -> None:
-        seconds = trio.current_time() - started
         self._seconds += seconds
         if seconds > self._longest:
             self._longest = seconds

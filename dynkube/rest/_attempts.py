@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import trio
@@ -35,8 +36,7 @@ class Counters:
     last_error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """What a path asks for; see :class:`~dynkube.telemetry.RequestInfo`."""
 
     verb: str

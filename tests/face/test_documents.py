@@ -99,5 +99,6 @@ async def test_the_test_of_the_readme_runs(
 def test_every_block_of_python_in_the_documents_is_run() -> None:
     assert len(python_blocks("README.md")) == 4
     assert python_blocks("docs/testing.md")  # run by test_testing_page.py
+    assert python_blocks("docs/observability.md")  # run by test_observability_page.py
     assert not python_blocks("docs/informers.md")
     assert not python_blocks("docs/architecture.md")
