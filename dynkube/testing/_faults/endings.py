@@ -18,6 +18,9 @@ Ending: TypeAlias = Literal["clean", "cut", "reset", "mid-line", "mid-chunk", "s
 # Half a line where there is no real one to cut in two.
 HALF_A_LINE = b'{"type":"MODIFIED","object":{"metadata":{"name":"'
 
+# What is itself sent as part of the answer, so that it has to wait where a message is on its way.
+_AFTER_A_MESSAGE = frozenset({"clean", "mid-line", "mid-chunk"})
+
 
 def check_ending(how: str) -> None:
     """Refuse what is no ending.
@@ -48,6 +51,7 @@ class EndableAnswer:
         self._ending: Ending | None = None
         self._rest = b""
         self._sending = False
+        self._due = False
         self._complete = False
         self._cancel = trio.CancelScope()
 
@@ -64,7 +68,10 @@ class EndableAnswer:
             rest: What still comes where the ending is in the middle of something.
         """
         self._ending, self._rest = how, rest
-        self._cancel.cancel()
+        if self._sending and how in _AFTER_A_MESSAGE:
+            self._due = True
+        else:
+            self._cancel.cancel()
 
     def end_at(self, deadline: float, how: Ending) -> None:
         """End it at ``deadline`` on trio's clock, unless it has ended before."""
@@ -91,11 +98,13 @@ class EndableAnswer:
         self._sending = True
         await self._send(message)
         self._sending = False
+        if self._due:
+            self._cancel.cancel()
         self._complete = message["type"] == "http.response.body" and not message.get("more_body", False)
 
     async def _finish(self, how: Ending) -> None:
-        if self._sending:
-            return  # part of a message may have left, and nothing fits behind that
+        if self._sending and how in _AFTER_A_MESSAGE:
+            return  # part of a message may have left, and that does not fit behind it
         match how:
             case "clean":
                 await self._send({"type": "http.response.body", "body": b"", "more_body": False})
