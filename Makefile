@@ -47,8 +47,8 @@ fuzz: $(STAMPS)/test ## compare random requests with a real API server; ARGS="--
 control-plane: $(STAMPS)/venv ## build these API servers, once (22 minutes on one core), and print their folders
 	@$(BIN)/python -m tools.control_plane build
 
-scenarios: ## write docs/scenarios.md: which test shows which scenario
-	@$(PYTHON) -m tools.scenarios
+scenarios: $(STAMPS)/test ## write docs/scenarios.md: which test shows which scenario
+	@$(BIN)/python -m tools.scenarios
 
 check: $(STAMPS)/check ## lint, format, types, floors
 	$(BIN)/ruff check .

@@ -1,19 +1,25 @@
 """Writes docs/scenarios.md: which tests show each numbered scenario, failure mode and promise.
 
 The numbers and what must hold are in tests/scenarios.toml, and a test says which it shows by a mark,
-``@pytest.mark.scenario("G3", "F6")``, or its module by ``pytestmark``. The marks are read from the source,
-without importing it, so the page is the same whatever is installed and whichever servers are there.
+``@pytest.mark.scenario("G3", "F6")``; a module by ``pytestmark``, a case by ``pytest.param(..., marks=...)``. The marks
+are those of the tests that pytest collects where no optional server is named, so the page is the same everywhere.
 
-    python -m tools.scenarios
+    python -m tools.scenarios           writes the page
+    python -m tools.scenarios --check   fails if it is out of date, or a number is without a test
 """
 
 from __future__ import annotations
 
-import ast
+import io
+import os
+import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 NUMBERS = ROOT / "tests" / "scenarios.toml"
@@ -23,7 +29,8 @@ INTRODUCTION = """\
 # Scenarios, and the tests that show them
 
 Each test below says by its mark which number it shows: `make test ARGS="-m scenario"` runs them all. Those in
-`tests/contract` run on real API servers too (`make test-cluster`). This page is written by `make scenarios`.
+`tests/contract` run on real API servers too (`make test-cluster`). Where only some cases of a test show a number, they
+stand in brackets. This page is written by `make scenarios`.
 """
 
 
@@ -51,10 +58,6 @@ class Shown:
     test: str
 
 
-class StrayMark(Exception):
-    """A mark stands where it cannot be told to which tests it belongs."""
-
-
 def read_sections(path: Path = NUMBERS) -> tuple[Section, ...]:
     """The scenarios, in the order of the file."""
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -64,7 +67,13 @@ def read_sections(path: Path = NUMBERS) -> tuple[Section, ...]:
             tuple(Scenario(f"{letter}{number}", str(sentence)) for number, sentence in table.items()),
         )
         for letter, table in tables.items()
+        if letter != "open"
     )
+
+
+def read_open(path: Path = NUMBERS) -> dict[str, str]:
+    """The numbers that have no test, and why."""
+    return {number: str(reason) for number, reason in tomllib.loads(path.read_text(encoding="utf-8"))["open"].items()}
 
 
 def read_numbers(path: Path = NUMBERS) -> frozenset[str]:
@@ -72,61 +81,57 @@ def read_numbers(path: Path = NUMBERS) -> frozenset[str]:
     return frozenset(scenario.number for section in read_sections(path) for scenario in section.scenarios)
 
 
-def read_marks(tests: Path, root: Path = ROOT) -> dict[str, list[Shown]]:
+class Collected:
+    """A pytest plugin that keeps the tests which were collected."""
+
+    def __init__(self) -> None:
+        self.items: list[pytest.Item] = []
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Keep them."""
+        self.items = list(session.items)
+
+
+def read_marks(tests: Path = ROOT / "tests") -> dict[str, list[Shown]]:
     """Which tests below a folder show which number, by file and position in it.
 
     Raises:
-        StrayMark: a mark is neither a decorator of a test nor in ``pytestmark``.
+        SystemExit: they cannot be collected; what pytest says about it is the message.
     """
+    files = [path for path in sorted(tests.rglob("test_*.py")) if "mark.scenario" in path.read_text(encoding="utf-8")]
+    collected, said = Collected(), io.StringIO()
+    with redirect_stdout(said):
+        code = pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", *map(str, files)], plugins=[collected])
+    if code != pytest.ExitCode.OK:
+        raise SystemExit(said.getvalue())
+    return by_number(collected.items)
+
+
+def by_number(items: Iterable[pytest.Item]) -> dict[str, list[Shown]]:
+    """The tests that show each number; by case, where only some cases of a test do."""
+    cases: dict[Shown, dict[str, set[str]]] = {}
+    for item in items:
+        function, _, case = item.name.partition("[")
+        test = Shown(item.path.relative_to(item.config.rootpath).as_posix(), function)
+        cases.setdefault(test, {})[case.removesuffix("]")] = {n for m in item.iter_markers("scenario") for n in m.args}
     shown: dict[str, list[Shown]] = {}
-    for path in sorted(tests.rglob("test_*.py")):
-        source = path.read_text(encoding="utf-8")
-        if "mark.scenario" not in source:
-            continue
-        for test, number in marks_of(source, path.relative_to(root).as_posix()):
-            shown.setdefault(number, []).append(test)
+    for test, numbers in cases.items():
+        for case, own in numbers.items():
+            for number in own:
+                everywhere = all(number in others for others in numbers.values())
+                name = test if everywhere else Shown(test.file, f"{test.test}[{case}]")
+                if name not in shown.setdefault(number, []):
+                    shown[number].append(name)
     return shown
 
 
-def marks_of(source: str, file: str) -> Iterator[tuple[Shown, str]]:
-    """Each test of a module with each number that it shows, once."""
-    tree = ast.parse(source)
-    everywhere = [mark for node in tree.body if _is_pytestmark(node) for mark in _marks_in(node)]
-    tests = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
-    ]
-    placed = set(everywhere)
-    for test in tests:
-        own = [mark for decorator in test.decorator_list for mark in _marks_in(decorator)]
-        placed.update(own)
-        numbers = [ast.literal_eval(argument) for mark in (*everywhere, *own) for argument in mark.args]
-        for number in dict.fromkeys(numbers):
-            yield Shown(file, test.name), number
-    for stray in set(_marks_in(tree)) - placed:
-        raise StrayMark(f"{file}:{stray.lineno}: scenario marks stand above a test, or in the module's pytestmark")
-
-
-def _is_pytestmark(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["pytestmark"]
-
-
-def _marks_in(node: ast.AST) -> list[ast.Call]:
-    return [
-        call
-        for call in ast.walk(node)
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == "pytest.mark.scenario"
-    ]
-
-
-def render(sections: tuple[Section, ...], shown: dict[str, list[Shown]]) -> str:
-    """The page."""
+def render(sections: tuple[Section, ...], shown: dict[str, list[Shown]], unshown: dict[str, str]) -> str:
+    """The page; ``unshown`` says why a number has no test."""
     lines = [INTRODUCTION]
     for section in sections:
         lines += [f"## {section.title}", "", "| | what must hold | shown by |", "|---|---|---|"]
         for scenario in section.scenarios:
-            tests = "<br>".join(_cell(shown.get(scenario.number, [])))
+            tests = "<br>".join(_cell(shown.get(scenario.number, []))) or unshown.get(scenario.number, "")
             lines.append(f"| {scenario.number} | {scenario.sentence} | {tests} |")
         lines.append("")
     return "\n".join(lines)
@@ -135,17 +140,22 @@ def render(sections: tuple[Section, ...], shown: dict[str, list[Shown]]) -> str:
 def _cell(tests: list[Shown]) -> Iterator[str]:
     """Tests grouped by file: the file, then their names."""
     for file in dict.fromkeys(test.file for test in tests):
-        names = ", ".join(f"`{test.test}`" for test in tests if test.file == file)
+        names = ", ".join(f"`{test.test}`" for test in tests if test.file == file).replace("|", "\\|")
         yield f"[{file.removeprefix('tests/')}](../{file}): {names}"
 
 
 def main() -> None:
-    """Write the page."""
-    sections = read_sections()
-    shown = read_marks(ROOT / "tests")
-    PAGE.write_text(render(sections, shown), encoding="utf-8")
-    missing = [s.number for section in sections for s in section.scenarios if s.number not in shown]
-    print(f"{PAGE.relative_to(ROOT)}: {len(shown)} numbers are shown; without a test: {', '.join(missing) or 'none'}")
+    """Write the page, or check it."""
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    sections, shown, unshown = read_sections(), read_marks(), read_open()
+    page = render(sections, shown, unshown)
+    print(f"{len(shown)} numbers are shown; open: {', '.join(unshown) or 'none'}")
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(page, encoding="utf-8")
+    elif PAGE.read_text(encoding="utf-8") != page:
+        sys.exit(f"{PAGE.relative_to(ROOT)} is out of date: make scenarios")
+    if wrong := sorted((read_numbers() - shown.keys()) ^ unshown.keys()):
+        sys.exit(f"{', '.join(wrong)}: a number has either a test or a reason in {NUMBERS.name} for having none")
 
 
 if __name__ == "__main__":

@@ -1,62 +1,71 @@
-"""Marks are read from the source of tests, and what stands where it cannot count is refused."""
+"""The table of scenarios is what the marks of tests say, each number has a test, and unknown numbers are refused."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+import subprocess
+import sys
 
 import pytest
 
-from tools.scenarios import NUMBERS, Scenario, Section, Shown, StrayMark, marks_of, read_marks, read_sections, render
+from tools.scenarios import (
+    NUMBERS,
+    ROOT,
+    Collected,
+    Scenario,
+    Section,
+    Shown,
+    by_number,
+    read_sections,
+    render,
+)
 
 pytest_plugins = ["pytester"]
-SOURCE = '''
+SOURCE = """
 import pytest
 
-pytestmark = [pytest.mark.timeout(9), pytest.mark.scenario("P1")]
+pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.scenario("P1")]
+NUMBERS = {"one": "F1", "t|o": "F2"}
 
-@pytest.mark.parametrize("case", [pytest.param(1, marks=pytest.mark.scenario("F2"))])
+@pytest.mark.parametrize("case", [pytest.param(n, marks=pytest.mark.scenario(n), id=i) for i, n in NUMBERS.items()])
 @pytest.mark.scenario("G1", "P1")
-async def test_one(case):
-    """Async, parametrized, and marked thrice."""
+def test_cases(case):
+    pass
 
-def test_two():
-    """Marked by its module alone."""
-
-def helper():
-    """No test."""
-'''
+def test_plain():
+    pass
+"""
 
 
-def test_marks_are_read_from_decorators_parameters_and_modules() -> None:
-    found = list(marks_of(SOURCE, "tests/test_a.py"))
-
-    one, two = Shown("tests/test_a.py", "test_one"), Shown("tests/test_a.py", "test_two")
-    assert found == [(one, "P1"), (one, "F2"), (one, "G1"), (two, "P1")]
-
-
-@pytest.mark.parametrize(
-    "stray",
-    [
-        "cases = [pytest.param(1, marks=pytest.mark.scenario('G1'))]",
-        "class TestA:\n    @SCENARIO\n    def test_b(self): ...",
-    ],
-)
-def test_a_mark_that_no_test_can_be_told_from_is_refused(stray: str) -> None:
-    source = stray.replace("SCENARIO", "pytest.mark.scenario('G1')")
-
-    with pytest.raises(StrayMark, match=r"^tests/test_a.py:\d: scenario marks stand above a test"):
-        list(marks_of(source, "tests/test_a.py"))
+@pytest.fixture
+def collected(pytester: pytest.Pytester) -> list[pytest.Item]:
+    """The tests of a module, marked in every way."""
+    pytester.makeini("[pytest]\nmarkers = scenario: numbers")
+    pytester.makepyfile(test_a=SOURCE)
+    plugin = Collected()
+    pytester.inline_run("--collect-only", "-qq", plugins=[plugin])
+    return plugin.items
 
 
-def test_the_table_has_each_number_with_its_tests_by_file(tmp_path: Path) -> None:
-    (tmp_path / "tests" / "deep").mkdir(parents=True)
-    (tmp_path / "tests" / "deep" / "test_a.py").write_text(SOURCE)
-    sections = (Section("Promises", (Scenario("P1", "Reads never block."), Scenario("P2", "Events alternate."))),)
+def test_marks_of_modules_tests_and_cases_are_read(collected: list[pytest.Item]) -> None:
+    cases, plain = Shown("test_a.py", "test_cases"), Shown("test_a.py", "test_plain")
 
-    page = render(sections, read_marks(tmp_path / "tests", tmp_path))
+    assert by_number(collected) == {
+        "P1": [cases, plain],
+        "G1": [cases],
+        "F1": [Shown("test_a.py", "test_cases[one]")],
+        "F2": [Shown("test_a.py", "test_cases[t|o]")],
+    }
 
-    assert "| P1 | Reads never block. | [deep/test_a.py](../tests/deep/test_a.py): `test_one`, `test_two` |" in page
-    assert "| P2 | Events alternate. |  |" in page
+
+def test_the_table_has_each_number_with_its_tests_by_file(collected: list[pytest.Item]) -> None:
+    scenarios = [Scenario(number, f"{number} holds.") for number in ("P1", "P2", "F2")]
+
+    page = render((Section("Promises", tuple(scenarios)),), by_number(collected), {"P2": "not yet"})
+
+    assert "| P1 | P1 holds. | [test_a.py](../test_a.py): `test_cases`, `test_plain` |" in page
+    assert "| P2 | P2 holds. | not yet |" in page
+    assert r"`test_cases[t\|o]`" in page
 
 
 def test_every_letter_counts_from_one_without_a_gap() -> None:
@@ -64,6 +73,16 @@ def test_every_letter_counts_from_one_without_a_gap() -> None:
 
     assert {letter: len(found) for letter, found in numbers.items()} == {"G": 27, "F": 40, "K": 37, "P": 13}
     assert all(found == [f"{letter}{n + 1}" for n in range(len(found))] for letter, found in numbers.items())
+
+
+def test_the_page_is_up_to_date_and_each_number_has_a_test_or_a_reason() -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "DYNKUBE"))}
+
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.scenarios", "--check"], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("mark", ["scenario('G99')", "scenario()", "scenario('G1', also='F2')"])
