@@ -155,6 +155,7 @@ class Registration(Subscriber):
                             self._failed(exc, event)
                         else:
                             self._took(clock() - started, event, None, told)
+                    del event, events  # else who waits for the next would keep these objects meanwhile
                     if slices.over:
                         await slices.breathe()
         finally:

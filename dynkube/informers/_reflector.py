@@ -259,6 +259,7 @@ class Reflector:
                     async for events in batches:
                         patience.deadline = math.inf  # what the sink takes is not the server's silence
                         await self._received(events, stream)
+                        del events  # a quiet watch keeps no objects
                         patience.deadline = stream.deadline(trio.current_time())
         except (APIError, TransportError) as exc:
             # What held for a good while was in order: many proxies cut idle streams, which is no reason to come back

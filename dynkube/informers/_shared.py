@@ -156,8 +156,7 @@ class SharedInformer:
                 with self._scope:
                     self._tracker.follow(self.key.gvr, self._judged)
                     while True:
-                        for message in await self._next():
-                            await message()
+                        await self._work()
                 self._nursery.cancel_scope.cancel()
         finally:
             self._tracker.unfollow(self.key.gvr, self._judged)
@@ -177,6 +176,11 @@ class SharedInformer:
     async def wait_ended(self) -> None:
         """Wait until nothing of it runs."""
         await self._ended.wait()
+
+    async def _work(self) -> None:
+        """Do what was posted. In a frame of its own: while nothing is posted, none keeps the objects of a message."""
+        for message in await self._next():
+            await message()
 
     async def _next(self) -> list[_Message]:
         """What was posted since the last call, in order."""

@@ -8,6 +8,7 @@ fraction of the memory of decoding the pod, and Python's garbage collector never
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -60,7 +61,7 @@ encode_json: Final[Callable[[object], bytes]] = msgspec.json.Encoder().encode
 
 
 class BodyCache:
-    """Keeps the last ``limit`` decoded bodies of a cache's objects alive, and lets older ones go.
+    """Keeps the last ``limit`` decoded bodies of a cache's objects, and lets older ones go; keeps no object alive.
 
     Without a bound, one loop over a large cache would leave every body decoded for ever, at five
     times the memory of the JSON. Safe to use from several threads: losing a race costs a decode.
@@ -70,19 +71,21 @@ class BodyCache:
 
     def __init__(self, limit: int = 256) -> None:
         self._limit = limit
-        # Made at once: two threads that made it when they first need it would each keep bodies in one of their own.
-        self._recent: deque[Unstructured] = deque()
+        # Weak, or objects that are long gone from the cluster would stay because somebody once read them. Made at
+        # once: two threads that made it when they first need it would each keep bodies in one of their own.
+        self._recent: deque[weakref.ref[Unstructured]] = deque()
 
     def keep(self, obj: Unstructured) -> None:
         """Note that ``obj`` was decoded just now."""
         recent = self._recent
-        recent.append(obj)
+        recent.append(weakref.ref(obj))
         while len(recent) > self._limit:
             try:
-                oldest = recent.popleft()
+                oldest = recent.popleft()()
             except IndexError:  # another thread was faster
                 return
-            oldest._body = None  # the two classes are one mechanism
+            if oldest is not None:
+                oldest._body = None  # the two classes are one mechanism
 
 
 class Unstructured(Mapping[str, Any]):
@@ -102,7 +105,7 @@ class Unstructured(Mapping[str, Any]):
             verbs of a client refuse it where they need them.
     """
 
-    __slots__ = ("_bodies", "_body", "_header", "_meta", "_raw")
+    __slots__ = ("__weakref__", "_bodies", "_body", "_header", "_meta", "_raw")
 
     _raw: bytes
     _header: Header
