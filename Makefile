@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test model fuzz test-cluster control-plane scenarios check format bench clean
+.PHONY: help demo test model fuzz test-cluster control-plane scenarios check format bench soak clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -63,6 +63,9 @@ format: $(STAMPS)/check ## mend what can be mended
 
 bench: $(STAMPS)/test ## measure against the budgets, side by side with the peers
 	$(BIN)/python -m benchmarks.compare $(ARGS)
+
+soak: $(STAMPS)/test ## informers for an hour of virtual time, with faults; ARGS="cluster --folder FOLDER" for ten minutes of a real server
+	$(BIN)/python -m benchmarks.soak $(or $(ARGS),embedded)
 
 clean: ## remove what make made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -87,7 +87,7 @@ class Writes:
             raise refuse.version_set_on_create()
         self.namespaces.check_open(kind, call.namespace, metadata.get("name", ""))
         generated = not metadata.get("name") and bool(metadata.get("generateName"))
-        misfits = not owned and self.reader.misfits(kind, obj)
+        misfits = self.ownership.enabled and not owned and self.reader.misfits(kind, obj)
         if misfits:
             metadata.pop("managedFields", None)
         for _ in range(_GENERATE_ATTEMPTS if generated else 1):
@@ -204,7 +204,7 @@ class Writes:
         kind, obj = call.kind, reading.obj
         self._check_same(call, obj, old)
         before = old.decode(kind)
-        misfits = not owned and not call.subresource and self.reader.misfits(kind, obj)
+        misfits = self.ownership.enabled and not owned and not call.subresource and self.reader.misfits(kind, obj)
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
         objectmeta.carry_over(obj, before)
         rules = self.rules.of(kind)

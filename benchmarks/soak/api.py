@@ -1,0 +1,61 @@
+"""Requests to a real API server, around the proxy and without dynkube, so that it is not asked about itself."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx2
+import msgspec
+
+from benchmarks.soak.resources import JSONObject
+from dynkube.errors import APIError, Status
+from dynkube.testing import Endpoint
+
+
+class API:
+    """One API server over HTTP; what it refuses is raised as :class:`~dynkube.errors.APIError`."""
+
+    def __init__(self, http: httpx2.AsyncClient) -> None:
+        self._http = http
+
+    async def ask(
+        self, method: str, path: str, body: JSONObject | None = None, *, params: dict[str, str] | None = None
+    ) -> JSONObject:
+        """The answer's body."""
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        content = None if body is None else msgspec.json.encode(body)
+        answer = await self._http.request(
+            method, path, content=content, params=params, headers={"Content-Type": kind, "Accept": "application/json"}
+        )
+        decoded: JSONObject = msgspec.json.decode(answer.content)
+        if answer.status_code >= 300:
+            reason, message = decoded.get("reason", ""), decoded.get("message", "")
+            raise APIError.from_status(Status(code=answer.status_code, reason=reason, message=message))
+        return decoded
+
+    async def until(self, path: str, params: dict[str, str], holds: Callable[[str, JSONObject], bool]) -> None:
+        """Watch ``path`` until an event, given by its type and object, is what is waited for."""
+        while True:
+            async with self._http.stream("GET", path, params={**params, "watch": "1"}) as answer:
+                async for line in answer.aiter_lines():
+                    event = msgspec.json.decode(line)
+                    if holds(event["type"], event["object"]):
+                        return
+
+
+@asynccontextmanager
+async def open_api(endpoint: Endpoint) -> AsyncIterator[API]:
+    """Connections to an API server, as the user of ``endpoint``, who has a certificate."""
+    context = ssl.create_default_context(cadata=(endpoint.ca_pem or b"").decode())
+    with TemporaryDirectory() as folder:
+        paths = Path(folder, "certificate.pem"), Path(folder, "key.pem")
+        for path, content in zip(paths, (endpoint.certificate_pem, endpoint.key_pem), strict=True):
+            path.write_bytes(content or b"")
+        context.load_cert_chain(*paths)
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64)
+    async with httpx2.AsyncClient(base_url=endpoint.url, verify=context, timeout=60.0, limits=limits) as http:
+        yield API(http)

@@ -1,0 +1,317 @@
+"""Who looks at it: informers with handlers of all kinds, each of which folds what it is told and checks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import trio
+
+from benchmarks.soak.resources import GROUP, MARK, NAMESPACES, TEAMS, Resource
+from dynkube import (
+    Client,
+    Filter,
+    Informer,
+    JSONPathFilter,
+    LabelFilter,
+    NamespaceFilter,
+    PredicateFilter,
+    Registration,
+    Unstructured,
+)
+from dynkube.informers import EventStream
+from dynkube.meta import GVR, Added, InformerEvent, Key, Updated
+
+_LOOKS = 64  # one in so many events is compared with what the informer itself says at that moment
+_KEPT = 50
+
+
+@dataclass(slots=True)
+class Violations:
+    """What was told and may not be told, in words: the first of it, and how often."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def note(self, what: str) -> None:
+        """Write it down."""
+        self.count += 1
+        if len(self.first) < _KEPT:
+            self.first.append(what)
+
+
+class Fold:
+    """One subscriber: what it has been shown, and whether each step of that was legal (P2, P3, P4, P5)."""
+
+    def __init__(self, name: str, informer: Informer, violations: Violations) -> None:
+        self.name = name
+        self.shown: dict[Key, Unstructured] = {}
+        self.events = 0
+        self.removed = False
+        self.subscriber: Registration | EventStream | None = None
+        self._informer = informer
+        self._violations = violations
+        self._newest: dict[Key, tuple[str, int]] = {}
+        self._busy = False
+        self._progress = trio.Event()
+
+    def added(self, obj: Unstructured) -> None:
+        """``on_add``."""
+        if obj.key in self.shown:
+            self._wrong(f"Added {obj!r}, which it was shown before")
+        self._show(obj)
+
+    def updated(self, old: Unstructured, new: Unstructured) -> None:
+        """``on_update``."""
+        if self.shown.get(new.key) is not old:
+            self._wrong(f"Updated from {old!r}, and was shown {self.shown.get(new.key)!r}")
+        if old.uid != new.uid:
+            self._wrong(f"Updated {old!r} to another object, {new!r}")
+        self._show(new)
+
+    def deleted(self, obj: Unstructured) -> None:
+        """``on_delete``."""
+        if self.shown.pop(obj.key, None) is not obj:
+            self._wrong(f"Deleted {obj!r}, which is not what it was shown last")
+        self._step()
+
+    def event(self, event: InformerEvent) -> None:
+        """Any of them, from a stream."""
+        if isinstance(event, Added):
+            self.added(event.object)
+        elif isinstance(event, Updated):
+            self.updated(event.old, event.new)
+        else:
+            self.deleted(event.object)
+
+    async def wait_until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds; asked again after every event."""
+        while not holds():
+            self._progress = trio.Event()
+            await self._progress.wait()
+
+    def enter(self) -> None:
+        """A function of the handler begins to work on an event."""
+        if self._busy:
+            self._wrong("is run concurrently with itself")
+        self._busy = True
+
+    def leave(self) -> None:
+        """It is done with that."""
+        self._busy = False
+        self._progress.set()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits to be shown or is being worked on."""
+        return not self._busy and (self.subscriber is None or not self.subscriber.backlog)
+
+    def _show(self, obj: Unstructured) -> None:
+        key, version = obj.key, int(obj.resource_version)
+        uid, newest = self._newest.get(key, ("", 0))
+        if uid == obj.uid and version < newest:
+            self._wrong(f"went back to {obj!r}, after version {newest}")
+        self._newest[key] = (obj.uid, version)
+        self.shown[key] = obj
+        self._step()
+        if not self.events % _LOOKS:
+            self._look(obj)
+
+    def _look(self, obj: Unstructured) -> None:
+        """The informer has it too, or something later, and its indexes have what it has."""
+        now = self._informer.get(obj.name, namespace=obj.namespace)
+        if now is None:
+            return
+        if now.uid == obj.uid and int(now.resource_version) < int(obj.resource_version):
+            self._wrong(f"was told of {obj!r} before the informer had it: {now!r}")
+        if now not in self._informer.by_index("team", now.labels.get("team", "")):
+            self._wrong(f"was told of {obj!r} while index 'team' lacks {now!r}")
+
+    def _step(self) -> None:
+        self.events += 1
+        if self.removed:
+            self._wrong("was told something after it had been removed")
+        self._progress.set()
+
+    def _wrong(self, what: str) -> None:
+        self._violations.note(f"{self.name} {what} (event {self.events}, informer {self._informer!r})")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A filter, and the same decided without it: what a check compares with."""
+
+    filter: Filter | None
+    shows: Callable[[Mapping[str, Any]], bool]
+
+
+def choices() -> list[Choice]:
+    """The filters that informers change between. All of them show the mark."""
+    mark = LabelFilter(MARK)
+    team = LabelFilter("team in (a, b)")
+    namespaces = NamespaceFilter(f"{GROUP}/number in (0, 2)")
+    even = JSONPathFilter("{.spec.even}", equals="true")
+
+    def marked(obj: Mapping[str, Any]) -> bool:
+        return MARK in obj["metadata"].get("labels", {})
+
+    def in_team(obj: Mapping[str, Any]) -> bool:
+        return obj["metadata"].get("labels", {}).get("team") in ("a", "b")
+
+    def there(obj: Mapping[str, Any]) -> bool:
+        return obj["metadata"].get("namespace") in (None, NAMESPACES[0], NAMESPACES[2])
+
+    def is_even(obj: Mapping[str, Any]) -> bool:
+        return obj.get("spec", {}).get("even") is True
+
+    def short(obj: Mapping[str, Any]) -> bool:
+        return len(obj["metadata"]["name"]) == 2
+
+    return [
+        Choice(None, lambda obj: True),
+        Choice(mark | team, lambda obj: marked(obj) or in_team(obj)),
+        Choice(mark | namespaces, lambda obj: marked(obj) or there(obj)),
+        Choice(mark | even, lambda obj: marked(obj) or is_even(obj)),
+        Choice(mark | (team & ~even), lambda obj: marked(obj) or (in_team(obj) and not is_even(obj))),
+        Choice(mark | PredicateFilter(lambda obj: len(obj.name) == 2), lambda obj: marked(obj) or short(obj)),
+    ]
+
+
+def teams_of(obj: Unstructured) -> list[str]:
+    """The index that every informer has."""
+    return [obj.labels.get("team", "")]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Observer:
+    """An informer, what it is to follow, and its subscribers."""
+
+    resource: Resource
+    gvr: GVR
+    informer: Informer
+    violations: Violations
+    choice: Choice
+    namespace: str | None = None
+    label_selector: str | None = None
+    folds: list[Fold] = field(default_factory=list)
+
+    @classmethod
+    def on(
+        cls,
+        client: Client,
+        resource: Resource,
+        violations: Violations,
+        *,
+        version: str = "",
+        namespace: str | None = None,
+        label_selector: str | None = None,
+    ) -> Observer:
+        """An observer of ``resource``, to be entered by its informer."""
+        gvr = resource.in_version(version) if version else resource.gvr
+        informer = client.informer(gvr, namespace=namespace, label_selector=label_selector, indexes={"team": teams_of})
+        return cls(
+            resource=resource,
+            gvr=gvr,
+            informer=informer,
+            violations=violations,
+            choice=choices()[0],
+            namespace=namespace,
+            label_selector=label_selector,
+        )
+
+    @property
+    def follows(self) -> tuple[GVR, str, str]:
+        """Informers that are equal here share a watch."""
+        return (self.gvr, self.namespace or "", self.label_selector or "")
+
+    @property
+    def served(self) -> bool:
+        """Whether there is something to follow now."""
+        resource = self.resource
+        version_served = not resource.comes_and_goes or self.gvr.version in resource.versions
+        return resource.open and version_served and (resource.namespaced or self.namespace is None)
+
+    def choose(self, choice: Choice) -> None:
+        """Change the filter."""
+        self.choice = choice
+        self.informer.set_filter(choice.filter)
+
+    def fold(self, what: str) -> Fold:
+        """A new subscriber's fold."""
+        fold = Fold(f"{what} of {self}", self.informer, self.violations)
+        self.folds.append(fold)
+        return fold
+
+    def attach_plain(self) -> Fold:
+        """A handler of plain functions."""
+        fold = self.fold("the plain handler")
+        fold.subscriber = self.informer.add_handler(on_add=fold.added, on_update=fold.updated, on_delete=fold.deleted)
+        return fold
+
+    def attach_async(self, random: Random, *, seconds: float) -> Fold:
+        """A handler of async functions, each of which takes up to so many seconds."""
+        fold = self.fold("the slow handler" if seconds else "the async handler")
+
+        async def work() -> None:
+            fold.enter()
+            await trio.sleep(random.uniform(0.0, seconds))
+            fold.leave()
+
+        async def added(obj: Unstructured) -> None:
+            fold.added(obj)
+            await work()
+
+        async def updated(old: Unstructured, new: Unstructured) -> None:
+            fold.updated(old, new)
+            await work()
+
+        async def deleted(obj: Unstructured) -> None:
+            fold.deleted(obj)
+            await work()
+
+        fold.subscriber = self.informer.add_handler(on_add=added, on_update=updated, on_delete=deleted)
+        return fold
+
+    async def stream(self) -> None:
+        """Follow it by an event stream, until the informer is closed."""
+        async with self.informer.events() as events:
+            fold = self.fold("the event stream")
+            fold.subscriber = events
+            async for event in events:
+                fold.event(event)
+
+    def __str__(self) -> str:
+        where = f" in {self.namespace}" if self.namespace else ""
+        which = f" with {self.label_selector}" if self.label_selector else ""
+        return f"{self.gvr}{where}{which}"
+
+
+def observers_of(client: Client, resources: list[Resource], violations: Violations) -> list[Observer]:
+    """The informers that stay: one for each resource, and for some more, which share its watch or have their own."""
+    observers = []
+    for number, resource in enumerate(resources):
+        observers.append(Observer.on(client, resource, violations))
+        if number % 5 == 0:
+            observers.append(Observer.on(client, resource, violations))
+        if number % 8 == 0:
+            observers.append(Observer.on(client, resource, violations, label_selector=f"team={TEAMS[0]}"))
+        if number % 10 == 0 and resource.namespaced:
+            observers.append(Observer.on(client, resource, violations, namespace=NAMESPACES[0]))
+        if resource.comes_and_goes and number % 2 == 0:
+            observers.append(Observer.on(client, resource, violations, version="v2"))
+    return observers
+
+
+def attach_handlers(observers: list[Observer], nursery: trio.Nursery, random: Random) -> None:
+    """Give each at least one subscriber: plain mostly, async, slow, or a stream."""
+    for number, observer in enumerate(observers):
+        if number % 7 == 3:
+            observer.attach_async(random, seconds=0.0)
+        elif number % 20 == 5:
+            observer.attach_async(random, seconds=1.0)
+        else:
+            observer.attach_plain()
+        if number % 11 == 2:
+            nursery.start_soon(observer.stream)
