@@ -16,6 +16,8 @@ import trio
 
 from dynkube.errors import ClosedError
 from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
+from dynkube.testing._faults.faults import Faults
+from dynkube.testing._faults.injection import Injection
 from dynkube.testing._faults.outages import Outage
 from dynkube.testing._proxy.recording import Recording
 from dynkube.testing._proxy.target import Served, endpoint_of
@@ -25,10 +27,11 @@ from dynkube.testing._wire.audit import Audit
 from dynkube.testing._wire.door import Door, Drop, Refusal
 from dynkube.testing._wire.endpoint import Endpoint
 from dynkube.testing._wire.http import HTTPRequest
+from dynkube.testing._wire.requestinfo import facts_of
 from dynkube.testing._wire.tcp import serve_tcp
 
 
-class FaultProxy(Records):
+class FaultProxy(Injection, Records):
     """A proxy on the loopback in front of an API server, with the faults of the embedded one and some below HTTP.
 
     ::
@@ -81,6 +84,7 @@ class FaultProxy(Records):
         self._host, self._port = host, port
         self._tls = self._upstream.url.startswith("https:") if tls is None else tls
         self._audit = Audit(audit_limit)
+        self._faults = Faults(Random() if random is None else random)
         self._entered = False
         self._running: tuple[AsyncExitStack, Endpoint, Door] | None = None
 
@@ -143,8 +147,9 @@ class FaultProxy(Records):
             await serve_lifespan(receive, send)
             return
         request = HTTPRequest.from_scope(scope)
-        with Recording(self._audit, request, receive, send) as recording:
-            await forward(scope, recording.receive, recording.send)
+        facts = facts_of(request)
+        with Recording(self._audit, request, facts, receive, send) as recording:
+            await self._faults.serve(facts, forward, scope, recording.receive, recording.send)
 
     def __repr__(self) -> str:
         where = "not running" if self._running is None else f"at {self.url}"

@@ -7,9 +7,9 @@ from typing import Self
 import trio
 
 from dynkube.testing._asgi import Message, Receive, Send
+from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._wire.audit import Audit, RequestRecord
 from dynkube.testing._wire.http import HTTPRequest
-from dynkube.testing._wire.requestinfo import facts_of
 
 
 class Recording:
@@ -18,12 +18,13 @@ class Recording:
     It stands outermost, so that it sees what the client sees.
     """
 
-    def __init__(self, audit: Audit, request: HTTPRequest, receive: Receive, send: Send) -> None:
-        self.record: RequestRecord = audit.received(request, facts_of(request))
+    def __init__(self, audit: Audit, request: HTTPRequest, facts: RequestFacts, receive: Receive, send: Send) -> None:
+        self.record: RequestRecord = audit.received(request, facts)
         self._audit = audit
         self._receive = receive
         self._send = send
         self._body: list[bytes] = []
+        self._left: int | None = None  # of an answer that says how long it is
 
     def __enter__(self) -> Self:
         return self
@@ -53,8 +54,13 @@ class Recording:
             for name, value in message.get("headers", ()):
                 if name == b"audit-id":
                     self.record.audit_id = value.decode("latin-1")
+                elif name == b"content-length":
+                    self._left = int(value)
             if self.record.verb == "watch" and message["status"] == 200:
                 self._audit.watch_began(self.record)
-        elif message["type"] == "http.response.body" and not message.get("more_body", False):
-            self._finish()  # before the client knows, which may look it up at once
+        elif message["type"] == "http.response.body":
+            if self._left is not None:
+                self._left -= len(message.get("body", b""))
+            if self._left == 0 or not message.get("more_body", False):
+                self._finish()  # before the client knows, which may look it up at once
         await self._send(message)
