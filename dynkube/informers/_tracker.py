@@ -3,8 +3,9 @@
 Sources, in this order: a watch on CRDs, shared by all informers; one question to discovery where no
 CRD explains a resource (built-in or aggregated APIs); discovery at intervals where CRDs may not be
 watched, and for an aggregated API that went away. For resources that are merely absent nothing is asked
-at intervals: the CRD watch tells when they come, and each time that watch is renewed, discovery is
-asked once, as an aggregated API may have come without a CRD.
+at intervals: the CRD watch tells when they come, and a watch on APIServices, open while any is absent,
+tells when an aggregated API comes without a CRD. Where that may not be watched, discovery is asked once
+each time the CRD watch is renewed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import trio
 
 from dynkube.discovery import APIDiscovery, APIResource, DeferredRESTMapper, DiscoveryClient
 from dynkube.errors import DiscoveryFailed, DynkubeError
+from dynkube.informers._apiservices import APIServices
 from dynkube.informers._availability import (
     Availability,
     Presence,
@@ -67,6 +69,8 @@ class AvailabilityTracker:
         self._trouble: dict[GroupVersion, str] = {}
         self._watcher: CRDWatcher | None = None
         self._blind = False  # whether it was, when that was last told
+        self._apis = APIServices(rest, settings, features, nursery, on_change=self._apis_changed, observers=observers)
+        self._missing: set[GVR] = set()  # without a CRD, and not served otherwise
         self._scopes: list[trio.CancelScope] = []  # of the tasks that run while there are followers
         self._wanted: set[GroupVersion] = set()  # what discovery is to be asked for
         self._asking: set[GroupVersion] = set()  # what it is being asked for
@@ -107,7 +111,7 @@ class AvailabilityTracker:
         followers.remove(verdict)
         if not followers:
             del self._followers[gvr]
-            self._verdicts.pop(gvr, None)
+            self._note(gvr, None)
             if not self._concerned(gvr.group_version):
                 self._forget_version(gvr.group_version)  # nobody keeps it true from here on
         if not self._followers:
@@ -154,12 +158,24 @@ class AvailabilityTracker:
             before, now = self._verdicts.get(gvr), self._judge(gvr)
             if before == now:
                 continue
-            self._verdicts[gvr] = now
+            self._note(gvr, now)
             if now.presence is Presence.ABSENT and before is not None and before.reason == "Served":
                 self._polled.add(gvr.group_version)  # no CRD will tell when it is back
                 self._ask.set()
             for verdict in tuple(self._followers.get(gvr, ())):
                 verdict(now)
+
+    def _note(self, gvr: GVR, verdict: Availability | None) -> None:
+        """Keep the latest verdict; ``None`` where nobody follows any more."""
+        if verdict is None:
+            self._verdicts.pop(gvr, None)
+        else:
+            self._verdicts[gvr] = verdict
+        if verdict is not None and verdict.reason == "CRDNotFound":
+            self._missing.add(gvr)
+        else:
+            self._missing.discard(gvr)
+        self._watch_apis()
 
     # ── CRDs ─────────────────────────────────────────────────────────────────────────────────
 
@@ -197,6 +213,7 @@ class AvailabilityTracker:
         else:  # what stood in for the CRDs is asked again, where they do not tell
             self._served = {gv: served for gv, served in self._served.items() if not served.blind}
         self._rejudge(list(self._followers))
+        self._watch_apis()
 
     def _tell_sight(self, watcher: CRDWatcher) -> None:
         """Log it when CRDs cannot be watched any more, and when they can be again."""
@@ -212,8 +229,20 @@ class AvailabilityTracker:
 
     def _renewed(self) -> None:
         for gvr, verdict in self._verdicts.items():
-            if verdict.reason in {"CRDNotFound", "NotServed"}:
+            # Who serves a group-version may serve more of it one day. One that nobody serves would be announced.
+            if verdict.reason == "NotServed" or (gvr in self._missing and self._apis.may_serve(gvr.group_version)):
                 self._want(gvr.group_version)
+        self._apis.try_again()
+
+    def _apis_changed(self, group_versions: set[GroupVersion]) -> None:
+        for gvr in self._missing:
+            if gvr.group_version in group_versions:
+                self._want(gvr.group_version)
+
+    def _watch_apis(self) -> None:
+        """Follow APIServices while anybody waits for what only they could announce."""
+        blind = self._watcher is None or self._watcher.blind  # and discovery is asked at intervals anyway
+        self._apis.follow(bool(self._missing) and not blind)
 
     # ── discovery ────────────────────────────────────────────────────────────────────────────
 
@@ -295,6 +324,9 @@ class AvailabilityTracker:
             self._forget_version(gv)
             return
         self._rejudge(concerned)
+        if resources is None and gv in self._apis.group_versions:
+            self._polled.add(gv)  # announced, and not yet served
+            self._ask.set()
         if all(self._verdicts[gvr].presence is Presence.PRESENT for gvr in concerned):
             self._polled.discard(gv)
 
@@ -308,5 +340,6 @@ class AvailabilityTracker:
             self._watcher.silence()
             self._watcher = None
             self._blind = False
-        for known in (self._served, self._trouble, self._wanted, self._asking, self._polled):
+        self._apis.stop()
+        for known in (self._missing, self._served, self._trouble, self._wanted, self._asking, self._polled):
             known.clear()

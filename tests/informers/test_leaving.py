@@ -72,7 +72,7 @@ async def test_g8_whoever_is_cancelled_while_entering_leaves_nothing(
                 pytest.fail("entering is a checkpoint")
         await quiet()
 
-        assert watched(server) == ["customresourcedefinitions", "namespaces"]
+        assert watched(server) == ["apiservices", "customresourcedefinitions", "namespaces"]
         assert trio.lowlevel.current_statistics().tasks_living == tasks
 
 

@@ -12,29 +12,66 @@ from dynkube.meta import Unstructured
 from dynkube.testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, crd, quiet, widget
 
+APISERVICES = "apiservices"
+
 
 @pytest.mark.scenario("F1", "P12")
-async def test_1_a_hundred_absent_crds_cost_one_watch_and_a_look_when_it_is_renewed(
+async def test_1_a_thousand_absent_crds_cost_two_watches_and_nothing_is_asked_at_intervals(
     server: APIServer, client: Client
 ) -> None:
     async with trio.open_nursery() as nursery:
-        informers = [client.informer(f"things.v1.g{number}.example.com") for number in range(100)]
+        informers = [client.informer(f"things.v1.g{number}.example.com") for number in range(1000)]
         for informer in informers:
             nursery.start_soon(informer.__aenter__)
         await quiet()
         assert {informer.state.phase for informer in informers} == {ABSENT}
         assert Counter(r.path for r in server.requests)["/apis"] == 1
-        assert len(server.requests) <= 3, "the CRDs, /api and /apis"
-        assert [watch.resource.resource for watch in server.open_watches] == [CRDS]
+        assert len(server.requests) <= 4, "the CRDs, the APIServices, /api and /apis"
+        assert sorted(watch.resource.resource for watch in server.open_watches) == [APISERVICES, CRDS]
 
         server.forget_requests()
         await trio.sleep(3600)
-        asked = Counter(request.path.rpartition("/")[2] for request in server.requests)
-        assert asked.keys() <= {CRDS, "api", "apis"}
-        assert 6 <= asked[CRDS] <= 12
-        assert asked["api"] == asked["apis"] <= asked[CRDS]
+        asked = Counter((request.verb, request.path.rpartition("/")[2]) for request in server.requests)
+        assert asked.keys() == {("watch", CRDS), ("watch", APISERVICES)}, "each watch is opened again when it ends"
+        assert all(6 <= count <= 12 for count in asked.values())
         for informer in informers:
             nursery.start_soon(informer.aclose)
+
+
+@pytest.mark.scenario("F1", "P12")
+async def test_1_apiservices_are_watched_only_while_something_is_absent(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    async with client.informer(WIDGETS) as widgets, client.informer("pods.v1") as pods:
+        await widgets.wait_state(LIVE)
+        await pods.wait_state(LIVE)
+        assert not [request for request in server.requests if APISERVICES in request.path]
+
+        server.delete(CRDS, "widgets.example.com")
+        await widgets.wait_state(ABSENT)
+        await quiet()
+        assert APISERVICES in {watch.resource.resource for watch in server.open_watches}
+
+        server.create(crd())
+        await widgets.wait_state(LIVE)
+        await quiet()
+        assert APISERVICES not in {watch.resource.resource for watch in server.open_watches}
+
+
+@pytest.mark.scenario("F1", "F11", "F14")
+async def test_1_where_apiservices_may_not_be_watched_discovery_is_asked_when_the_watch_on_crds_is_renewed(
+    server: APIServer, client: Client
+) -> None:
+    refused = server.fail(status=403, resource=APISERVICES)
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(ABSENT)
+        await trio.sleep(3600)
+        asked = Counter(request.path.rpartition("/")[2] for request in server.requests)
+        assert 6 <= asked[CRDS] <= 12
+        assert asked["v1"] == asked[APISERVICES] == asked[CRDS], "one look at example.com/v1, and whether it is allowed"
+
+        refused.remove()
+        await trio.sleep(600)
+        assert APISERVICES in {watch.resource.resource for watch in server.open_watches}
 
 
 @pytest.mark.scenario("K5")
