@@ -15,6 +15,8 @@ from tests.informers.model.watched import Selection, Watched
 from tests.informers.model.world import World
 
 CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+APISERVICES: Final = GVR("apiregistration.k8s.io", "v1", "apiservices")
+NOT_OF_CRDS: Final = "kube-aggregator.kubernetes.io/automanaged!=true"
 QUIET: Final = 700.0
 """Longer than silence, any backoff and any watch."""
 _REQUESTS_WHILE_QUIET: Final = 12
@@ -55,7 +57,7 @@ async def check_quiet(world: World) -> None:
         _check_shown(world, watched)
         _check_told(watched)
     _check_watches(world)
-    asked, allowed = len(world.server.audit), _REQUESTS_WHILE_QUIET * (len(_collections(world)) + 2)
+    asked, allowed = len(world.server.audit), _REQUESTS_WHILE_QUIET * (len(_collections(world)) + 3)
     assert asked <= allowed, f"{asked} requests while nothing happened: {Counter(r.path for r in world.server.audit)}"
     world.calm = world.moves
 
@@ -113,4 +115,7 @@ def _check_watches(world: World) -> None:
     # That on CRDs is there for the first custom resource that is followed, and stays until nothing is.
     crds = watches.pop((CRDS, ("", "", "")), 0)
     assert crds == 1 or (crds == 0 and all(watched.gvr.group != GROUP for watched in world.open))
+    # That on APIServices is there while anything that is followed has no CRD.
+    missing = any(w.gvr.group == GROUP and w.gvr.resource not in world.truth.definitions for w in world.open)
+    assert watches.pop((APISERVICES, ("", NOT_OF_CRDS, "")), 0) == missing
     assert watches == expected, f"open are {watches}, and there should be {expected}"
