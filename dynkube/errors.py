@@ -34,6 +34,7 @@ Bases exist to be caught: ``except NotFound`` for one answer, ``except APIError`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -249,8 +250,17 @@ class Status:
                 if isinstance(cause, Mapping)
             ),
             continue_token=_text(metadata, "continue") if isinstance(metadata, Mapping) else "",
-            retry_after=float(seconds) if isinstance(seconds, int | float) and seconds > 0 else None,
+            retry_after=_seconds(seconds),
         )
+
+
+def _seconds(value: object) -> float | None:
+    if not isinstance(value, int | float) or not value > 0:
+        return None
+    try:
+        return float(value)
+    except OverflowError:  # an integer of hundreds of digits, which JSON may hold
+        return math.inf
 
 
 def _text(mapping: Mapping[str, object], key: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,40 @@ async def test_the_test_of_the_readme_runs(
     await scope["test_it_scales_down_at_night"](server, client)  # type: ignore[operator]  # what the README defines
 
 
+@pytest.mark.real_time
+async def test_the_settings_of_the_page_about_security_are_settings(
+    server: APIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loud, bounded = python_blocks("docs/security.md")
+
+    with warnings.catch_warnings(), pytest.raises(dynkube.InsecureTLSWarning):
+        await run(loud + "\nasync with dynkube.connect(url='https://127.0.0.1:1', verify=False): pass", {})
+    async with server.serve() as endpoint:
+        endpoint.write_kubeconfig(tmp_path / "config")
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+        scope = await run(bounded, {"dynkube": dynkube})
+
+    assert scope["limits"] == dynkube.Limits(max_response_bytes=64 << 20, max_line_bytes=4 << 20)
+
+
+def test_every_bound_of_the_page_about_security_is_the_default() -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "security.md").read_text(encoding="utf-8")
+    limits, seconds = dynkube.Limits(), dynkube.InformerSettings()
+
+    for words in (
+        f"| {limits.max_response_bytes >> 30} GiB | `Limits.max_response_bytes` |",
+        f"| {limits.max_line_bytes >> 20} MiB | `Limits.max_line_bytes` |",
+        f"| {limits.max_header_bytes >> 10} KiB | `Limits.max_header_bytes` |",
+        f"{seconds.list_timeout:g} s | `timeout=` of each verb, `InformerSettings.list_timeout` |",
+        f"| {seconds.silence:g} s | `InformerSettings.silence` |",
+    ):
+        assert words in page
+
+
 def test_every_block_of_python_in_the_documents_is_run() -> None:
     assert len(python_blocks("README.md")) == 4
     assert python_blocks("docs/testing.md")  # run by test_testing_page.py
     assert python_blocks("docs/observability.md")  # run by test_observability_page.py
+    assert len(python_blocks("docs/security.md")) == 2
     assert not python_blocks("docs/informers.md")
     assert not python_blocks("docs/architecture.md")

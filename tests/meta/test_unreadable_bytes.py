@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dynkube.errors import InvalidObject, ProtocolError
+from dynkube.errors import InvalidObject, ProtocolError, TooManyRequests
 from dynkube.meta import JSONPath, ListDecoder, ObjectDecoder, Unstructured, decode_watch_line, partial_reader
 
 DEEP = b"[" * 200_000 + b"]" * 200_000
@@ -55,6 +55,14 @@ def test_a_list_of_them_is_a_protocol_error(last: bytes, size: int) -> None:
 def test_an_object_of_them_is_an_invalid_one(source: bytes) -> None:
     with pytest.raises(InvalidObject, match="not a Kubernetes object"):
         Unstructured(source)
+
+
+@pytest.mark.parametrize("seconds", [b"9" * 400, b"1e308", b"true", b"-1", b'"soon"', b"null"])
+def test_a_status_with_odd_numbers_is_a_status(seconds: bytes) -> None:
+    status = b'{"kind":"Status","code":429,"details":{"retryAfterSeconds":%s}}' % seconds
+
+    with pytest.raises(TooManyRequests):
+        decode_watch_line(line(b"ERROR", status), ObjectDecoder())
 
 
 @pytest.mark.parametrize(
