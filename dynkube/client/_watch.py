@@ -213,7 +213,8 @@ class Watch(AsyncIterator[WatchEvent]):
                 self._ready.append(event)
         last = batch[-1]
         version = last.resource_version if isinstance(last, Bookmark) else last.object.resource_version
-        self._version = version or self._version
+        if version and not is_older(version, self._version):
+            self._version = version
 
     def _check_history(self, version: str) -> None:
         self._bookmarked = True

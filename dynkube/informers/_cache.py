@@ -78,7 +78,8 @@ class Cache:
             for key, obj in listed:
                 before = None if first else editor.get(key)
                 if before is not None and before.uid == obj.uid:
-                    if same_state(before, obj):
+                    # In another past the same version may stand for another change.
+                    if same_state(before, obj) and (not rolled_back or before == obj):
                         continue
                     if not rolled_back and is_older(obj.resource_version, before.resource_version):
                         continue

@@ -76,7 +76,7 @@ class Mailbox:
         self._shown[key] = new
         if old is None:
             return (Added(new),)
-        if old is new or same_state(old, new):  # it went, unseen, and came back as it was
+        if old is new or (same_state(old, new) and old == new):  # it went, unseen, and came back as it was
             return ()
         if old.uid != new.uid:  # deleted and made again, unseen
             return Deleted(old), Added(new)

@@ -317,17 +317,19 @@ class Reflector:
             events = await self._collect(events, stream)
         if not events:
             return
-        if self._health.streak and self._health.proven_by_words(trio.current_time()):
-            self._healthy()
         for event in events:
             if isinstance(event, Bookmark):
                 self._bookmark_seen()
                 self._check_history(event.resource_version)
             else:
                 self.statistics.last_event = self.statistics.last_activity
+        if self._health.streak and self._health.proven_by_words(trio.current_time()):
+            self._healthy()
         last = events[-1]
         version = last.resource_version if isinstance(last, Bookmark) else last.object.resource_version
-        self._version = version or self._version  # without one, the next watch would begin with everything
+        # Without one, the next watch would begin with everything; and where a server lags behind, it is not followed.
+        if version and not is_older(version, self._version):
+            self._version = version
         await self._sink.apply(events)
 
     async def _collect(self, events: list[WatchEvent], stream: _Stream) -> list[WatchEvent]:

@@ -177,8 +177,10 @@ class Stream:
         now = trio.current_time()
         if now >= self._next_bookmark and self._end is None:
             self._next_bookmark = self._bookmark_time(now)
-            # A real server has none where its store has not moved at all, which in a cluster does not happen.
-            events.append(bookmark(self.kind, self._position))
+            # A real server has none where its store has not moved at all, which in a cluster does not happen, and none
+            # for a watch from a version that it has not reached.
+            if self._position <= self._storage.revision:
+                events.append(bookmark(self.kind, self._position))
 
     def _bookmark_time(self, now: float) -> float:
         """The interval, and once more two seconds before the end, as the real server's cacher does."""

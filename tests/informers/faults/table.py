@@ -72,6 +72,10 @@ def _poisoned(event: dict[str, Any]) -> Any:
     return rewrites.garble(event) if named == POISON else event
 
 
+def _behind(event: dict[str, Any]) -> Any:
+    return rewrites.rewind(5)(event) if event["type"] == "BOOKMARK" else event
+
+
 TABLE = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "9"}, "rows": []}
 SLIM = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {}, "items": []}
 watch = partial(Lasting, verb="watch")
@@ -92,6 +96,7 @@ LASTING: dict[str, Lasting] = {
     "a version that is too large": watch(
         number="F17", effect=Refuse(504, message="Too large resource version: 99, current: 9"), reason="Timeout"
     ),
+    "bookmarks from behind": watch(number="F17", effect=Rewrite(_behind), phase=LIVE, reason="Watching", changes=0),
     "400 for watches": watch(number="F18", effect=Refuse(400), reason="BadRequest", raised=BadRequest),
     "422 for watches": watch(number="F18", effect=Refuse(422, reason="Invalid"), reason="Invalid", raised=Invalid),
     "bookmarks dropped": watch(

@@ -53,6 +53,18 @@ async def test_a_watch_from_the_future_waits_for_it(server: APIServer, client: h
     assert names == ["seen"]
 
 
+async def test_a_watch_from_the_future_has_no_bookmarks(server: APIServer, client: httpx2.AsyncClient) -> None:
+    snapshot = server.snapshot()
+    server.create(config("lost"))
+    seen = server.revision
+    server.restore(snapshot, rewind=True)
+
+    params = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": "300", "resourceVersion": str(seen)}
+    answer = await client.get(CONFIGS, params=params)
+
+    assert answer.text == ""
+
+
 def test_without_rewind_the_count_goes_on() -> None:
     server = APIServer()
     snapshot = server.snapshot()
