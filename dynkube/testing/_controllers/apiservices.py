@@ -110,8 +110,7 @@ class APIServiceController:
         stub.pop(kind.gvr.resource, None)
         if gv in self._stubs and not stub:
             del self._stubs[gv]
-            if _name(gv) in self._seen:
-                self._storage.remove(API_SERVICES, _name(gv))
+            self._remove(_name(gv))
 
     def set_available(self, group_version: GroupVersion, available: bool) -> None:
         """Put whoever serves ``group_version`` out of order, or back."""
@@ -160,7 +159,12 @@ class APIServiceController:
                 self._create(gv, _CUSTOM, label="true")
         for name, seen in tuple(self._seen.items()):
             if seen.automanaged and seen.group_version not in served:
-                self._storage.remove(API_SERVICES, name)
+                self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        # What was seen may be gone from a state that was restored.
+        if name in self._storage.collection(API_SERVICES).current:
+            self._storage.remove(API_SERVICES, name)
 
     def _create(self, gv: GroupVersion, priorities: tuple[int, int], *, label: str = "", service: bool = False) -> None:
         kind = next(iter(self._registry.of_storage(API_SERVICES)), None)

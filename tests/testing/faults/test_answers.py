@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer, Delay, Disconnect, Drip, Freeze, Hang, Refuse
+from dynkube.testing import APIServer, Delay, Disconnect, Drip, Freeze, Hang, Refuse, User
 from tests.contract.objects import config
 
 CONFIGS = "/api/v1/configmaps"
@@ -58,6 +58,19 @@ async def test_a_refusal_can_answer_anything(
 
     assert (response.content, response.headers["content-type"]) == (sent, content_type)
     assert response.headers["retry-after"] == "Wed, 21 Oct 2026 07:28:00 GMT"
+
+
+async def test_a_token_is_refused_until_another_one_comes() -> None:
+    alice = User("alice")
+    async with APIServer(users={"old": alice, "new": alice}) as server:
+        server.inject(Refuse(401), when=lambda request: request.headers.get("authorization") == "Bearer old")
+        async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
+            statuses = [
+                (await client.get(CONFIGS, headers={"Authorization": f"Bearer {token}"})).status_code
+                for token in ("old", "new", "old")
+            ]
+
+        assert statuses == [401, 200, 401]
 
 
 async def test_a_delay_comes_before_the_request_is_worked_on(server: APIServer, client: httpx2.AsyncClient) -> None:

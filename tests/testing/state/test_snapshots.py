@@ -52,6 +52,18 @@ def test_a_server_goes_back_to_an_earlier_state() -> None:
     assert everything(server) == before
 
 
+def test_what_was_defined_later_goes_with_all_that_belongs_to_it() -> None:
+    server = APIServer()
+    before = server.snapshot()
+    server.create(definition())
+    server.create(widget("w"))
+
+    server.restore(before)
+
+    assert server.list(CRDS) == []
+    assert "v1.example.com" not in {service["metadata"]["name"] for service in server.list("apiservices")}
+
+
 def test_a_snapshot_does_not_follow_what_the_server_does_next() -> None:
     server = filled()
 
