@@ -96,8 +96,12 @@ class View:
         if not self._bound.ready():
             self._behind = True
             return
+        bound = self._bound
+        shown: set[int] | None = None  # all of them
+        if bound is not _SHOW_ALL:
+            shown = set(map(id, self._shown_by(bound, [after for _, _, after in changes if after is not None])))
         for key, _, after in changes:
-            visible = after if after is not None and self.accepts(after) else None
+            visible = after if shown is None or id(after) in shown else None
             for subscriber in self.subscribers:
                 subscriber.offer(key, visible)
 

@@ -29,6 +29,7 @@ _ITEM_START: Final = re.compile(rb'\{"(?:metadata":\{|(?:apiVersion|kind)":"[^"\
 _MANAGED_FIELDS_ENTRY: Final = b'fieldsType":'  # starts like an item, and there are several in each item
 _NAME: Final = re.compile(rb'"name"\s*:\s*"([^"\\]{1,253})"')
 _VIEWS: Final = "meta.k8s.io/"  # group of Table and PartialObjectMetadata, which are only answered where asked for
+_MAX_BUFFER: Final = 16 << 20  # bytes of one item, or before the first; etcd takes 1.5 MB
 _MAX_FALSE_ENDS: Final = 64  # nested lookalikes in one item, before splitting is given up
 
 
@@ -173,9 +174,8 @@ class ListDecoder:
             self._parts.append(chunk)
             return []
         self._buffer += chunk
-        if self._head is None and not self._find_items():
-            return []
-        if not self._separator and not self._learn_separator():
+        if (self._head is None and not self._find_items()) or not (self._separator or self._learn_separator()):
+            self._give_up_on_endless()
             return []
         return self._complete_items()
 
@@ -240,7 +240,13 @@ class ListDecoder:
         # Only a separator that the end of the buffer cuts off can still be there.
         self._search = max(search, len(buffer) - len(separator) + 1) - start
         self._buffer = buffer[start:]
+        self._give_up_on_endless()
         return found
+
+    def _give_up_on_endless(self) -> None:
+        # Each chunk copies what is kept: of items as large as no object is, that would cost the square of their size.
+        if len(self._buffer) > _MAX_BUFFER:
+            self._give_up(b'"items":[' if self._head is not None else b"")
 
     def _decode(self, raw: bytes) -> Unstructured:
         return self._decoder.decode(self._prefix + raw[1:] if self._prefix else raw)

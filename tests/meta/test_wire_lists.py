@@ -113,3 +113,24 @@ def test_an_empty_list_is_a_list(items: bytes) -> None:
     )
 
     assert (got, listing.resource_version, listing.kind) == ([], "3", "PodList")
+
+
+@pytest.mark.parametrize("where", ["item", "before the items"])
+def test_an_item_or_a_head_without_end_is_kept_in_pieces_and_read_at_the_end(where: str) -> None:
+    small, pad, chunk = b'{"apiVersion":"v1","kind":"X","metadata":{"name":"s"}}', b'","pad":"', b"x" * (1 << 18)
+    start, between, end = (
+        b'{"apiVersion":"v1","kind":"XList","metadata":{"resourceVersion":"7"},"p":"',
+        b'","items":[',
+        b"]}",
+    )
+    long = [pad] + [chunk] * 80  # 20 MB, more than is kept in one piece
+    item = [small[:-2], b',"p":"', *long, b'"}}']
+    before = [start, *(long[1:] if where != "item" else []), between, small, b","]
+    decoder = ListDecoder(ObjectDecoder())
+
+    parts = [*before, *(item if where == "item" else [small]), b",", small, end]
+    found = [obj for part in parts for obj in decoder.feed(part)]
+    last, listing = decoder.finish()
+
+    assert [obj.name for obj in [*found, *last]] == ["s"] * 3
+    assert (listing.resource_version, decoder._buffer) == ("7", b"")
