@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import httpx2
 import msgspec
+import trio
 
 from benchmarks.soak.resources import JSONObject
 from dynkube.errors import APIError, Status
@@ -37,14 +38,27 @@ class API:
             raise APIError.from_status(Status(code=answer.status_code, reason=reason, message=message))
         return decoded
 
+    async def surely(
+        self, method: str, path: str, body: JSONObject | None = None, *, params: dict[str, str] | None = None
+    ) -> JSONObject:
+        """The same, asked again until somebody answers; so it may have been done by an earlier attempt."""
+        while True:
+            try:
+                return await self.ask(method, path, body, params=params)
+            except httpx2.HTTPError:
+                await trio.sleep(0.5)
+
     async def until(self, path: str, params: dict[str, str], holds: Callable[[str, JSONObject], bool]) -> None:
         """Watch ``path`` until an event, given by its type and object, is what is waited for."""
         while True:
-            async with self._http.stream("GET", path, params={**params, "watch": "1"}) as answer:
-                async for line in answer.aiter_lines():
-                    event = msgspec.json.decode(line)
-                    if holds(event["type"], event["object"]):
-                        return
+            try:
+                async with self._http.stream("GET", path, params={**params, "watch": "1"}) as answer:
+                    async for line in answer.aiter_lines():
+                        event = msgspec.json.decode(line)
+                        if holds(event["type"], event["object"]):
+                            return
+            except httpx2.HTTPError:
+                await trio.sleep(0.5)
 
 
 @asynccontextmanager

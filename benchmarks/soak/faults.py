@@ -37,6 +37,8 @@ _NONSENSE = {
     "an event without metadata": rewrites.remove_metadata,
 }
 
+_REMEMBERED = 500
+
 Strike: TypeAlias = Callable[[], str]
 
 
@@ -94,8 +96,8 @@ class Weather:
             *self.others,
         ]
         self.struck[self.random.choices(kinds, [weight for weight, _ in kinds])[0][1]()] += 1
-        if len(self._faults) > 500:
-            self._faults = self._faults[-250:]  # those before are over long since
+        if len(self._faults) > _REMEMBERED:
+            self._faults.pop(0).remove()  # it is over long since
 
     def calm(self) -> None:
         """Nothing goes wrong from now on; what has been silenced already stays silent."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import cast
@@ -23,6 +23,7 @@ from dynkube.meta import GVR
 from dynkube.testing import ControlPlane, FaultProxy
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_GONE = {"DELETED", "ERROR"}  # an ERROR says that it has to be looked at again
 
 
 class RealCluster:
@@ -131,15 +132,16 @@ class RealCluster:
         body, path = resource.mark(), _path(resource.gvr, NAMESPACES[0] if resource.namespaced else "")
         while True:
             try:
-                return Unstructured(await self._api.ask("POST", path, body))
+                return Unstructured(await self._api.surely("POST", path, body))
             except AlreadyExists:
-                return Unstructured(await self._api.ask("PATCH", f"{path}/{MARK}", body))
+                return Unstructured(await self._api.surely("PATCH", f"{path}/{MARK}", body))
             except NotFound:
                 await trio.sleep(0.1)
 
     async def define(self, resource: Resource) -> None:
         """Create it, and wait until it is established."""
-        await self._api.ask("POST", _DEFINITIONS, resource.definition())
+        with suppress(AlreadyExists):
+            await self._api.surely("POST", _DEFINITIONS, resource.definition())
 
         def established(_: str, definition: JSONObject) -> bool:
             conditions = (definition.get("status") or {}).get("conditions") or ()
@@ -149,17 +151,19 @@ class RealCluster:
 
     async def undefine(self, resource: Resource) -> None:
         """Delete it, and wait until it is gone."""
-        answer = await self._api.ask("DELETE", f"{_DEFINITIONS}/{resource.definition_name}")
-        if answer["kind"] == "Status":
-            return  # it is gone already
-        since = {"resourceVersion": answer["metadata"]["resourceVersion"]}
-        await self._api.until(_DEFINITIONS, _named(resource) | since, lambda kind, _: kind == "DELETED")
+        path = f"{_DEFINITIONS}/{resource.definition_name}"
+        with suppress(NotFound):
+            await self._api.surely("DELETE", path)
+            while True:  # what is watched from may be forgotten before
+                present = await self._api.surely("GET", path)
+                since = {"resourceVersion": present["metadata"]["resourceVersion"]}
+                await self._api.until(_DEFINITIONS, _named(resource) | since, lambda kind, _: kind in _GONE)
 
     async def list(self, observer: Observer) -> list[JSONObject]:
         """By a consistent list."""
         selector = {"labelSelector": observer.label_selector} if observer.label_selector else {}
         path = _path(observer.gvr, observer.namespace or "")
-        items: list[JSONObject] = (await self._api.ask("GET", path, params=selector))["items"]
+        items: list[JSONObject] = (await self._api.surely("GET", path, params=selector))["items"]
         return items
 
 
