@@ -55,7 +55,7 @@ class Identity:
 
     def timestamp(self) -> str:
         """Now, as ``creationTimestamp`` has it."""
-        return self.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return self.now().astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
     def uid(self) -> str:
         """A new UID."""
