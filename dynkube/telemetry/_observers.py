@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Generic, ParamSpec, TypeVar
 
 from dynkube.errors import InvalidInput
+from dynkube.telemetry._observed import ObservedClient
 from dynkube.telemetry._observer import Observer
+from dynkube.telemetry._records import (
+    Collection,
+    HandlerRun,
+    ReflectorOutcome,
+    RequestInfo,
+    RequestOutcome,
+    StateChange,
+)
 
 _log = logging.getLogger("dynkube.telemetry")
 
@@ -53,16 +62,36 @@ class Observers:
         given = tuple(observers)
         for position, observer in enumerate(given):
             _check(observer, position)
-        self.client_opened = _hooks(given, Observer.client_opened, [o.client_opened for o in given])
-        self.client_closed = _hooks(given, Observer.client_closed, [o.client_closed for o in given])
-        self.request_started = _hooks(given, Observer.request_started, [o.request_started for o in given])
-        self.request_finished = _hooks(given, Observer.request_finished, [o.request_finished for o in given])
-        self.list_started = _hooks(given, Observer.list_started, [o.list_started for o in given])
-        self.list_finished = _hooks(given, Observer.list_finished, [o.list_finished for o in given])
-        self.watch_started = _hooks(given, Observer.watch_started, [o.watch_started for o in given])
-        self.watch_finished = _hooks(given, Observer.watch_finished, [o.watch_finished for o in given])
-        self.state_changed = _hooks(given, Observer.state_changed, [o.state_changed for o in given])
-        self.handler_ran = _hooks(given, Observer.handler_ran, [o.handler_ran for o in given])
+        self.client_opened: tuple[Hook[[ObservedClient], None], ...] = _hooks(
+            given, Observer.client_opened, [o.client_opened for o in given]
+        )
+        self.client_closed: tuple[Hook[[ObservedClient], None], ...] = _hooks(
+            given, Observer.client_closed, [o.client_closed for o in given]
+        )
+        self.request_started: tuple[Hook[[RequestInfo], Mapping[str, str] | None], ...] = _hooks(
+            given, Observer.request_started, [o.request_started for o in given]
+        )
+        self.request_finished: tuple[Hook[[RequestInfo, RequestOutcome], None], ...] = _hooks(
+            given, Observer.request_finished, [o.request_finished for o in given]
+        )
+        self.list_started: tuple[Hook[[Collection], None], ...] = _hooks(
+            given, Observer.list_started, [o.list_started for o in given]
+        )
+        self.list_finished: tuple[Hook[[Collection, ReflectorOutcome], None], ...] = _hooks(
+            given, Observer.list_finished, [o.list_finished for o in given]
+        )
+        self.watch_started: tuple[Hook[[Collection], None], ...] = _hooks(
+            given, Observer.watch_started, [o.watch_started for o in given]
+        )
+        self.watch_finished: tuple[Hook[[Collection, ReflectorOutcome], None], ...] = _hooks(
+            given, Observer.watch_finished, [o.watch_finished for o in given]
+        )
+        self.state_changed: tuple[Hook[[Collection, StateChange], None], ...] = _hooks(
+            given, Observer.state_changed, [o.state_changed for o in given]
+        )
+        self.handler_ran: tuple[Hook[[Collection, HandlerRun], None], ...] = _hooks(
+            given, Observer.handler_ran, [o.handler_ran for o in given]
+        )
 
 
 def _hooks(
