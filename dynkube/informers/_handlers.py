@@ -14,7 +14,7 @@ from dynkube.errors import InvalidInput
 from dynkube.informers._slices import Slices
 from dynkube.informers._subscriber import Subscriber
 from dynkube.meta import Added, InformerEvent, Unstructured, Updated
-from dynkube.telemetry import HandlerRun
+from dynkube.telemetry import Collection, HandlerRun
 
 _log = logging.getLogger("dynkube.informers")
 
@@ -102,6 +102,7 @@ class Registration(Subscriber):
         self._errors = 0
         self._last_error = ""
         self._seconds = self._longest = 0.0
+        self._about: Collection | None = None
 
     def remove(self) -> None:
         """Take the handler off; does not block. It gets nothing after this returns.
@@ -135,8 +136,15 @@ class Registration(Subscriber):
         """How often it raised."""
         return self._errors
 
-    async def run(self, slices: Slices, told: Callable[[HandlerRun], None] | None = None) -> None:
-        """Handle events until removed; the informer starts this. ``told`` is called after each event."""
+    async def run(self, slices: Slices, about: Collection, told: Callable[[HandlerRun], None] | None = None) -> None:
+        """Handle events until removed; the informer starts this.
+
+        Args:
+            slices: how long it may hold the loop.
+            about: what the events are of, for the log.
+            told: called after each event.
+        """
+        self._about = about
         clock = trio.lowlevel.current_clock().current_time  # half the price of trio.current_time()
         try:
             with self._scope:
@@ -180,16 +188,20 @@ class Registration(Subscriber):
         on_error = self._handler.on_error
         if on_error == "cancel":
             raise exc
-        if callable(on_error):
-            try:
-                on_error(exc, event)
-            except Exception:  # noqa: BLE001  # as the handler itself
-                _log.exception("on_error of handler %s failed", self.name)
+        if not callable(on_error):
+            self._log_failure("handler %s failed on %r (failure %d); it goes on with the next event", event, exc)
             return
+        try:
+            on_error(exc, event)
+        except Exception as failure:  # noqa: BLE001  # as the handler itself
+            self._log_failure("on_error of handler %s failed on %r (failure %d of the handler)", event, failure)
+
+    def _log_failure(self, text: str, event: InformerEvent, exc: Exception) -> None:
         # A handler that fails on one object mostly fails on all: told at the 1st, 2nd, 4th, 8th, ... time.
         level = logging.DEBUG if self._errors & (self._errors - 1) else logging.ERROR
-        extra = {"handler": self.name, "error": type(exc).__name__, "count": self._errors}
-        text = "handler %s failed on %r (failure %d of it); it goes on with the next event"
+        extra: dict[str, object] = {"handler": self.name, "error": type(exc).__name__, "count": self._errors}
+        if self._about is not None:
+            extra |= {"gvr": str(self._about.gvr), "namespace": self._about.namespace}
         _log.log(level, text, self.name, event, self._errors, exc_info=exc, extra=extra)
 
     def __repr__(self) -> str:

@@ -105,7 +105,7 @@ class Informer:
         self._shared = shared = factory.acquire(key)
         for subscriber in self._view.subscribers:
             if isinstance(subscriber, Registration):
-                factory.nursery.start_soon(subscriber.run, factory.slices(), factory.handler_told(key))
+                factory.nursery.start_soon(subscriber.run, factory.slices(), key.collection, factory.handler_told(key))
         try:
             self._view.set_filter(self._view.filter, self._surroundings)
             await shared.ask(partial(shared.attach, self._view))
@@ -265,8 +265,9 @@ class Informer:
         registration = Registration(handler, name or handler.describe(), self._view.subscriber_settled)
         self._subscribe(registration)
         if self._factory is not None and self._shared is not None:
-            told = self._factory.handler_told(self._shared.key)
-            self._factory.nursery.start_soon(registration.run, self._factory.slices(), told)
+            key = self._shared.key
+            told = self._factory.handler_told(key)
+            self._factory.nursery.start_soon(registration.run, self._factory.slices(), key.collection, told)
         return registration
 
     @asynccontextmanager

@@ -99,6 +99,7 @@ class Sender:
         self._user_agent = user_agent
         self._now = now
         self._on_warning = on_warning
+        self._warning_failed = False
         self._attempts = attempts
         self._counters: Counters = attempts.counters
         self._throttle = None if limits.qps is None else TokenBucket(limits.qps, limits.burst)
@@ -303,8 +304,10 @@ class Sender:
     def _warn(self, warning: str) -> None:
         try:
             self._on_warning(warning)
-        except Exception:
-            _logger.exception("on_warning raised for %r; the request goes on", warning)
+        except Exception as exc:  # a user's function
+            level = logging.DEBUG if self._warning_failed else logging.ERROR
+            self._warning_failed = True
+            _logger.log(level, "on_warning raised for %r; the request goes on", warning, exc_info=exc)
 
 
 def _in_time(call: Call, delay: float | None) -> bool:

@@ -13,7 +13,7 @@ import pytest
 import trio
 import trio.testing
 
-from dynkube.config import ClientCertificate, Credential, ExecCommand, ExecPlugin
+from dynkube.config import Anonymous, ClientCertificate, Combined, Credential, ExecCommand, ExecPlugin, plugin_calls
 from dynkube.errors import CredentialError
 
 pytestmark = pytest.mark.real_time
@@ -71,6 +71,21 @@ async def test_where_renewing_fails_early_the_old_token_goes_on_to_its_end(
     clock.advance(seconds=5)
     with pytest.raises(CredentialError, match="exit code 1"):
         await source.current()
+    assert plugin_calls(source) == {(0, "no_error"): 1, (1, "plugin_execution_error"): 2}
+
+
+@pytest.mark.scenario("F40")
+async def test_runs_are_counted_by_how_they_went_also_behind_another_source(plugin: Write, clock: Any) -> None:
+    missing = ExecPlugin(ExecCommand(command="/nowhere/plugin", api_version="client.authentication.k8s.io/v1"))
+    with pytest.raises(CredentialError):
+        await missing.current()
+    silent = ExecPlugin(plugin("pass"), now=clock)
+    with pytest.raises(CredentialError):
+        await silent.current()
+
+    calls = plugin_calls(Combined(missing, Combined(silent, Anonymous())))
+
+    assert calls == {(1, "plugin_not_found_error"): 1, (1, "client_internal_error"): 1}
 
 
 @pytest.mark.scenario("F24")

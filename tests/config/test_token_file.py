@@ -97,6 +97,24 @@ async def test_a_file_that_cannot_be_read_leaves_the_old_token(
     assert str(path.path) in caplog.text
 
 
+@pytest.mark.scenario("F40")
+async def test_a_file_that_stays_unreadable_is_told_of_once_and_again_after_it_was_mended(
+    path: TokenPath, clock: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    source = TokenFile(path, now=clock)
+    await source.current()
+
+    for content in [None, None, None, "mended", None, None]:
+        path.path.unlink(missing_ok=True)
+        if content is not None:
+            path.put(content)
+        clock.advance(minutes=1)
+        await source.current()
+
+    assert [record.name for record in caplog.records] == ["dynkube.config"] * 2
+
+
 @pytest.mark.scenario("F24")
 async def test_a_rejected_token_makes_the_file_be_read_at_once(path: TokenPath, clock: Any) -> None:
     source = TokenFile(path, now=clock)

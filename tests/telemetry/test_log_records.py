@@ -104,7 +104,7 @@ async def test_a_handler_that_always_fails_is_logged_at_powers_of_two(
 
     records = [vars(record) for record in caplog.records if record.levelno == logging.ERROR]
     assert [record["count"] for record in records] == [1, 2, 4, 8, 16, 32, 64]
-    assert {(record["handler"], record["error"]) for record in records} == {("mine", "KeyError")}
+    assert {(r["gvr"], r["handler"], r["error"]) for r in records} == {("pods.v1", "mine", "KeyError")}
     assert handle.statistics().errors == 100
 
 

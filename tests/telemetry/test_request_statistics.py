@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 import trio
+from prometheus_client import CollectorRegistry
 
 import dynkube
 from dynkube import LIVE, Client
 from dynkube.errors import DynkubeError, NoMatch, NotFound
+from dynkube.rest import Limits
+from dynkube.telemetry import PrometheusMetrics
 from dynkube.testing import APIServer
 from tests.informers.kit import crd, pod
 
@@ -65,6 +68,22 @@ async def test_warnings_are_counted(server: APIServer, client: Client) -> None:
 
     assert created.name == "a"
     assert client.statistics().warnings == 1
+
+
+async def test_waits_for_a_turn_are_counted_and_measured(server: APIServer) -> None:
+    registry = CollectorRegistry()
+    limits = Limits(qps=1, burst=2)
+    metrics = PrometheusMetrics(registry)
+    async with dynkube.connect(transport=server.transport(), limits=limits, observers=[metrics]) as client:
+        for _ in range(4):
+            await client.api.raw("GET", "/version")
+
+        numbers = client.statistics()
+        assert (numbers.throttled, numbers.throttled_seconds) == pytest.approx((2, 2))
+
+    labels = {"verb": "GET", "host": "embedded.invalid"}
+    assert registry.get_sample_value("rest_client_rate_limiter_duration_seconds_count", labels) == 4
+    assert registry.get_sample_value("rest_client_rate_limiter_duration_seconds_sum", labels) == pytest.approx(2)
 
 
 @pytest.mark.real_time
