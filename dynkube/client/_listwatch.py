@@ -187,6 +187,8 @@ class ListWatch:
     def _well_formed(self, items: _Items) -> _Items:
         if all(item.name for item in items):
             return items
+        if not any(item.name for item in items):  # leaving them all out would look as if nothing were there
+            raise ProtocolError(f"none of the {len(items)} items of the list has a metadata.name [GET {self._path}]")
         for item in items:
             if not item.name:
                 self.malformed += 1

@@ -74,13 +74,21 @@ async def test_an_item_without_a_name_is_left_out_counted_and_reported() -> None
 
 @pytest.mark.scenario("F19")
 async def test_an_item_without_a_name_is_logged_if_nobody_asks_for_it(caplog: pytest.LogCaptureFixture) -> None:
-    collection = listwatch(ScriptedServer(pods(1, {"metadata": {"uid": "u"}})))
+    collection = listwatch(ScriptedServer(pods(1, pod("a"), {"metadata": {"uid": "u"}})))
 
     with caplog.at_level(logging.WARNING, "dynkube.client"):
         listing = await collection.list()
 
-    assert len(listing) == 0
+    assert len(listing) == 1
     assert "without metadata.name" in caplog.text
+
+
+@pytest.mark.scenario("F19")
+async def test_a_list_of_nothing_but_items_without_a_name_is_not_taken_for_an_empty_one() -> None:
+    server = ScriptedServer(pods(1, {"metadata": {"uid": "u"}}, {"metadata": {"uid": "v"}}))
+
+    with pytest.raises(ProtocolError, match=r"none of the 2 items of the list has a metadata\.name"):
+        await listwatch(server).list()
 
 
 @pytest.mark.scenario("F26")

@@ -76,6 +76,11 @@ def _behind(event: dict[str, Any]) -> Any:
     return rewrites.rewind(5)(event) if event["type"] == "BOOKMARK" else event
 
 
+def _with_a_stranger(document: dict[str, Any]) -> Any:
+    document["items"].append({"apiVersion": "example.com/v1", "kind": "Widget"})
+    return document
+
+
 TABLE = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "9"}, "rows": []}
 SLIM = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {}, "items": []}
 watch = partial(Lasting, verb="watch")
@@ -113,6 +118,12 @@ LASTING: dict[str, Lasting] = {
     ),
     "a Table": watch(number="F19", effect=Refuse(200, body=TABLE), reason="UnreadableEvent", raised=UnreadableEvent),
     "metadata alone": Lasting(number="F19", effect=Refuse(200, body=SLIM), reason="ProtocolError", changes=2),
+    "no metadata at all": Lasting(
+        number="F19", effect=Rewrite(rewrites.remove_metadata), reason="ProtocolError", changes=2
+    ),
+    "one more item without metadata": Lasting(
+        number="F19", verb="list", effect=Rewrite(_with_a_stranger), phase=LIVE, reason="Watching", changes=0
+    ),
     "HTML": Lasting(number="F19", effect=Refuse(200, body="<html>log in</html>"), reason="ProtocolError"),
     "one object, written twice a minute, that cannot be read": watch(
         number="F19",

@@ -96,6 +96,26 @@ async def test_a_server_that_lags_takes_nothing_back(server: APIServer, client: 
         assert 1 <= len(lists_of(server)) <= 6
 
 
+@pytest.mark.scenario("F17", "P3")
+async def test_a_list_that_is_older_than_asked_for_is_not_believed(server: APIServer, client: Client) -> None:
+    server.create(widget("a", n=1))
+    async with client.informer(WIDGETS) as widgets:
+        told = Subscription(widgets)
+        await widgets.wait_state(LIVE)
+        replace(server, widget("a", n=2))
+        await trio.sleep(30)
+
+        server.inject(Refuse(410), verb="watch", resource="widgets", times=1)
+        server.inject(Rewrite(rewrites.rewind(3)), verb="list", resource="widgets", times=1)
+        server.end_watches("widgets", how="clean")
+        replace(server, widget("a", n=3))
+        await trio.sleep(10)
+
+        assert [obj["spec"]["n"] for obj in widgets] == [3]
+        assert (told.wrong, widgets.state.phase) == ([], LIVE)
+        assert ["resourceVersion" in request.params for request in lists_of(server)] == [True, False]
+
+
 @pytest.mark.scenario("F16", "F18")
 @pytest.mark.parametrize("effect", [Refuse(410), Rewrite(rewrites.expired, skip=1, times=1)], ids=["status", "event"])
 async def test_410_while_a_list_is_streamed_leads_to_one_plain_list(
