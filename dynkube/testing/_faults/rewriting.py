@@ -50,6 +50,7 @@ class Rewrite:
         """Pass on what ``function`` makes of the answer."""
         rewriting = _Rewriting(self, send, is_watch=request.verb == "watch")
         await app(without_header(scope, b"accept-encoding"), receive, rewriting.send)
+        await rewriting.flush()
 
 
 class _Rewriting:
@@ -71,16 +72,22 @@ class _Rewriting:
             self._is_watch = self._is_watch and message["status"] == 200
             await self._send(message if self._as_it_is else without_header(message, b"content-length"))
         elif message["type"] != "http.response.body" or self._as_it_is:
+            self._as_it_is = True  # whatever comes now, comes behind what ends the connection
             await self._send(message)
         else:
             more: bool = message.get("more_body", False)
             self._held += message.get("body", b"")
-            rewritten = b"".join(self._lines()) if self._is_watch else b"" if more else self._whole()
+            rewritten = b"".join(self._lines(last=not more)) if self._is_watch else b"" if more else self._whole()
             await self._send({**message, "body": rewritten})
 
-    def _lines(self) -> Iterator[bytes]:
+    async def flush(self) -> None:
+        """Pass on half a line, where a younger fault has ended the answer in it."""
+        if self._held and self._is_watch and not self._as_it_is:
+            await self._send({"type": "http.response.body", "body": bytes(self._held), "more_body": True})
+
+    def _lines(self, *, last: bool) -> Iterator[bytes]:
         *lines, rest = bytes(self._held).split(b"\n")
-        self._held[:] = rest
+        self._held[:] = b"" if last else rest
         for line in lines:
             if self._skip or self._times == 0:
                 self._skip = max(0, self._skip - 1)
@@ -89,6 +96,8 @@ class _Rewriting:
             if self._times is not None:
                 self._times -= 1
             yield from self._rewritten(line, b"\n")
+        if last:
+            yield rest
 
     def _whole(self) -> bytes:
         return b"".join(self._rewritten(bytes(self._held), b""))
