@@ -37,7 +37,7 @@ class Tally:
         return f"{self.whole} examples of all steps, {self.cut} shorter ones, {self.steps} steps"
 
 
-def play(seed: int, examples: int, *, steps: int = STEPS) -> Tally:
+def play(seed: int, examples: int, *, steps: int = STEPS, shrinking: bool = True) -> Tally:
     """Play about ``examples`` scripts of ``steps`` steps each; the same ones for the same seed.
 
     hypothesis varies scripts by repeating and leaving out parts of earlier ones, which makes some of them shorter.
@@ -59,7 +59,7 @@ def play(seed: int, examples: int, *, steps: int = STEPS) -> Tally:
     try:
         run_state_machine_as_test(hypothesis.seed(seed)(Counted), settings=_settings(examples, steps))
     except Exception as error:
-        script = shrink(script_of(error))
+        script = shrink(script_of(error)) if shrinking else script_of(error)
         error.add_note("\n".join(["Shrunk:", *script, "state.teardown()"]))
         raise
     return tally

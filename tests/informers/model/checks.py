@@ -53,13 +53,23 @@ async def check_quiet(world: World) -> None:
     await trio.sleep(QUIET)
     await quiet()
     await check_always(world)
-    for watched in world.watched:
-        _check_shown(world, watched)
-        _check_told(watched)
+    check_shown(world)
+    for watched in world.open:
+        phase = LIVE if watched.exists(world.truth) else ABSENT
+        assert watched.informer.state.phase is phase, f"{watched.gvr} is {watched.informer.state}"
+        assert watched.informer.has_synced, f"{watched.gvr} never synced"
     _check_watches(world)
     asked, allowed = len(world.server.audit), _REQUESTS_WHILE_QUIET * (len(_collections(world)) + 3)
     assert asked <= allowed, f"{asked} requests while nothing happened: {Counter(r.path for r in world.server.audit)}"
     world.calm = world.moves
+    world.troubled = False
+
+
+def check_shown(world: World) -> None:
+    """P2: what everybody sees, and was told of."""
+    for watched in world.watched:
+        _check_shown(world, watched)
+        _check_told(watched)
 
 
 def _check_shown(world: World, watched: Watched) -> None:
@@ -68,11 +78,6 @@ def _check_shown(world: World, watched: Watched) -> None:
     listed = {obj.key: obj for obj in watched.informer.list()}
     shown = {key: _facts(watched, obj) for key, obj in listed.items()}
     assert shown == {key: _known(watched, thing) for key, thing in expected.items()}, f"{watched.gvr} shows otherwise"
-    if watched.closed:
-        return
-    phase = LIVE if watched.exists(world.truth) else ABSENT
-    assert watched.informer.state.phase is phase, f"{watched.gvr} is {watched.informer.state}"
-    assert watched.informer.has_synced, f"{watched.gvr} never synced"
 
 
 def _facts(watched: Watched, obj: Unstructured) -> tuple[object, ...]:

@@ -5,38 +5,46 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext, suppress
 from functools import partial
-from typing import Final, Literal, TypeVar
+from typing import Final, TypeVar
 
 import trio
 import trio.lowlevel
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, rule
 
+from tests.informers.kit import quiet
 from tests.informers.model.bridge import Bridge
-from tests.informers.model.checks import check_always, check_quiet
+from tests.informers.model.checks import check_always, check_quiet, check_shown
 from tests.informers.model.listener import KINDS, Listener
 from tests.informers.model.sights import EXPRESSIONS
-from tests.informers.model.truth import CUSTOM
+from tests.informers.model.trouble import HISTORY_FORGOTTEN, LASTING, TROUBLES
 from tests.informers.model.watched import SELECTIONS, TRANSFORMS, Watched
 from tests.informers.model.world import Options, World, open_world
 
 T = TypeVar("T")
 
-RESOURCES: Final = (
-    "widgets.v1.example.com",
-    "widgets.v2.example.com",
-    "gadgets.v1.example.com",
-    "phantoms.v1.example.com",
-    "configmaps.v1",
-    "namespaces.v1",
-)
-kinds = st.sampled_from(["widgets", "widgets", "gadgets", "configmaps"])
-plurals = st.sampled_from(CUSTOM)
-places = st.sampled_from(["default/a", "default/b", "blue/a", "blue/b", "blue/c", "green/a"])
+PLACES: Final = ("default/a", "blue/a", "blue/b", "green/c")
+kinds = st.sampled_from(["widgets", "widgets", "widgets", "gadgets", "configmaps"])
+plurals = st.sampled_from(["widgets", "widgets", "gadgets"])
+places = st.sampled_from(PLACES)
 teams = st.sampled_from(["x", "y"])
 sizes = st.sampled_from(["small", "big"])
 versions = st.sampled_from(["v1", "v1 v2", "v2"])
 scopes = st.sampled_from(["Namespaced", "Namespaced", "Cluster"])
+followed = st.sampled_from(
+    [
+        *["widgets.v1.example.com"] * 5,
+        "widgets.v2.example.com",
+        "gadgets.v1.example.com",
+        "phantoms.v1.example.com",
+        "configmaps.v1",
+        "namespaces.v1",
+    ]
+)
+selections = st.sampled_from(["everything"] * 4 + sorted(set(SELECTIONS) - {"everything"}))
+transforms = st.sampled_from(["usual"] * 4 + sorted(set(TRANSFORMS) - {"usual"}))
+troubles = st.one_of(*map(st.sampled_from, TROUBLES))
+verbs = st.sampled_from(["list", "watch", ""])  # "" is discovery
 
 
 class InformerMachine(RuleBasedStateMachine):
@@ -75,10 +83,19 @@ class InformerMachine(RuleBasedStateMachine):
 
         return self._play(command)
 
-    @initialize(streaming=st.booleans(), established_after=st.sampled_from([0.0, 0.0, 3.0]), breathing=st.booleans())
-    def start(self, streaming: bool, established_after: float, breathing: bool) -> None:
+    @initialize(
+        streaming=st.booleans(),
+        established_after=st.sampled_from([0.0, 0.0, 3.0]),
+        breathing=st.booleans(),
+        furnished=st.booleans(),
+    )
+    def start(self, streaming: bool, established_after: float, breathing: bool, furnished: bool) -> None:
+        """Begin, with some objects of a CRD already there if it is furnished."""
         options = Options(streaming=streaming, established_after=established_after, breathing=breathing)
         self._bridge = Bridge(partial(open_world, options))
+        if furnished:
+            self._play(furnish)
+            self.steps -= 1
 
     # ── the cluster ──────────────────────────────────────────────────────────────────────────
 
@@ -87,9 +104,30 @@ class InformerMachine(RuleBasedStateMachine):
         """Create an object, or write its next state."""
         self._do(lambda world: world.cluster.put(resource, _key(at), team, size))
 
+    @rule(resource=kinds, team=teams)
+    def fill(self, resource: str, team: str) -> None:
+        """Put an object into each place."""
+
+        def fill(world: World) -> None:
+            for at, size in zip(PLACES, ("small", "big", "small", "big"), strict=True):
+                world.cluster.put(resource, _key(at), team, size)
+
+        self._do(fill)
+
     @rule(resource=kinds, at=places)
     def delete(self, resource: str, at: str) -> None:
         self._do(lambda world: world.cluster.delete(resource, _key(at)))
+
+    @rule(resource=kinds, at=places)
+    def delete_unseen(self, resource: str, at: str) -> None:
+        """Delete an object while nobody is connected, and forget the history that tells of it."""
+
+        def delete(world: World) -> None:
+            world.spoil("watches are cut", "", 1)
+            world.cluster.delete(resource, _key(at))
+            world.spoil(HISTORY_FORGOTTEN, "", 1)
+
+        self._do(delete)
 
     @rule(resource=kinds, at=places, team=teams, size=sizes)
     def replace(self, resource: str, at: str, team: str, size: str) -> None:
@@ -104,47 +142,48 @@ class InformerMachine(RuleBasedStateMachine):
     @rule(plural=plurals, served=versions, scope=scopes)
     def define(self, plural: str, served: str, scope: str) -> None:
         """Create a CRD."""
-        self._do(lambda world: world.cluster.define(plural, served.split(), namespaced=scope == "Namespaced"))
+        self._do(lambda world: world.define(plural, served.split(), namespaced=scope == "Namespaced"))
 
     @rule(plural=plurals, served=versions)
     def serve(self, plural: str, served: str) -> None:
         """Edit a CRD, so that it serves these versions."""
         self._do(lambda world: world.cluster.serve(plural, served.split()))
 
-    @rule(plural=plurals)
-    def undefine(self, plural: str) -> None:
-        """Delete a CRD."""
-        self._do(lambda world: world.cluster.undefine(plural))
+    @rule(plural=plurals, again=st.sampled_from(["never", "at once", "Namespaced", "Cluster"]))
+    def undefine(self, plural: str, again: str) -> None:
+        """Delete a CRD, and perhaps create it again, with an object, before anybody has seen it go.
 
-    @rule(plural=plurals, served=versions, scope=scopes, at=places)
-    def redefine(self, plural: str, served: str, scope: str, at: str) -> None:
-        """Delete a CRD and create it again, with an object, before anybody has seen it go."""
+        It comes back ``at once`` as it was, or with one version and this scope.
+        """
 
-        def redefine(world: World) -> None:
+        def undefine(world: World) -> None:
+            before = world.truth.definitions.get(plural)
             world.cluster.undefine(plural)
-            world.cluster.define(plural, served.split(), namespaced=scope == "Namespaced")
-            world.cluster.put(plural, _key(at), "x", "small")
+            if again == "at once" and before is not None:
+                world.define(plural, sorted(before.served), namespaced=before.namespaced)
+            elif again != "never":
+                world.define(plural, ["v1"], namespaced=again == "Namespaced")
+            world.cluster.put(plural, ("blue", "a"), "x", "small")
 
-        self._do(redefine)
+        self._do(undefine)
 
-    @rule(name=st.sampled_from(["blue", "green", "default"]), chosen=st.booleans())
-    def choose(self, name: str, chosen: bool) -> None:
-        """Label a namespace, so that filters choose it or not; create it if there is none."""
-        self._do(lambda world: world.cluster.put_namespace(name, chosen=chosen))
-
-    @rule(name=st.sampled_from(["blue", "green"]))
-    def delete_namespace(self, name: str) -> None:
-        self._do(lambda world: world.cluster.delete_namespace(name))
+    @rule(name=st.sampled_from(["blue", "green", "default"]), label=st.sampled_from(["chosen", "none", "gone"]))
+    def namespace(self, name: str, label: str) -> None:
+        """Label a namespace, so that filters choose it or not, or delete it; create it if there is none."""
+        if label == "gone":
+            self._do(lambda world: world.cluster.delete_namespace(name))
+        else:
+            self._do(lambda world: world.cluster.put_namespace(name, chosen=label == "chosen"))
 
     # ── users ────────────────────────────────────────────────────────────────────────────────
 
     @rule(
         target=informers,
-        resource=st.sampled_from(RESOURCES),
-        selection=st.sampled_from(sorted(SELECTIONS)),
-        transform=st.sampled_from(["usual", *TRANSFORMS]),
+        resource=followed,
+        selection=selections,
+        transform=transforms,
         shown=EXPRESSIONS,
-        early=st.sampled_from(["plain", "nobody", "slow", "stuck"]),
+        early=st.sampled_from(["plain", "plain", "nobody", "slow", "stuck"]),
     )
     def follow(self, resource: str, selection: str, transform: str, shown: str, early: str) -> Watched:
         """Enter an informer."""
@@ -202,33 +241,26 @@ class InformerMachine(RuleBasedStateMachine):
         self._play(wait)
 
     @rule()
+    def rest(self) -> None:
+        """Let all tasks come to rest without time passing, and look, if no trouble was made since things were quiet."""
+        self._play(rest)
+
+    @rule()
     def settle(self) -> None:
         """End all trouble, wait until everything has come to rest, and look whether all is as it should be."""
         self._play(settle)
 
     # ── trouble ──────────────────────────────────────────────────────────────────────────────
 
-    @rule(how=st.sampled_from(["clean", "cut", "silent"]))
-    def end_watches(self, how: Literal["clean", "cut", "silent"]) -> None:
-        self._do(lambda world: world.server.end_watches(how=how))
+    @rule(what=troubles, verb=verbs, times=st.sampled_from([1, 1, 3]))
+    def spoil(self, what: str, verb: str, times: int) -> None:
+        """Let something happen to open watches, or to the next requests."""
+        self._do(lambda world: world.spoil(what, verb, times))
 
-    @rule()
-    def compact(self) -> None:
-        """Forget history: who comes back gets 410."""
-        self._do(lambda world: world.server.compact())
-
-    @rule(
-        status=st.sampled_from([401, 403, 404, 410, 429, 500, 503]),
-        verb=st.sampled_from(["list", "watch"]),
-        times=st.sampled_from([1, 3, None]),
-    )
-    def fail(self, status: int, verb: str, times: int | None) -> None:
-        self._do(lambda world: world.trouble(status=status, verb=verb, times=times))
-
-    @rule()
-    def disconnect(self) -> None:
-        """Refuse everything and end every watch, until :meth:`recover`."""
-        self._do(lambda world: world.disconnect())
+    @rule(how=st.sampled_from(sorted(LASTING)))
+    def lose(self, how: str) -> None:
+        """Let something happen to all requests of a kind, until :meth:`recover`."""
+        self._do(lambda world: world.lose(how))
 
     @rule()
     def recover(self) -> None:
@@ -261,6 +293,26 @@ async def settle(world: World) -> None:
     world.recover()
     with world.nobody_stuck():
         await check_quiet(world)
+
+
+async def rest(world: World) -> None:
+    """Come to rest without waiting, and look at what needs no time."""
+    await quiet()
+    if world.untroubled:
+        check_shown(world)
+
+
+async def furnish(world: World) -> None:
+    """Put some objects into the cluster."""
+    cluster = world.cluster
+    cluster.define("widgets", ["v1", "v2"], namespaced=True)
+    for resource, place, team, size in (
+        ("widgets", "default/a", "x", "small"),
+        ("widgets", "blue/b", "y", "big"),
+        ("configmaps", "blue/a", "x", "big"),
+    ):
+        cluster.put(resource, _key(place), team, size)
+    await trio.sleep(5)  # until it is established
 
 
 async def leave(world: World) -> None:

@@ -19,16 +19,18 @@ _DEFINED: Final = re.compile(r"(\w+) = state\.")
 _ARGUMENT: Final = re.compile(r"(\w+)=('[^']*'|[\w.]+)")
 
 _PLAIN: Final[Mapping[str, tuple[str, ...]]] = {
+    "again": ("'never'", "'at once'"),
     "at": ("'default/a'", "'blue/a'"),
     "breathing": ("False",),
-    "chosen": ("True",),
     "count": ("1", "5"),
     "early": ("'nobody'", "'plain'"),
     "established_after": ("0.0",),
-    "how": ("'clean'", "'cut'"),
+    "furnished": ("True",),
+    "how": ("'everything'",),
     "kind": ("'plain'",),
+    "label": ("'chosen'",),
     "plural": ("'widgets'",),
-    "resource": ("'widgets'", "'widgets.v1.example.com'", "'configmaps'", "'configmaps.v1'"),
+    "resource": ("'widgets'", "'widgets.v1.example.com'", "'configmaps'"),
     "scope": ("'Namespaced'",),
     "seconds": ("0.3", "2.0"),
     "selection": ("'everything'",),
@@ -39,6 +41,8 @@ _PLAIN: Final[Mapping[str, tuple[str, ...]]] = {
     "team": ("'x'",),
     "times": ("1",),
     "transform": ("'usual'",),
+    "verb": ("'list'",),
+    "what": ("'watches end'", "'watches are cut'"),
 }
 """What is plainest comes first."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
@@ -15,12 +15,13 @@ import trio.testing
 import dynkube
 from dynkube import GVR
 from dynkube.errors import ClosedError
-from dynkube.testing import APIServer, Fault
+from dynkube.testing import APIServer, Disconnect, Fault, Outage, Refuse
 from tests.informers.kit import quiet
 from tests.informers.model.cluster import Cluster
 from tests.informers.model.listener import Listener
 from tests.informers.model.sights import Vocabulary
-from tests.informers.model.truth import Truth
+from tests.informers.model.trouble import ANSWERS, EVENTS, HISTORY_FORGOTTEN, OPEN_WATCHES
+from tests.informers.model.truth import CUSTOM, GROUP, Truth
 from tests.informers.model.watched import INDEXES, SELECTIONS, TRANSFORMS, Watched
 
 
@@ -42,7 +43,8 @@ class Options:
 class World:
     """What the rules of the machine do, and what they do it to."""
 
-    def __init__(self, server: APIServer, client: dynkube.Client, nursery: trio.Nursery) -> None:
+    def __init__(self, options: Options, server: APIServer, client: dynkube.Client, nursery: trio.Nursery) -> None:
+        self.options = options
         self.server = server
         self.truth = Truth()
         self.words = Vocabulary(self.truth)
@@ -55,7 +57,10 @@ class World:
         """Counts what may change what is to be seen."""
         self.calm = -1
         """What ``moves`` was when everything had come to rest for the last time."""
-        self._faults: list[Fault] = []
+        self.troubled = False
+        """Whether something has gone wrong since everything had come to rest."""
+        self._forgetting = False
+        self._trouble: list[Fault | Outage] = []
         self._client = client
         self._nursery = nursery
 
@@ -131,22 +136,55 @@ class World:
         finally:
             self.released = trio.Event()
 
+    def define(self, plural: str, served: Iterable[str], *, namespaced: bool) -> None:
+        """Create a CRD, which may take its time until it is served."""
+        self.troubled = self.troubled or self.options.established_after > 0
+        self.cluster.define(plural, served, namespaced=namespaced)
+
     # ── trouble ──────────────────────────────────────────────────────────────────────────────
 
-    def trouble(self, *, status: int, verb: str | None, times: int | None) -> None:
-        """Refuse requests."""
-        self._faults.append(self.server.fail(status=status, verb=verb, times=times))
+    @property
+    def untroubled(self) -> bool:
+        """Whether nothing has gone wrong since everything had come to rest, and nobody is slow."""
+        return not self.troubled and all(
+            each.kind not in ("slow", "stuck") for watched in self.open for each in watched.listeners
+        )
 
-    def disconnect(self) -> None:
-        """Refuse every request, and end what is open."""
-        self.trouble(status=503, verb=None, times=None)
-        self.server.end_watches(how="cut")
+    def spoil(self, what: str, verb: str, times: int) -> None:
+        """Let something happen to open watches, to history, or to the next requests."""
+        self.troubled = True
+        if what in OPEN_WATCHES:
+            self.server.end_watches(how=OPEN_WATCHES[what])
+        elif what == HISTORY_FORGOTTEN:
+            self.server.compact()
+        elif what in EVENTS:
+            self._trouble.append(self.server.inject(EVENTS[what](), verb="watch", times=times))
+        else:
+            self._trouble.append(self.server.inject(ANSWERS[what](), verb=verb, times=times))
+
+    def lose(self, how: str) -> None:
+        """Let something be out of order until :meth:`recover`."""
+        self.troubled = True
+        if how.startswith("everything"):
+            self._forgetting = self._forgetting or "history" in how
+            self._trouble.append(self.server.inject(Disconnect("reset")))
+            self.server.end_watches(how="reset")
+        elif how == "CRDs":
+            self._trouble.append(self.server.inject(Refuse(403), resource="customresourcedefinitions"))
+            self.server.end_watches("customresourcedefinitions")
+        elif how == "establishing":
+            self._trouble += [self.server.hold_definition(f"{plural}.{GROUP}") for plural in CUSTOM]
+        else:
+            self._trouble.append(self.server.inject(Refuse(500), verb={"lists": "list", "watches": "watch"}[how]))
 
     def recover(self) -> None:
         """End what would go on."""
-        for fault in self._faults:
-            fault.remove()
-        self._faults.clear()
+        for trouble in self._trouble:
+            trouble.remove()
+        self._trouble.clear()
+        if self._forgetting:
+            self.server.compact()
+            self._forgetting = False
 
     # ── what is looked at while it happens ───────────────────────────────────────────────────
 
@@ -191,7 +229,7 @@ async def open_world(options: Options) -> AsyncIterator[World]:
     async with server:
         client = dynkube.connect(transport=server.transport(), settings=settings)
         async with trio.open_nursery() as nursery, client:
-            yield World(server, client, nursery)
+            yield World(options, server, client, nursery)
             nursery.cancel_scope.cancel()
         await quiet()
         assert server.open_watches == (), "a watch was left open"

@@ -1,0 +1,82 @@
+"""What goes wrong between server and client, by name. None of it makes a server lie for good: all can be mended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from dynkube.testing import Cut, Delay, Disconnect, Drip, Effect, Ending, Freeze, Hang, Refuse, Rewrite, rewrites
+
+
+def _bookmarks_backwards(event: dict[str, Any]) -> dict[str, Any]:
+    """A bookmark stands for an earlier version than it should, so that events come once more."""
+    if event.get("type") == "BOOKMARK" and "annotations" not in event["object"]["metadata"]:
+        version = int(event["object"]["metadata"]["resourceVersion"])
+        event["object"]["metadata"]["resourceVersion"] = str(max(1, version - 5))
+    return event
+
+
+ANSWERS: Final[Mapping[str, Callable[[], Effect]]] = {
+    "500": lambda: Refuse(500),
+    "503 Retry-After": lambda: Refuse(503, retry_after=3),
+    "429 Retry-After": lambda: Refuse(429, retry_after=5),
+    "429 Retry-After a date": lambda: Refuse(429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"),
+    "401": lambda: Refuse(401),
+    "403": lambda: Refuse(403),
+    "404": lambda: Refuse(404),
+    "410": lambda: Refuse(410),
+    "400": lambda: Refuse(400),
+    "504": lambda: Refuse(504),
+    "200 HTML": lambda: Refuse(200, body="<html>sign in</html>"),
+    "502 HTML": lambda: Refuse(502, body="<html>Bad Gateway</html>"),
+    "delay": lambda: Delay(2),
+    "long delay": lambda: Delay(50),
+    "drip": lambda: Drip(2000),
+    "hang": Hang,
+    "disconnect": Disconnect,
+    "reset": lambda: Disconnect("reset"),
+    "empty": lambda: Cut("clean", after_bytes=0),
+    "cut": lambda: Cut("cut", after_bytes=50),
+    "cut mid-line": lambda: Cut("mid-line", after_bytes=100),
+    "cut mid-chunk": lambda: Cut("mid-chunk", after_bytes=200),
+    "reset half-way": lambda: Cut("reset", after_bytes=200),
+    "silent half-way": lambda: Cut("silent", after_bytes=200),
+    "frozen": Freeze,
+}
+"""What may happen to any request."""
+
+EVENTS: Final[Mapping[str, Callable[[], Effect]]] = {
+    "clean end": lambda: Cut("clean", after_lines=1),
+    "cut after an event": lambda: Cut("cut", after_lines=1),
+    "silent after an event": lambda: Cut("silent", after_lines=1),
+    "no bookmarks": lambda: Rewrite(rewrites.drop_bookmarks),
+    "no end of the initial events": lambda: Rewrite(rewrites.drop_initial_events_end),
+    "bookmarks backwards": lambda: Rewrite(_bookmarks_backwards),
+    "each event twice": lambda: Rewrite(rewrites.repeat),
+    "410 as an event": lambda: Rewrite(rewrites.expired, skip=1, times=1),
+    "an event garbled": lambda: Rewrite(rewrites.garble, skip=1, times=1),
+    "an ERROR without a Status": lambda: Rewrite(rewrites.error_without_status, skip=1, times=1),
+    "an event without metadata": lambda: Rewrite(rewrites.remove_metadata, skip=1, times=1),
+    "an event of unknown type": lambda: Rewrite(rewrites.unknown_type, skip=1, times=1),
+    "unknown events in between": lambda: Rewrite(rewrites.before({"type": "HEARTBEAT", "object": {}})),
+}
+"""What may happen to the events of a watch."""
+
+OPEN_WATCHES: Final[Mapping[str, Ending]] = {
+    "watches end": "clean",
+    "watches are cut": "cut",
+    "watches are reset": "reset",
+    "watches are cut mid-line": "mid-line",
+    "watches are cut mid-chunk": "mid-chunk",
+    "watches go silent": "silent",
+}
+"""What may happen to the watches that are open."""
+
+HISTORY_FORGOTTEN: Final = "history forgotten"
+"""Who comes back for what happened since gets 410."""
+
+TROUBLES: Final = (sorted(OPEN_WATCHES), [HISTORY_FORGOTTEN], sorted(ANSWERS), sorted(EVENTS))
+"""The names of all of them, by sort; each sort is as likely as the others."""
+
+LASTING: Final = ("everything", "everything, and history with it", "lists", "watches", "CRDs", "establishing")
+"""What may be out of order for long: requests, those of one verb, the rights to read CRDs, the server's own work."""
