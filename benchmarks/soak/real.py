@@ -182,7 +182,7 @@ async def real(folder: Path | None, random: Random) -> AsyncIterator[tuple[RealC
     settings = dynkube.InformerSettings(random=Random(random.random()), silence=75.0)
     async with (
         ControlPlane(folder) as plane,
-        FaultProxy(plane, random=Random(random.random())) as proxy,
+        FaultProxy(plane, audit_limit=1000, random=Random(random.random())) as proxy,
         open_api(plane.endpoint) as api,
         trio.open_nursery() as nursery,
         dynkube.connect(kubeconfig=proxy.kubeconfig(), settings=settings) as client,

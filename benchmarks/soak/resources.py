@@ -121,6 +121,10 @@ class Resource:
         key = self._pick(there)
         return Write("delete", key, {}, self.incarnation) if luck < 1.0 else self._new("update", key)
 
+    def draw_first(self) -> Write | None:
+        """One more of the objects to begin with, which are half of those there can be."""
+        return self._new("create", self._pick(self._free)) if len(self._free) > len(self._keys) else None
+
     def written(self, write: Write, version: str) -> None:
         """It was done; the object has this resourceVersion now."""
         if write.incarnation != self.incarnation:

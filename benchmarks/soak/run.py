@@ -18,7 +18,7 @@ from benchmarks.soak.faults import Weather
 from benchmarks.soak.figures import Sample, line, sample
 from benchmarks.soak.gate import Gate
 from benchmarks.soak.observers import Observer, Violations, attach_handlers, choices, observers_of
-from benchmarks.soak.resources import JSONObject, Resource, namespaces, soak_resources
+from benchmarks.soak.resources import JSONObject, Resource, Write, namespaces, soak_resources
 from dynkube import Client, Unstructured
 from dynkube.errors import AlreadyExists, APIError
 from dynkube.meta import GVR
@@ -107,6 +107,9 @@ class Soak:
             if not resource.open:
                 await self._cluster.define(resource)
                 resource.open = True
+        async with trio.open_nursery() as nursery:
+            for number in range(self._options.writers):
+                nursery.start_soon(self._fill, self._resources[number :: self._options.writers])
         async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
             self._observers = observers_of(self._client, self._resources, self.outcome.violations)
             attach_handlers(self._observers, nursery, self._random_of("handlers"))
@@ -142,6 +145,12 @@ class Soak:
 
     # ── what goes on between checks ──────────────────────────────────────────────────────────
 
+    async def _fill(self, resources: list[Resource]) -> None:
+        """As many objects as there will be on average, so that a run begins as it goes on."""
+        for resource in resources:
+            while first := resource.draw_first():
+                await self._do(resource, first)
+
     async def _write(self, random: Random) -> None:
         rate = self._options.rate / self._options.writers
         due = 0.0
@@ -163,9 +172,10 @@ class Soak:
             due -= int(due)
 
     async def _write_once(self, resource: Resource) -> None:
-        write = resource.draw() if resource.open else None
-        if write is None:
-            return
+        if resource.open and (write := resource.draw()):
+            await self._do(resource, write)
+
+    async def _do(self, resource: Resource, write: Write) -> None:
         try:
             version = await self._cluster.write(resource, write)
         except APIError as error:
