@@ -323,7 +323,8 @@ class SharedInformer:
         self.last_error = f"an item without metadata.name was left out of a list: {obj!r}"
         level = logging.DEBUG if self._malformed_told else logging.WARNING  # lists are repeated, and so is the item
         self._malformed_told = True
-        _log.log(level, "informer %s: %s", self.key.gvr, self.last_error)
+        extra = {"gvr": str(self.key.gvr), "namespace": self.key.namespace}
+        _log.log(level, "informer %s: %s", self.key.gvr, self.last_error, extra=extra)
 
     def _transform_failed(self, obj: Unstructured, exc: Exception) -> None:
         self.report("transform", obj, exc)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import httpx2
 import pytest
 import trio
 
 import dynkube
 from dynkube import DEGRADED, LIVE, Client, Unstructured
-from dynkube.errors import DeadlineExceeded, InvalidInput, NotFound
+from dynkube.errors import ConnectFailed, DeadlineExceeded, InvalidInput, NotFound, ProtocolError
 from dynkube.rest import Request
 from dynkube.telemetry import Observer
 from dynkube.testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, crd, pod, quiet, widget
+from tests.rest.wire import Wire
 from tests.telemetry.kit import Notes, SilentTransport
 
 pytestmark = pytest.mark.scenario("F40")
@@ -58,6 +60,22 @@ async def test_an_attempt_that_is_given_up_ends_as_well(notes: Notes) -> None:
         assert (info.template, outcome.code, outcome.seconds) == ("/version", None, 7)
         assert isinstance(outcome.error, trio.Cancelled)
         assert client.statistics().answers == {("get", 0): 1}
+
+
+@pytest.mark.parametrize(
+    ("failure", "error"),
+    [(httpx2.LocalProtocolError("b'Bearer tell-nobody'"), ProtocolError), (httpx2.ConnectError("down"), ConnectFailed)],
+)
+async def test_a_failure_below_http_is_told_in_our_words_which_hold_no_secret(
+    notes: Notes, failure: Exception, error: type[Exception]
+) -> None:
+    async with dynkube.connect(transport=Wire(failure), observers=[notes]) as client:
+        with pytest.raises(error):
+            await client.api.raw("POST", "/version")
+
+    ((_, outcome),) = notes.finished
+    assert (outcome.code, type(outcome.error)) == (None, error)
+    assert "tell-nobody" not in str(outcome.error)
 
 
 async def test_a_reader_who_gives_up_in_the_middle_ends_it_with_the_reason(

@@ -20,6 +20,8 @@ from dynkube.testing import APIServer
 from tests.informers.kit import namespace, pod
 from tests.telemetry.kit import SilentTransport
 
+pytestmark = pytest.mark.scenario("F40")
+
 
 @pytest.fixture
 def exporter() -> InMemorySpanExporter:
