@@ -19,7 +19,7 @@ from typing import Protocol, TypeAlias
 
 import trio
 
-from dynkube.client import Batches, ListWatch
+from dynkube.client import ListWatch
 from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
 from dynkube.informers._cache import keyed
 from dynkube.informers._health import GOOD_WHILE, Health
@@ -33,6 +33,7 @@ from dynkube.informers._recovery import (
     recover,
 )
 from dynkube.informers._settings import InformerSettings
+from dynkube.informers._stream import Stream
 from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent, is_older
 from dynkube.rest import Backoff
 from dynkube.telemetry import NOBODY, Collection, Hook, Observers, ReflectorOutcome
@@ -241,26 +242,11 @@ class Reflector:
         self._watched = True
         seconds = settings.random.uniform(*settings.watch_timeout)
         version = self._version
-        stream = _Stream(seconds + settings.watch_margin, self._silence)
+        stream = Stream(seconds + settings.watch_margin, self._silence)
         if streaming:
             stream.expect_initial(settings.streaming_silence, settings.streaming_timeout)
         try:
-            # Opening has a deadline of its own, in the REST client, and may include waits that the server asked for.
-            with trio.CancelScope() as patience:
-                async with self._source.watch(
-                    resource_version=self._version, timeout_seconds=int(seconds), send_initial_events=streaming
-                ) as batches:
-                    stream.batches = batches
-                    batches.wake_by(patience)
-                    stream.opened = trio.current_time()
-                    patience.deadline = stream.deadline(stream.opened)
-                    if not streaming:
-                        self._opened(nursery, stream)
-                    async for events in batches:
-                        patience.deadline = math.inf  # what the sink takes is not the server's silence
-                        await self._received(events, stream)
-                        del events  # a quiet watch keeps no objects
-                        patience.deadline = stream.deadline(trio.current_time())
+            await self._follow(nursery, stream, int(seconds))
         except (APIError, TransportError) as exc:
             # What held for a good while was in order: many proxies cut idle streams, which is no reason to come back
             # late. An unreadable line says more about the next stream than this one's age.
@@ -269,15 +255,35 @@ class Reflector:
             raise
         finally:
             stream.open = False
-        if patience.cancelled_caught:
-            if stream.batches is not None:
-                stream.batches.check_trusted()
-            self._went_silent(stream)
         if stream.initial is not None:
             raise StreamSilent("the watch ended before the end of the initial objects was marked")
         await self._ended(stream, seconds, news=self._version != version)
 
-    async def _ended(self, stream: _Stream, seconds: float, *, news: bool) -> None:
+    async def _follow(self, nursery: trio.Nursery, stream: Stream, seconds: int) -> None:
+        """Open a watch and take what comes, until the server ends it or is not heard any more."""
+        streaming = stream.initial is not None
+        # Opening has a deadline of its own, in the REST client, and may include waits that the server asked for.
+        with trio.CancelScope() as patience:
+            async with self._source.watch(
+                resource_version=self._version, timeout_seconds=seconds, send_initial_events=streaming
+            ) as batches:
+                stream.batches = batches
+                batches.wake_by(patience)
+                stream.opened = trio.current_time()
+                patience.deadline = stream.deadline(stream.opened)
+                if not streaming:
+                    self._opened(nursery, stream)
+                async for events in batches:
+                    patience.deadline = math.inf  # what the sink takes is not the server's silence
+                    await self._received(events, stream)
+                    del events  # a quiet watch keeps no objects
+                    patience.deadline = stream.deadline(trio.current_time())
+        if patience.cancelled_caught:
+            if stream.batches is not None:
+                stream.batches.check_trusted()
+            self._went_silent(stream)
+
+    async def _ended(self, stream: Stream, seconds: float, *, news: bool) -> None:
         """The server ended the watch as it should; wait, if it was too soon."""
         age = stream.age(trio.current_time())
         if age < _AT_ONCE and not news:
@@ -293,13 +299,13 @@ class Reflector:
             raise StreamCutShort(f"the server ended {self._short} watches in a row within {GOOD_WHILE:g} s")
         await trio.sleep(self._backoff.next(trio.current_time()))
 
-    def _opened(self, nursery: trio.Nursery, stream: _Stream) -> None:
+    def _opened(self, nursery: trio.Nursery, stream: Stream) -> None:
         if self._health.streak == 0:
             self._sink.following()
         elif (seconds := self._health.opened(stream.opened)) is not None:
             nursery.start_soon(self._prove_healthy, stream, seconds)
 
-    async def _prove_healthy(self, stream: _Stream, seconds: float) -> None:
+    async def _prove_healthy(self, stream: Stream, seconds: float) -> None:
         """After failures, a stream that stays open for long enough counts as a success, even if silent."""
         await trio.sleep(seconds)
         if stream.open and self._health.streak:
@@ -310,7 +316,7 @@ class Reflector:
         self._missing_backoff.reset()
         self._sink.following()
 
-    async def _received(self, events: list[WatchEvent], stream: _Stream) -> None:
+    async def _received(self, events: list[WatchEvent], stream: Stream) -> None:
         self.statistics.last_activity = trio.current_time()
         self.statistics.events += len(events)
         if stream.initial is not None:
@@ -332,7 +338,7 @@ class Reflector:
             self._version = version
         await self._sink.apply(events)
 
-    async def _collect(self, events: list[WatchEvent], stream: _Stream) -> list[WatchEvent]:
+    async def _collect(self, events: list[WatchEvent], stream: Stream) -> list[WatchEvent]:
         """Initial objects of a streaming list; returns what came after their end."""
         assert stream.initial is not None
         for position, event in enumerate(events):
@@ -361,7 +367,7 @@ class Reflector:
         if is_older(version, self._version):
             raise HistoryWentBack(f"a bookmark of version {version} came, although {self._version} was told before")
 
-    def _went_silent(self, stream: _Stream) -> None:
+    def _went_silent(self, stream: Stream) -> None:
         if stream.overdue(trio.current_time()):
             raise StreamSilent("the server did not end the watch, although its time was up: it is not heard any more")
         if stream.initial is None and not self._bookmarked:
@@ -376,42 +382,3 @@ class _Tally:
     """How many objects came."""
 
     items: int = 0
-
-
-class _Stream:
-    """The deadlines of one watch, and what is known of it."""
-
-    __slots__ = ("_lifetime", "_timeout", "batches", "initial", "open", "opened", "silence")
-
-    def __init__(self, lifetime: float, silence: float) -> None:
-        self._lifetime = self._timeout = lifetime
-        self.silence = silence
-        self.open = True
-        self.opened = math.inf
-        """When the server began to answer; deadlines count from there."""
-        self.initial: dict[Key, Unstructured] | None = None
-        """The initial objects so far, while a streaming list has not ended."""
-        self.batches: Batches | None = None
-
-    def expect_initial(self, silence: float, timeout: float) -> None:
-        """The stream begins with a list, which is given less patience."""
-        self.initial = {}
-        self.silence = silence
-        self._timeout = min(self._lifetime, timeout)
-
-    def end_seen(self, silence: float) -> None:
-        """The list ended; from here it is a watch."""
-        self.silence = silence
-        self._timeout = self._lifetime
-
-    def deadline(self, now: float) -> float:
-        """When to give up, if nothing more is heard."""
-        return min(now + self.silence, self.opened + self._timeout)
-
-    def age(self, now: float) -> float:
-        """For how long it has been open; negative if the server has not begun to answer."""
-        return now - self.opened
-
-    def overdue(self, now: float) -> bool:
-        """Whether the server should have ended it by now."""
-        return self.initial is None and now >= self.opened + self._lifetime
