@@ -123,6 +123,12 @@ LINES = {
     "no JSON": b"<html>\n",
     "an object without metadata": b'{"type":"ADDED","object":{"kind":"Widget"}}\n',
     "half a line": b'{"type":"ADDED","object":{"kind":"Wid',
+    "no text": b'{"type":"ADDED","object":{"kind":"Widget","metadata":{"name":"\xff"}}}\n',
+    "a type that is no text": b'{"type":"\xff","object":{"kind":"Widget","metadata":{"name":"x"}}}\n',
+    "an object without a bottom": b'{"type":"ADDED","object":{"kind":"Widget","spec":' + b"[" * 100_000 + b"\n",
+    "a version of thousands of digits, and no JSON": b'{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"'
+    + b"9" * 5000
+    + b'"}}}\n<html>\n',
 }
 
 
@@ -142,6 +148,29 @@ async def test_19_a_stream_that_makes_no_sense_is_given_up_for_a_list(
         await trio.sleep(60)
 
         assert (await recorder.drain(), widgets.state.phase) == (["add/a", "add/b"], LIVE)
+
+
+DEEP = (
+    b'{"apiVersion":"v1","kind":"WidgetList","metadata":{},"items":[{"metadata":{"name":"x"},"spec":' + b"[" * 100_000
+)
+
+
+@pytest.mark.scenario("F19")
+@pytest.mark.parametrize("body", [DEEP, DEEP[:40] + b"\xff", b"[" * 100_000, b"\xff"])
+async def test_19_a_list_that_makes_no_sense_keeps_what_was_known_and_is_asked_for_again(
+    server: APIServer, client: Client, body: bytes
+) -> None:
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        server.fail(resource="widgets", verb="watch", status=410, body=GONE, times=1)
+        fault = server.fail(resource="widgets", verb="list", status=200, body=body)
+        server.end_watches("widgets")
+        await trio.sleep(60)
+        assert (widgets.state.phase, names(widgets.list())) == (DEGRADED, ["a"])
+
+        fault.remove()
+        await trio.sleep(90)
+        assert (widgets.state.phase, names(widgets.list())) == (LIVE, ["a"])
 
 
 @pytest.mark.scenario("F35")
