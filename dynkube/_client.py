@@ -270,7 +270,9 @@ class _OwnedNursery:
             return bool(await self._manager.__aexit__(exc_type, exc, traceback))
         except BaseExceptionGroup as group:
             own = set(map(id, _leaves(exc)))
-            if all(id(leaf) in own for leaf in _leaves(group)):
+            # A cancellation from outside reaches the block and the background tasks alike: where the block made an
+            # exception of it, that is what counts.
+            if exc is not None and all(id(leaf) in own or isinstance(leaf, trio.Cancelled) for leaf in _leaves(group)):
                 return False  # nothing but what the block raised, which goes on as it is
             alone = _alone(group)
             if alone is None:
