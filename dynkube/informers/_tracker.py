@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
 
 import trio
 
@@ -29,16 +28,16 @@ from dynkube.informers._availability import (
     unknown,
 )
 from dynkube.informers._crds import CRDS, CRDWatcher
+from dynkube.informers._followers import Followers, Verdict
 from dynkube.informers._reflector import ServerFeatures
 from dynkube.informers._settings import InformerSettings
+from dynkube.informers._slices import Slices
 from dynkube.informers._tasks import start_in_scope
 from dynkube.meta import GVR, GroupVersion, Unstructured
 from dynkube.rest import Backoff, RESTClient
 from dynkube.telemetry import NOBODY, Observers
 
 _log = logging.getLogger("dynkube.informers")
-
-Verdict = Callable[[Availability], None]
 
 _FEW = 4  # group-versions that are asked for one by one; more than that, and all of discovery is read
 
@@ -63,7 +62,7 @@ class AvailabilityTracker:
         self._settings = settings
         self._features = features
         self._nursery = nursery
-        self._followers: dict[GVR, list[Verdict]] = {}
+        self._followers = Followers()
         self._verdicts: dict[GVR, Availability] = {}
         self._served: dict[GroupVersion, Served] = {}
         self._trouble: dict[GroupVersion, str] = {}
@@ -87,7 +86,6 @@ class AvailabilityTracker:
 
     def follow(self, gvr: GVR, verdict: Verdict) -> None:
         """Have ``verdict`` called now and at every change, in the event loop. Plain: no I/O here."""
-        followers = self._followers.setdefault(gvr, [])
         if not self._scopes:
             self._scopes.append(start_in_scope(self._nursery, self._run_discovery))
         if self._watcher is None and may_be_custom(gvr):
@@ -102,15 +100,13 @@ class AvailabilityTracker:
             )
             self._scopes.append(start_in_scope(self._nursery, self._watcher.run))
         self._rejudge([gvr])  # what is news by now is so for those, too, who follow it already
-        followers.append(verdict)
+        self._followers.add(gvr, verdict)
         verdict(self._verdicts[gvr])
 
     def unfollow(self, gvr: GVR, verdict: Verdict) -> None:
         """Stop it. With the last follower the watch and all requests end."""
-        followers = self._followers[gvr]
-        followers.remove(verdict)
-        if not followers:
-            del self._followers[gvr]
+        self._followers.remove(gvr, verdict)
+        if gvr not in self._followers:
             self._note(gvr, None)
             if not self._concerned(gvr.group_version):
                 self._forget_version(gvr.group_version)  # nobody keeps it true from here on
@@ -162,7 +158,7 @@ class AvailabilityTracker:
             if now.presence is Presence.ABSENT and before is not None and before.reason == "Served":
                 self._polled.add(gvr.group_version)  # no CRD will tell when it is back
                 self._ask.set()
-            for verdict in tuple(self._followers.get(gvr, ())):
+            for verdict in self._followers.of(gvr):
                 verdict(now)
 
     def _note(self, gvr: GVR, verdict: Availability | None) -> None:
@@ -184,7 +180,7 @@ class AvailabilityTracker:
             return
         for name in names:
             self._mapper.invalidate(name.partition(".")[2])
-        concerned = [gvr for gvr in self._followers if gvr.crd_name in names]
+        concerned = self._followers.of_crds(names)
         for gvr in concerned:
             if gvr.crd_name not in self._watcher.crds:
                 self._forget(gvr)
@@ -203,7 +199,7 @@ class AvailabilityTracker:
         self._polled.discard(gv)
 
     def _concerned(self, gv: GroupVersion) -> list[GVR]:
-        return [gvr for gvr in self._followers if gvr.group_version == gv]
+        return self._followers.of_version(gv)
 
     def _settled(self) -> None:
         if self._watcher is not None:
@@ -252,8 +248,8 @@ class AvailabilityTracker:
             self._ask.set()
 
     def _want_all(self) -> None:
-        for gvr in self._followers:
-            self._want(gvr.group_version)
+        for gv in self._followers.versions():
+            self._want(gv)
 
     async def _run_discovery(self) -> None:
         async with trio.open_nursery() as nursery:
@@ -292,11 +288,16 @@ class AvailabilityTracker:
             discovery = await self._discovery.fetch()
         except DynkubeError:
             discovery = APIDiscovery(failures={"*": DiscoveryFailed("nothing could be read")})
+        by_version: dict[GroupVersion, list[APIResource]] = {}
+        for resource in discovery.resources:
+            by_version.setdefault(resource.gvr.group_version, []).append(resource)
+        slices = Slices(self._settings.cpu_clock, budget=self._settings.slice)
         for gv in wanted:
             if "*" in discovery.failures or str(gv) in discovery.failures:
                 nursery.start_soon(self._probe, gv)  # it asks again, and remembers what goes wrong
             else:
-                self._answered(gv, discovery.group_version(gv), blind=blind)
+                self._answered(gv, tuple(by_version.get(gv, ())), blind=blind)
+            await slices.breathe()
 
     async def _probe(self, gv: GroupVersion) -> None:
         """Ask for one group-version until there is an answer, or nobody wants to know."""

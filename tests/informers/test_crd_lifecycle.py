@@ -11,7 +11,8 @@ import trio
 import dynkube
 from dynkube import ABSENT, LIVE, Added, Client, Deleted
 from dynkube.testing import APIServer
-from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, widget
+from tests.informers.folding import Subscription
+from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, replace, widget
 
 
 @pytest.mark.scenario("F3")
@@ -34,21 +35,24 @@ async def test_6_a_crd_that_goes_while_nobody_is_connected_takes_its_objects(
     server: APIServer, client: Client, how: Any
 ) -> None:
     server.create(crd())
-    for name in ("a", "b"):
-        server.create(widget(name))
-    recorder = Recorder()
-    async with client.informer(WIDGETS) as widgets:
-        recorder.attach(widgets)
+    for number in range(300):
+        server.create(widget(f"w{number}", n=0))
+    async with client.informer(WIDGETS, indexes={"n": "{.spec.n}"}) as widgets:
+        told, slow = Subscription(widgets), Subscription(widgets, pause=0.01)
         await widgets.wait_state(LIVE)
-        await recorder.drain()
+        await trio.sleep(10)
 
         server.end_watches(how=how)
+        replace(server, widget("w0", n=1))  # which nobody sees any more
         server.delete(CRDS, "widgets.example.com")
         server.compact()
         with trio.fail_after(150):
             await widgets.wait_state(ABSENT)
+        assert (widgets.list(), widgets.by_index("n", "0")) == ([], [])
+        await trio.sleep(10)
 
-        assert (sorted(await recorder.drain()), widgets.list()) == (["delete/a", "delete/b"], [])
+        for one in (told, slow):  # each Deleted with what was shown last, or it would be wrong
+            assert (one.folded, one.wrong, set(one.told.values())) == ({}, [], {2})
 
 
 @pytest.mark.scenario("F33", "P2")
@@ -122,10 +126,13 @@ async def test_g1_a_crd_that_is_not_established_is_absent_and_not_listed() -> No
 
 
 @pytest.mark.scenario("G3", "P7")
-async def test_g3_nothing_is_asked_of_a_resource_that_is_gone(server: APIServer, client: Client) -> None:
+async def test_g3_nothing_is_asked_of_a_resource_that_is_gone_and_it_is_said_once(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
+        caplog.set_level(logging.DEBUG, logger="dynkube")
         server.delete(CRDS, "widgets.example.com")
         await widgets.wait_state(ABSENT)
 
@@ -133,3 +140,4 @@ async def test_g3_nothing_is_asked_of_a_resource_that_is_gone(server: APIServer,
         await trio.sleep(3600)
 
         assert not [request for request in server.requests if "widgets" in request.path.split("/")]
+        assert len([record for record in caplog.records if "widgets" in record.getMessage()]) == 1

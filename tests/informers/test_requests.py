@@ -57,6 +57,28 @@ async def test_1_apiservices_are_watched_only_while_something_is_absent(server: 
         assert APISERVICES not in {watch.resource.resource for watch in server.open_watches}
 
 
+@pytest.mark.scenario("F1", "F14")
+async def test_1_where_crds_may_not_be_watched_a_thousand_absent_ones_cost_one_look_in_30_seconds(
+    server: APIServer, client: Client
+) -> None:
+    server.fail(status=403, resource=CRDS)
+    async with trio.open_nursery() as nursery:
+        informers = [client.informer(f"things.v1.g{number}.example.com") for number in range(1000)]
+        for informer in informers:
+            nursery.start_soon(informer.__aenter__)
+        await trio.sleep(60)
+        assert {informer.state.phase for informer in informers} == {ABSENT}
+
+        server.forget_requests()
+        await trio.sleep(600)
+        asked = Counter(request.path.rpartition("/")[2] for request in server.requests)
+        assert asked.keys() <= {CRDS, "api", "apis"}
+        assert asked["api"] == asked["apis"] == 600 / 30
+        assert asked[CRDS] <= 600 / 30, "whether they may be watched by now"
+        for informer in informers:
+            nursery.start_soon(informer.aclose)
+
+
 @pytest.mark.scenario("F1", "F11", "F14")
 async def test_1_where_apiservices_may_not_be_watched_discovery_is_asked_when_the_watch_on_crds_is_renewed(
     server: APIServer, client: Client

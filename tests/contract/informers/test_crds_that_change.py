@@ -65,6 +65,12 @@ async def test_4_another_preferred_version_changes_nothing_for_who_named_one(clu
         assert await recorder.take(1) == ["add/b"]
         assert {obj.api_version for obj in old} == {f"{cluster.group}/v1beta1"}
 
+        async def means_the_new_one() -> bool:
+            async with client.informer(f"widgets.{cluster.group}") as preferred:
+                return preferred.gvr == new.gvr
+
+        await cluster.until(means_the_new_one)
+
 
 @pytest.mark.scenario("F5", "P7")
 async def test_5_the_objects_of_a_crd_that_is_going_are_followed_to_their_end(cluster: Cluster, client: Client) -> None:
