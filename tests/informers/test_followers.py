@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +15,8 @@ RESOURCES = [GVR(group, version, "things") for group in ("a.example", "b.example
 @given(st.lists(st.tuples(st.sampled_from(RESOURCES), st.integers(0, 2)), max_size=40))
 def test_they_are_found_by_resource_version_and_crd(steps: list[tuple[GVR, int]]) -> None:
     """Each step has one of three listeners come to a resource, or leave it."""
-    listeners: list[Callable[[Availability], None]] = [[].append, [].append, [].append]
+    heard: list[list[Availability]] = [[], [], []]
+    listeners = [one.append for one in heard]
     followers, model = Followers(), dict[GVR, list[int]]()
 
     for gvr, which in steps:
