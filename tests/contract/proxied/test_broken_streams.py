@@ -74,7 +74,10 @@ async def test_a_watch_that_breaks_off_among_the_initial_objects_or_just_behind_
 ) -> None:
     for name in ("a", "b"):
         await ours(cluster, name)
-    fault = proxy.inject(Cut(how, after_lines=lines), verb="watch", resource="configmaps", times=2)
+    # Old servers refuse watches that begin with objects, and a refusal is no stream.
+    streams = None if cluster.version >= (1, 34) else lambda request: "sendInitialEvents" not in request.params
+    cut = Cut(how, after_lines=lines)
+    fault = proxy.inject(cut, verb="watch", resource="configmaps", when=streams, times=2)
     async with followed(client, cluster) as (configs, subscription):
         last = await ours(cluster, "c")
 
@@ -123,7 +126,6 @@ async def test_a_watch_that_drips_falls_behind_and_misses_nothing(
 ) -> None:
     proxy.inject(Drip(2_000), verb="watch", resource="configmaps")
     async with followed(client, cluster) as (configs, subscription):
-        for number in range(10):
-            last = await ours(cluster, f"n{number}")
+        written = [await ours(cluster, f"n{number}") for number in range(10)]
 
-        await check(configs, subscription, last, [f"n{number}" for number in range(10)])
+        await check(configs, subscription, written[-1], [f"n{number}" for number in range(10)])
