@@ -33,7 +33,8 @@ class Step:
         phase: where the informer has to be then.
         told: what its handler has to have been told: exactly this, in any order.
         shown: the names that ``routes.list()`` has to give.
-        watches: how many watches on the resource have to be open on the server; on CRDs it is always one.
+        watches: how many watches on the resource have to be open on the server, none or one; on CRDs it is
+            always one, and on APIServices while there is none on the resource.
         requests: whether it may send requests at all.
     """
 
@@ -48,6 +49,7 @@ class Step:
 
 # ── what the story is about ──────────────────────────────────────────────────────────────────
 
+APISERVICES = "apiservices.v1.apiregistration.k8s.io"
 CRDS = "customresourcedefinitions.v1.apiextensions.k8s.io"
 ROUTES = "httproutes.v1.gateway.networking.k8s.io"
 

@@ -55,7 +55,7 @@ async def test_it_tells_what_the_issue_is_about_in_this_order() -> None:
     assert words[words.index("SYNCING") - 1] == "ABSENT"
     assert [word for word in words if word.isupper()][-6:] == ["ABSENT", "SYNCING", "LIVE", "ABSENT", "SYNCING", "LIVE"]
     assert (words.count("added"), words.count("updated"), words.count("deleted")) == (6, 1, 5)
-    assert "most watches at once: 1 on CRDs, 1 on HTTPRoutes" in text
+    assert "most watches at once: 1 on CRDs, 1 on APIServices, 1 on HTTPRoutes" in text
 
 
 async def test_a_pause_comes_before_each_step() -> None:
@@ -116,7 +116,10 @@ async def test_a_second_watch_on_the_server_fails_the_step_in_which_it_is_opened
     held, text = await told(with_act(STORY[1].title, act))
 
     assert not held
-    assert "FAILED  watches: expected 1 on CRDs, 1 on HTTPRoutes, found 1 on CRDs, 2 on HTTPRoutes" in text
+    assert (
+        "FAILED  watches: expected 1 on CRDs, 0 on APIServices, 1 on HTTPRoutes, "
+        "found 1 on CRDs, 0 on APIServices, 2 on HTTPRoutes" in text
+    )
 
 
 async def test_a_request_in_a_step_that_needs_none_fails() -> None:
