@@ -142,7 +142,7 @@ async def test_g5_a_handler_that_comes_while_the_resource_comes_is_not_lost(
         assert len(widgets.by_index("n", "a")) == 1
 
 
-@pytest.mark.scenario("P4")
+@pytest.mark.scenario("P4", "G17", "F31")
 async def test_p4_a_handler_that_removes_itself_half_way_gets_nothing_more(cluster: Cluster, client: Client) -> None:
     for name in ("a", "b", "c"):
         await put(cluster, name)
