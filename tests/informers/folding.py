@@ -46,13 +46,13 @@ class Folding:
         self.advance(obj)
 
     def update(self, old: Unstructured, new: Unstructured) -> None:
-        self.expect(self.folded.get(new.key) is old, f"update of {new!r} from what was not shown")
+        self.expect(self.folded.get(new.key) == old, f"update of {new!r} from what was not shown")
         self.expect(old.uid == new.uid, f"update of {new!r} from another object")
         self.expect(old.resource_version != new.resource_version, f"update of {new!r} is none")
         self.advance(new)
 
     def delete(self, obj: Unstructured) -> None:
-        self.expect(self.folded.pop(obj.key, None) is obj, f"{obj!r} was deleted and is not what was shown")
+        self.expect(self.folded.pop(obj.key, None) == obj, f"{obj!r} was deleted and is not what was shown")
         self.told[obj.key] += 1
         self.progress.set()
 
