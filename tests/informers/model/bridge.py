@@ -60,6 +60,11 @@ class Bridge(Generic[W]):
             self._trio.switch(None)
 
     def _run(self) -> None:
+        # trio runs what is ready in random order, lest anybody relies on one: here in the same order each time. There
+        # is no public way; this is pytest-trio's.
+        scheduler: Any = trio._core._run
+        scheduler._ALLOW_DETERMINISTIC_SCHEDULING = True
+        scheduler._r.seed(0)
         # An exception that ends a greenlet is raised where its parent, which is the caller, waits in ``switch``.
         trio.run(self._main, clock=trio.testing.MockClock(autojump_threshold=0))
 

@@ -1,0 +1,89 @@
+"""Has the machine find each seeded bug, and writes the shrunk scripts into the README beside this.
+
+``python -m tests.informers.model.finding`` does it for all of them, or for those that are named.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.informers.model.campaign import play
+from tests.informers.model.seeded_bugs import SEEDED, Bug
+from tests.informers.model.shrinking import Script
+
+README: Final = Path(__file__).with_name("README.md")
+_FOUND: Final = "<!-- found: written by python -m tests.informers.model.finding -->\n"
+_SECTION: Final = re.compile(r"### ([^\n]+)\n\n[^`]*?from seed (\d+).*?```python\n(.*?)```", re.DOTALL)
+
+EXAMPLES: Final = 30
+"""How many are played from each seed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """How a bug was found: from which seed, and the script that shows it."""
+
+    seed: int
+    script: Script
+
+
+def find(bug: Bug, seeds: range, *, shrinking: bool = True) -> Found | None:
+    """Play scripts on dynkube with ``bug`` in it until one fails; ``None`` if none does."""
+    with pytest.MonkeyPatch.context() as patch:
+        bug(patch)
+        for seed in seeds:
+            try:
+                play(seed, EXAMPLES, shrinking=shrinking)
+            except Exception as error:
+                lines = error.__notes__[-1].splitlines()
+                return Found(seed=seed, script=lines[1:-1])  # the others say "Shrunk:" and tear down
+    return None
+
+
+def title(bug: Bug) -> str:
+    """The bug's name as text."""
+    return bug.__name__.replace("_", " ").capitalize()
+
+
+def recorded() -> dict[str, Found]:
+    """What the README has, by title."""
+    text = README.read_text()
+    return {name: Found(seed=int(seed), script=script.splitlines()) for name, seed, script in _SECTION.findall(text)}
+
+
+def main() -> None:
+    """Find them, and write them down."""
+    logging.disable()
+    found = recorded()
+    for bug in SEEDED:
+        if not sys.argv[1:] or bug.__name__ in sys.argv[1:]:
+            finding = find(bug, range(20))
+            print(f"{title(bug)}: {finding or 'not found'}", flush=True)
+            if finding is None:
+                found.pop(title(bug), None)
+            else:
+                found[title(bug)] = finding
+            _write(found)
+
+
+def _write(found: dict[str, Found]) -> None:
+    before = README.read_text().partition(_FOUND)[0]
+    sections = [_section(bug, found[title(bug)]) for bug in SEEDED if title(bug) in found]
+    README.write_text(f"{before}{_FOUND}\n" + "\n".join(sections))
+
+
+def _section(bug: Bug, found: Found) -> str:
+    script = "\n".join(found.script)
+    return f"### {title(bug)}\n\n{inspect.getdoc(bug)} Found from seed {found.seed}:\n\n```python\n{script}\n```\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Bugs that informers have had elsewhere, or could easily have here: the machine has to find each of them.
+
+Each is one method of dynkube's, written as somebody in a hurry would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import pytest
+import trio
+
+from dynkube.informers._cache import Cache, Version
+from dynkube.informers._factory import InformerFactory
+from dynkube.informers._mailbox import Mailbox
+from dynkube.informers._reflector import Reflector
+from dynkube.informers._shared import SharedInformer
+from dynkube.informers._slices import Slices
+from dynkube.informers._states import Phase
+from dynkube.informers._store import Snapshot
+from dynkube.informers._subscriber import Subscriber
+from dynkube.informers._view import View
+from dynkube.meta import Added, Deleted, Key, Unstructured, Updated
+
+Bug = Callable[[pytest.MonkeyPatch], None]
+
+
+def a_swap_that_loses_a_handler(patch: pytest.MonkeyPatch) -> None:
+    """A handler that is added between a CRD's coming and the first list of its objects is never taken in."""
+    taken_in = SharedInformer.subscribe
+
+    async def subscribe(self: SharedInformer, view: View, subscriber: Subscriber) -> None:
+        if self.state.phase is not Phase.SYNCING:
+            await taken_in(self, view, subscriber)
+
+    patch.setattr(SharedInformer, "subscribe", subscribe)
+
+
+def a_filter_evaluated_on_the_old_object(patch: pytest.MonkeyPatch) -> None:
+    """An update is shown if the filter shows the state before it."""
+
+    def show(self: View, changes: Sequence[Any]) -> None:
+        for key, before, after in changes:
+            visible = after if after is not None and self.accepts(before or after) else None
+            for subscriber in self.subscribers:
+                subscriber.offer(key, visible)
+
+    patch.setattr(View, "show", show)
+
+
+def a_delete_dropped_on_deselect(patch: pytest.MonkeyPatch) -> None:
+    """Another filter gives adds for what it shows, and no deletes for what it hides."""
+
+    async def show_difference(self: View, snapshot: Snapshot, subscribers: Sequence[Subscriber], _: Slices) -> None:
+        for obj in self.visible(snapshot):
+            for subscriber in tuple(subscribers):
+                subscriber.offer(obj.key, obj)
+
+    patch.setattr(View, "show_difference", show_difference)
+
+
+def stale_objects_kept_after_the_crd_went(patch: pytest.MonkeyPatch) -> None:
+    """Its watch ends and the state says so, and the objects stay: kubernetes/kubernetes#79610."""
+
+    async def vanish(self: SharedInformer, reason: str, message: str) -> None:
+        self._stop_reflecting()
+        self._set_state(Phase.ABSENT, reason, message)
+        self._settle()
+
+    patch.setattr(SharedInformer, "_vanish", vanish)
+
+
+def indexes_published_after_the_handlers_ran(patch: pytest.MonkeyPatch) -> None:
+    """Handlers are told first, and whoever looks something up from one finds the index as it was."""
+
+    async def publish(self: SharedInformer, version: Version) -> None:
+        indexes = [index for view in self._views for index in view.indexes.values()]
+        self._cache.publish(version)
+        await self._tell(version)
+        await trio.lowlevel.checkpoint()
+        for index in indexes:
+            index.stage(version.changes)
+            index.publish()
+
+    patch.setattr(SharedInformer, "_publish", publish)
+
+
+def a_list_without_tombstones(patch: pytest.MonkeyPatch) -> None:
+    """What a new list (after 410, say) does not have any more stays in the cache."""
+    complete = Cache.replace
+
+    async def replace(self: Cache, objects: Mapping[Key, Unstructured], version: str, slices: Slices) -> Version:
+        return await complete(self, {obj.key: obj for obj in self.snapshot} | dict(objects), version, slices)
+
+    patch.setattr(Cache, "replace", replace)
+
+
+def a_watch_that_forgets_where_it_was(patch: pytest.MonkeyPatch) -> None:
+    """After a failure it watches from wherever the server is now; what went meanwhile is never heard of."""
+    recover = Reflector._recover
+
+    async def recover_anywhere(self: Reflector, exc: Any) -> None:
+        self._version = ""
+        await recover(self, exc)
+
+    patch.setattr(Reflector, "_recover", recover_anywhere)
+
+
+def coalescing_that_drops_an_add_after_a_delete(patch: pytest.MonkeyPatch) -> None:
+    """While a delete waits for a slow handler, an object that is made again does not take its place."""
+    offer = Mailbox.offer
+
+    def offer_once(self: Mailbox, key: Key, visible: Unstructured | None) -> bool:
+        if key in self._pending and self._pending[key] is None:
+            return False
+        return offer(self, key, visible)
+
+    patch.setattr(Mailbox, "offer", offer_once)
+
+
+def events_after_remove(patch: pytest.MonkeyPatch) -> None:
+    """A handler that was removed is still given what waited for it."""
+
+    def close(self: Subscriber) -> None:
+        self._closed = not self._mailbox
+        self._settled.set()
+        self._on_settled(self)
+
+    patch.setattr(Subscriber, "close", close)
+
+
+def a_count_that_ends_a_shared_watch_too_early(patch: pytest.MonkeyPatch) -> None:
+    """The last user but one takes the watch along."""
+
+    def release(self: InformerFactory, informer: SharedInformer) -> bool:
+        self._users[informer] -= 1
+        if self._users[informer] > 1 or informer.key not in self._shared:
+            return False
+        del self._shared[informer.key]
+        informer.stop()
+        return True
+
+    patch.setattr(InformerFactory, "release", release)
+
+
+def synced_before_the_handler_ran(patch: pytest.MonkeyPatch) -> None:
+    """A handler counts as synced when the initial objects are waiting for it."""
+    mark_synced = Subscriber.mark_synced
+
+    def mark_at_once(self: Subscriber) -> None:
+        mark_synced(self)
+        self._synced = True
+        self._settled.set()
+        self._on_settled(self)
+
+    patch.setattr(Subscriber, "mark_synced", mark_at_once)
+
+
+def another_uid_reported_as_an_update(patch: pytest.MonkeyPatch) -> None:
+    """An object that was deleted and made again between two looks is told of as one that changed."""
+    take = Mailbox.take
+
+    def take_as_update(self: Mailbox) -> Any:
+        events = take(self)
+        if not isinstance(events, tuple) or len(events) < 2:
+            return events
+        gone, new = events
+        assert isinstance(gone, Deleted)
+        assert isinstance(new, Added)
+        return (Updated(gone.object, new.object),)
+
+    patch.setattr(Mailbox, "take", take_as_update)
+
+
+SEEDED: Final[tuple[Bug, ...]] = (
+    a_swap_that_loses_a_handler,
+    a_filter_evaluated_on_the_old_object,
+    a_delete_dropped_on_deselect,
+    stale_objects_kept_after_the_crd_went,
+    indexes_published_after_the_handlers_ran,
+    a_list_without_tombstones,
+    a_watch_that_forgets_where_it_was,
+    coalescing_that_drops_an_add_after_a_delete,
+    events_after_remove,
+    a_count_that_ends_a_shared_watch_too_early,
+    synced_before_the_handler_ran,
+    another_uid_reported_as_an_update,
+)

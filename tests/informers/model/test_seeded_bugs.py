@@ -1,0 +1,41 @@
+"""The machine finds bugs: each of a dozen that were put into dynkube on purpose."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from tests.informers.model.finding import Found, find, recorded, title
+from tests.informers.model.seeded_bugs import SEEDED, Bug
+from tests.informers.model.shrinking import failure_of
+
+RECORDED = recorded()
+
+
+@pytest.fixture(autouse=True)
+def quiet_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, logger="dynkube")
+
+
+def found(bug: Bug) -> Found:
+    """How it was found when the README was written."""
+    return RECORDED[title(bug)]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("bug", SEEDED, ids=title)
+def test_random_scripts_find_it_again(bug: Bug) -> None:
+    seed = found(bug).seed
+
+    assert find(bug, range(seed, seed + 1), shrinking=False)
+
+
+@pytest.mark.parametrize("bug", SEEDED, ids=title)
+def test_the_script_in_the_readme_shows_it_and_passes_without_it(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = found(bug).script
+    assert failure_of(script) is None
+
+    bug(monkeypatch)
+
+    assert failure_of(script) is not None
