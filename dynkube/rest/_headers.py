@@ -44,10 +44,11 @@ def compose(
     Raises:
         CredentialError: a value of the credential is nothing a header can carry. The message does not show it.
     """
-    fields = {"user-agent": user_agent, "accept": request.accept, "accept-encoding": "identity"}
+    own = {"user-agent": user_agent, "accept": request.accept, "accept-encoding": "identity"}
     if request.body is not None:
-        fields["content-type"] = request.content_type
-    for given in (further, request.headers):
+        own["content-type"] = request.content_type
+    fields: dict[str, str] = {}
+    for given in (further, own, request.headers):
         fields.update({name.lower(): value for name, value in given.items()})
     if impersonate is not None:
         fields = {name: value for name, value in fields.items() if not name.startswith("impersonate-")}

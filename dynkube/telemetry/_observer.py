@@ -35,7 +35,8 @@ class Observer:
 
         Returns:
             Header fields to send with it, such as ``traceparent``, or ``None``. Fields of the request itself, and
-            credentials, win over them.
+            credentials, win over them. What cannot be sent (no name of a field, several lines, ``Host``,
+            ``Content-Length``) is left out and logged, as if the method had raised.
         """
 
     def request_finished(self, request: RequestInfo, outcome: RequestOutcome) -> None:

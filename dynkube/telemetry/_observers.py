@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Generic, ParamSpec, TypeVar
 
@@ -19,6 +20,12 @@ from dynkube.telemetry._records import (
 )
 
 _log = logging.getLogger("dynkube.telemetry")
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
+# They say where a request goes and how long it is: another one there makes it another request, or none.
+_FRAMING = frozenset(
+    {"connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"}
+)
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -69,7 +76,7 @@ class Observers:
             given, Observer.client_closed, [o.client_closed for o in given]
         )
         self.request_started: tuple[Hook[[RequestInfo], Mapping[str, str] | None], ...] = _hooks(
-            given, Observer.request_started, [o.request_started for o in given]
+            given, Observer.request_started, [_sendable(o.request_started) for o in given]
         )
         self.request_finished: tuple[Hook[[RequestInfo, RequestOutcome], None], ...] = _hooks(
             given, Observer.request_finished, [o.request_finished for o in given]
@@ -104,6 +111,37 @@ def _hooks(
         for observer, method in zip(observers, methods, strict=True)
         if getattr(type(observer), name) is not default or name in vars(observer)
     )
+
+
+def _sendable(
+    method: Callable[[RequestInfo], Mapping[str, str] | None],
+) -> Callable[[RequestInfo], Mapping[str, str] | None]:
+    """``method``, which raises where the header fields that it returns would spoil the request."""
+
+    def started(request: RequestInfo) -> Mapping[str, str] | None:
+        fields = method(request)
+        if fields is not None:
+            _check_fields(fields)
+        return fields
+
+    return started
+
+
+def _check_fields(fields: object) -> None:
+    """Refuse what cannot be sent.
+
+    Raises:
+        InvalidInput: it is no mapping, a name or a value is malformed, or a name is one of HTTP's own business.
+    """
+    if not isinstance(fields, Mapping):
+        raise InvalidInput(f"request_started returned a {type(fields).__name__}: return a mapping of names, or None")
+    for name, value in fields.items():
+        if not isinstance(name, str) or _TOKEN.match(name) is None:
+            raise InvalidInput(f"request_started returned {name!r}, which is not the name of a header field")
+        if name.lower() in _FRAMING:
+            raise InvalidInput(f"request_started returned {name!r}, which only the request itself may have")
+        if not isinstance(value, str) or not value.isprintable():
+            raise InvalidInput(f"request_started returned for {name!r} what is not one line of printable text")
 
 
 def _check(observer: object, position: int) -> None:

@@ -89,23 +89,6 @@ async def test_a_reader_who_gives_up_in_the_middle_ends_it_with_the_reason(
     assert (outcome.code, type(outcome.error)) == (200, KeyError)
 
 
-async def test_what_an_observer_wants_sent_is_sent(server: APIServer, client: Client, notes: Notes) -> None:
-    await client.resource("pods.v1").list(namespace="default")
-
-    request = server.requests[-1]
-    assert request.headers["x-noted"] == f"list {len(notes.started)}"
-    assert [info.verb for info in notes.started][-1] == "list"
-
-
-async def test_the_header_of_an_observer_cannot_replace_the_credential(notes: Notes) -> None:
-    async with APIServer(token="the-token") as server:
-        connected = dynkube.connect(
-            url="http://api.invalid", token="the-token", transport=server.transport(), observers=[notes]
-        )
-        async with connected as client:
-            assert len(await client.resource("pods.v1").list(namespace="default")) == 0
-
-
 async def test_lists_and_watches_of_informers_are_told_with_their_objects(
     server: APIServer, client: Client, notes: Notes
 ) -> None:
