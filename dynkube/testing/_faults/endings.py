@@ -51,6 +51,7 @@ class EndableAnswer:
         self._ending: Ending | None = None
         self._rest = b""
         self._sending = False
+        self._torn = False  # what was sent last may have left in part
         self._due = False
         self._complete = False
         self._cancel = trio.CancelScope()
@@ -83,6 +84,7 @@ class EndableAnswer:
         with self._cancel:
             await app(self._scope, self._receive, self.send)
         while self._cancel.cancelled_caught and not self._complete:
+            self._sending = False  # whoever was, was cancelled: another ending need not wait for that
             assert self._ending is not None, "nothing else cancels this scope"
             if self._ending != "silent":
                 await self._finish(self._ending)
@@ -95,16 +97,16 @@ class EndableAnswer:
         """Pass ``message`` on."""
         if message["type"] == "http.response.start":
             self._started(message["status"])
-        self._sending = True
+        self._sending = self._torn = True
         await self._send(message)
-        self._sending = False
+        self._sending = self._torn = False
         if self._due:
             self._cancel.cancel()
         self._complete = message["type"] == "http.response.body" and not message.get("more_body", False)
 
     async def _finish(self, how: Ending) -> None:
-        if self._sending and how in _AFTER_A_MESSAGE:
-            return  # part of a message may have left, and that does not fit behind it
+        if self._torn and how in _AFTER_A_MESSAGE:
+            return  # it does not fit behind half a message
         match how:
             case "clean":
                 await self._send({"type": "http.response.body", "body": b"", "more_body": False})

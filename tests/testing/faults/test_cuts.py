@@ -143,6 +143,23 @@ async def test_silence_can_be_ended(server: APIServer, client: httpx2.AsyncClien
         assert (seen.data, seen.end) == (b"", ENDS[how][0])
 
 
+async def test_silence_can_be_ended_where_it_began_in_the_middle_of_something(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
+    async with client.stream("GET", WATCH) as unread:
+        for number in range(40):  # more than fit between the two
+            server.create(config(f"a-{number}"))
+            await trio.sleep(1)
+
+        server.end_watches(how="silent")
+        await trio.sleep(1)
+        server.end_watches(how="clean")
+
+        with pytest.raises(httpx2.RemoteProtocolError), trio.fail_after(60):
+            async for _ in unread.aiter_raw():
+                pass
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
