@@ -153,7 +153,7 @@ class _Requests:
         self._results.labels(code, method, host).inc()
         if request.attempt > 1:
             self._retries.labels(code, method, host).inc()
-        if request.throttled is not None and request.attempt == 1:
+        if request.throttled is not None:
             self._throttled.labels(method, host).observe(request.throttled)
         self._sent.labels(method, host).observe(request.body_bytes)
         if request.verb == "watch":

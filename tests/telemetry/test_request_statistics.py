@@ -75,8 +75,10 @@ async def test_waits_for_a_turn_are_counted_and_measured(server: APIServer) -> N
     limits = Limits(qps=1, burst=2)
     metrics = PrometheusMetrics(registry)
     async with dynkube.connect(transport=server.transport(), limits=limits, observers=[metrics]) as client:
-        for _ in range(4):
+        for _ in range(2):
             await client.api.raw("GET", "/version")
+        server.fail(status=429, retry_after=0, path_prefix="/version", times=1)
+        await client.api.raw("GET", "/version")  # twice, and each has to wait for its turn
 
         numbers = client.statistics()
         assert (numbers.throttled, numbers.throttled_seconds) == pytest.approx((2, 2))
