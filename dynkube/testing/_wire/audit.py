@@ -186,7 +186,8 @@ class Audit:
         """Record ``request``; what is learnt about it later is set on the record."""
         headers = dict(request.headers)
         if "authorization" in headers:
-            headers["authorization"] = f"{headers['authorization'].partition(' ')[0]} <redacted>"
+            scheme, space, _ = headers["authorization"].partition(" ")
+            headers["authorization"] = f"{scheme} <redacted>" if space else "<redacted>"
         record = RequestRecord(
             method=request.method,
             path=request.path,
