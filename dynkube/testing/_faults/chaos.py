@@ -136,7 +136,7 @@ class Chaos:
         counts: How often each mishap has happened, by its name.
 
     Raises:
-        InvalidInput: ``every`` is not positive, or there are no ``mishaps``.
+        InvalidInput: ``every`` is not positive, there are no ``mishaps``, or ``random`` is a number.
     """
 
     def __init__(
@@ -150,6 +150,8 @@ class Chaos:
     ) -> None:
         if not (every > 0 and math.isfinite(every)):
             raise InvalidInput(f"every is {every}; give a positive number of seconds")
+        if not isinstance(random, Random):
+            raise InvalidInput(f"random is {random!r}; give a random.Random, such as Random(7)")
         if not mishaps:
             raise InvalidInput("mishaps is empty; give something that may happen")
         self.counts: Counter[str] = Counter()

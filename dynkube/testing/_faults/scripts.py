@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 
 import trio
@@ -11,7 +12,7 @@ from dynkube.testing._faults.effects import check_seconds
 
 
 async def play_script(*steps: tuple[float, Callable[[], object]]) -> None:
-    """Call functions at their times, one after the other, and return after the last.
+    """Call functions at their times, one after the other, and return after the last; async ones are waited for.
 
     For what a server is to go through by itself while the test looks at its client: faults and outages, but also
     objects that come and go. A single fault needs no script: ``inject`` has ``start`` and ``duration``. ::
@@ -21,10 +22,12 @@ async def play_script(*steps: tuple[float, Callable[[], object]]) -> None:
             (0, lambda: server.end_watches(how="silent")),
             (60, lambda: server.delete("crds", "widgets.acme.example")),
             (65, lambda: server.create(other_definition)),
+            (90, lambda: server.restart(seconds=10)),
         )
 
     Args:
-        steps: Seconds since the beginning of the script, on trio's clock, and what to call then.
+        steps: Seconds since the beginning of the script, on trio's clock, and what to call then. A step that takes its
+            time, as ``server.restart`` does, delays those that would come meanwhile.
 
     Raises:
         InvalidInput: A time is negative, or earlier than that of the step before.
@@ -38,5 +41,7 @@ async def play_script(*steps: tuple[float, Callable[[], object]]) -> None:
     begin = trio.current_time()
     for seconds, call in steps:
         await trio.sleep_until(begin + seconds)
-        call()
+        result = call()
+        if inspect.isawaitable(result):
+            await result
     await trio.lowlevel.checkpoint()

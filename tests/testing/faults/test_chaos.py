@@ -102,6 +102,18 @@ async def test_a_script_does_all_at_its_time(server: APIServer) -> None:
     assert seen == [("now", 0), ("soon", 60), ("and", 60)]
 
 
+async def test_a_script_waits_for_what_takes_its_time(server: APIServer) -> None:
+    begin, seen = trio.current_time(), list[float]()
+
+    await play_script(
+        (10, partial(server.restart, seconds=30)),
+        (20, lambda: seen.append(trio.current_time() - begin)),
+        (60, lambda: seen.append(trio.current_time() - begin)),
+    )
+
+    assert seen == [40, 60]
+
+
 @pytest.mark.parametrize(
     ("steps", "message"),
     [([(-1, print)], "a step's time is -1"), ([(5, print), (4, print)], "at 4 s comes after one at 5 s")],
@@ -111,7 +123,14 @@ async def test_a_script_that_makes_no_sense_is_refused(steps: Any, message: str)
         await play_script(*steps)
 
 
-@pytest.mark.parametrize(("wrong", "message"), [({"every": 0}, "every is 0"), ({"mishaps": []}, "mishaps is empty")])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"every": 0}, "every is 0"),
+        ({"mishaps": []}, "mishaps is empty"),
+        ({"random": 7}, r"random is 7; give a random.Random, such as Random\(7\)"),
+    ],
+)
 def test_chaos_that_makes_no_sense_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        Chaos(APIServer(), random=Random(1), **wrong)
+        Chaos(APIServer(), **{"random": Random(1), **wrong})
