@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from dynkube.errors import InvalidInput
 from dynkube.meta import GVR, ResourceArg
+
+_VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,15 @@ class Matcher:
     path_prefix: str = ""
     when: When | None = None
 
+    def __post_init__(self) -> None:
+        # What no request can meet would never strike, and the test that waits for it would show nothing.
+        if self.verb and self.verb not in _VERBS:
+            raise InvalidInput(f"verb is {self.verb!r}; give one of {', '.join(map(repr, _VERBS))}, or ''")
+        if self.path_prefix and not self.path_prefix.startswith("/"):
+            raise InvalidInput(f"path_prefix is {self.path_prefix!r}; paths begin with '/'")
+        if self.when is not None and not callable(self.when):
+            raise InvalidInput(f"when is {self.when!r}; give a function of RequestFacts")
+
     def __call__(self, request: RequestFacts) -> bool:
         """Whether it is for ``request``."""
         return (
@@ -63,11 +75,14 @@ def resource_arg(resource: str | GVR) -> ResourceArg:
     """``resource`` as a test names it.
 
     Raises:
-        InvalidInput: It is no name of a resource.
+        InvalidInput: It is no name of a resource, or is that of a kind.
     """
     if isinstance(resource, GVR):
         return ResourceArg(resource.resource, resource.version, resource.group)
-    return ResourceArg.parse(resource)
+    arg = ResourceArg.parse(resource)
+    if arg.name != arg.name.lower():
+        raise InvalidInput(f"resource {resource!r} is a kind; give the plural that paths have, such as 'pods'")
+    return arg
 
 
 def means(arg: ResourceArg, resource: GVR | None) -> bool:

@@ -146,6 +146,7 @@ class Faults:
             InvalidInput: An argument is out of range, or the resource is no name.
             RuntimeError: There is a schedule, and this is not called in trio, whose clock it is on.
         """
+        _check_effect(effect)
         check_seconds("start", start)
         if not duration > 0:
             raise InvalidInput(f"duration is {duration}; give a positive number of seconds")
@@ -210,3 +211,17 @@ class _Chain:
                 await fault.effect.apply(self.request, behind, scope, receive, send)
                 return
         await self.app(scope, receive, send)
+
+
+def _check_effect(effect: object) -> None:
+    """Refuse what is no effect, here where it is passed and not in the middle of some request.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    if isinstance(effect, type):
+        raise InvalidInput(f"effect is the class {effect.__name__}; give an instance: {effect.__name__}(...)")
+    if not callable(getattr(effect, "apply", None)):
+        raise InvalidInput(
+            f"effect is {effect!r}; give one of dynkube.testing, such as Refuse(503), or one of your own"
+        )

@@ -9,6 +9,7 @@ import msgspec
 
 from dynkube.errors import APIError, InvalidInput, Status
 from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
+from dynkube.testing._faults.effects import check_seconds
 from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._store.documents import status_object
 
@@ -26,6 +27,9 @@ _TEXTS: Mapping[int, tuple[str, str]] = {
     504: ("Timeout", "Timeout: request did not complete within the allotted timeout"),
 }
 
+# HTTP has no body with these, and servers refuse to send one.
+_BODILESS = frozenset({204, 304})
+
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
@@ -36,11 +40,13 @@ class Refuse:
         retry_after: The Retry-After header: seconds, or text as it is to be sent (an HTTP date).
         reason: Of the Status that is sent; what fits ``status`` unless given.
         message: Of the Status that is sent, likewise.
-        body: What to send in place of a Status: a mapping as JSON, text or bytes as they are.
+        body: What to send in place of a Status: a mapping as JSON, text or bytes as they are. With 204 and 304 nothing
+            is sent.
         content_type: Of the body; JSON, or HTML for text, unless given.
 
     Raises:
-        InvalidInput: The status is out of range, or there is a ``body`` beside ``reason`` or ``message``.
+        InvalidInput: The status is out of range, ``retry_after`` is negative, there is a ``body`` beside ``reason`` or
+            ``message``, or any of them with a status that has no body.
     """
 
     status: int
@@ -55,18 +61,20 @@ class Refuse:
             raise InvalidInput(f"status {self.status} is no HTTP status of an answer; give one of 200 to 599")
         if self.body is not None and not (self.reason is None and self.message is None):
             raise InvalidInput("reason and message are those of a Status; give them, or a body in its place")
+        if self.status in _BODILESS and any(given is not None for given in (self.body, self.reason, self.message)):
+            raise InvalidInput(f"an answer of {self.status} has no body: leave out body, reason and message")
+        if self.retry_after is not None and not isinstance(self.retry_after, str):
+            check_seconds("retry_after", self.retry_after)
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
-        body, content_type = self._content()
-        headers = [
-            (b"content-type", content_type.encode()),
-            (b"cache-control", b"no-cache, private"),
-            (b"content-length", str(len(body)).encode()),
-        ]
+        headers = [(b"cache-control", b"no-cache, private")]
+        body = b""
+        if self.status not in _BODILESS:
+            body, content_type = self._content()
+            headers += [(b"content-type", content_type.encode()), (b"content-length", str(len(body)).encode())]
         if self.retry_after is not None:
-            text = self.retry_after if isinstance(self.retry_after, str) else f"{self.retry_after:g}"
-            headers.append((b"retry-after", text.encode()))
+            headers.append((b"retry-after", _digits(self.retry_after).encode()))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
@@ -90,3 +98,9 @@ class Refuse:
             retry_after=None if seconds is None else float(seconds),
         )
         return status_object(APIError.from_status(status))
+
+
+def _digits(retry_after: float | str) -> str:
+    """As the header has it: whole seconds without a point or an exponent, text as it is."""
+    whole = isinstance(retry_after, float) and retry_after.is_integer()
+    return str(int(retry_after) if whole else retry_after)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from dynkube.errors import InvalidInput
+from dynkube.meta import UNREADABLE
 from dynkube.testing._asgi import ASGIApp, Message, Receive, Scope, Send
 from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._faults.headers import header, without_header
@@ -32,7 +33,7 @@ class Rewrite:
         times: How many events of each watch are rewritten; ``None`` for all.
 
     Raises:
-        InvalidInput: ``skip`` is negative, or ``times`` is not positive.
+        InvalidInput: ``function`` is none, ``skip`` is negative, or ``times`` is not positive.
     """
 
     function: Rewriter
@@ -41,6 +42,8 @@ class Rewrite:
     times: int | None = None
 
     def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InvalidInput(f"function is {self.function!r}; give a function of the decoded document")
         if self.skip < 0:
             raise InvalidInput(f"skip is {self.skip}; give 0 or a positive number of events")
         if self.times is not None and self.times < 1:
@@ -105,9 +108,14 @@ class _Rewriting:
     def _rewritten(self, data: bytes, end: bytes) -> Iterator[bytes]:
         try:
             document = msgspec.json.decode(data, type=dict[str, Any])
-        except msgspec.DecodeError:
+        except UNREADABLE:
             yield data + end  # a younger fault has been here before
             return
         result = self._function(document)
         for piece in result if isinstance(result, list) else () if result is None else (result,):
+            if not isinstance(piece, bytes | dict):
+                raise InvalidInput(
+                    f"the function of Rewrite returned a {type(piece).__name__}; it has to return a document, bytes, a "
+                    "list of these, or None (and rewrites.rewind and its like are called first: rewrites.rewind(10))"
+                )
             yield piece if isinstance(piece, bytes) else msgspec.json.encode(piece) + end

@@ -60,6 +60,15 @@ async def test_a_refusal_can_answer_anything(
     assert response.headers["retry-after"] == "Wed, 21 Oct 2026 07:28:00 GMT"
 
 
+@pytest.mark.parametrize(("seconds", "sent"), [(5, "5"), (0.5, "0.5"), (1234567.0, "1234567")])
+async def test_a_pause_of_any_length_is_asked_for_in_digits(
+    server: APIServer, client: httpx2.AsyncClient, seconds: float, sent: str
+) -> None:
+    server.inject(Refuse(503, retry_after=seconds))
+
+    assert (await client.get(CONFIGS)).headers["retry-after"] == sent
+
+
 async def test_a_token_is_refused_until_another_one_comes() -> None:
     alice = User("alice")
     async with APIServer(users={"old": alice, "new": alice}) as server:
@@ -137,6 +146,8 @@ async def test_what_is_frozen_is_answered_again(server: APIServer, client: httpx
     [
         (lambda: Refuse(99), "status 99"),
         (lambda: Refuse(500, body="x", reason="Y"), "in its place"),
+        (lambda: Refuse(204, body="x"), "an answer of 204 has no body"),
+        (lambda: Refuse(429, retry_after=-1), "retry_after is -1"),
         (lambda: Delay(-1), "seconds is -1"),
         (lambda: Drip(0), "bytes_per_second is 0"),
         (lambda: Disconnect(SOON), "how is 'soon'"),

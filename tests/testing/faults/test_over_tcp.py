@@ -11,7 +11,7 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.testing import APIServer, Cut, Disconnect, Drip, Ending, Endpoint, Hang
+from dynkube.testing import APIServer, Cut, Disconnect, Drip, Ending, Endpoint, Hang, Refuse
 from tests.contract.objects import config
 
 pytestmark = pytest.mark.real_time
@@ -95,6 +95,16 @@ async def test_a_chunk_is_announced_and_not_complete(server: APIServer) -> None:
     assert b"transfer-encoding: chunked" in head.lower()
     assert piece.startswith(b'{"type":"ADDED"')
     assert 0 < len(piece) < int(size, 16)
+
+
+@pytest.mark.parametrize("status", [204, 304])
+async def test_answers_that_have_no_body_are_sent_without_one(server: APIServer, status: int) -> None:
+    server.inject(Refuse(status))
+
+    async with server.serve() as endpoint, connected(endpoint) as client:
+        answers = [await client.get(CONFIGS) for _ in range(2)]  # the second shows that the connection is sound
+
+    assert [(answer.status_code, answer.content) for answer in answers] == [(status, b"")] * 2
 
 
 @pytest.mark.parametrize(("how", "ends"), [("clean", b""), ("reset", trio.BrokenResourceError)])

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer, Rewrite, rewrites
+from dynkube.testing import APIServer, Refuse, Rewrite, rewrites
 from dynkube.testing._faults.rewriting import Rewriter
 from tests.contract.objects import config
 
@@ -173,6 +173,24 @@ async def test_a_mistake_in_the_function_is_not_hidden(
     with pytest.raises(ZeroDivisionError, match="a mistake"):
         await client.get(CONFIGS)
     assert "GET /api/v1/configmaps failed" in caplog.text
+
+
+async def test_a_function_that_returns_no_document_is_told_so(server: APIServer, client: httpx2.AsyncClient) -> None:
+    forgotten: Any = rewrites.rewind  # and not rewind(10)
+    server.inject(Rewrite(forgotten))
+
+    with pytest.raises(InvalidInput, match=r"returned a function; .* rewrites.rewind\(10\)"):
+        await client.get(CONFIGS)
+
+
+@pytest.mark.parametrize("body", [b'{"a":"\xff\xfe"}', b'{"a":' * 100_000, b"[1]"])
+async def test_what_cannot_be_decoded_passes_as_it_is(
+    server: APIServer, client: httpx2.AsyncClient, body: bytes
+) -> None:
+    server.inject(Rewrite(rewrites.remove_metadata))
+    server.inject(Refuse(200, body=body))
+
+    assert (await client.get(CONFIGS)).content == body
 
 
 @pytest.mark.parametrize(("wrong", "message"), [({"skip": -1}, "skip is -1"), ({"times": 0}, "times is 0")])
