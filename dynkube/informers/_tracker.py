@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Iterable
 
 import trio
 
@@ -73,6 +74,7 @@ class AvailabilityTracker:
         self._scopes: list[trio.CancelScope] = []  # of the tasks that run while there are followers
         self._wanted: set[GroupVersion] = set()  # what discovery is to be asked for
         self._asking: set[GroupVersion] = set()  # what it is being asked for
+        self._outdated: set[GroupVersion] = set()  # of these, what has changed since it was asked
         self._ask = trio.Event()
         self._filter_failed: set[str] = set()  # CRDs on which crd_filter raised
         self._polled: set[GroupVersion] = set()  # aggregated APIs that went away
@@ -188,10 +190,11 @@ class AvailabilityTracker:
 
     def _forget(self, gvr: GVR) -> None:
         """Its CRD went, so it is not served, whatever discovery said while it was there."""
-        served = self._served.get(gvr.group_version, Served(None)).resources or {}
-        self._served[gvr.group_version] = Served(
-            {name: value for name, value in served.items() if name != gvr.resource}
-        )
+        gv = gvr.group_version
+        served = self._served.get(gv, Served(None)).resources or {}
+        self._served[gv] = Served({name: value for name, value in served.items() if name != gvr.resource})
+        if gv in self._asking:
+            self._outdated.add(gv)  # else an answer that is on its way would bring it back
 
     def _forget_version(self, gv: GroupVersion) -> None:
         self._served.pop(gv, None)
@@ -205,7 +208,7 @@ class AvailabilityTracker:
         if self._watcher is not None:
             self._tell_sight(self._watcher)
         if self._unsighted:
-            self._want_all()
+            self._want_all(self._followers.versions())
         else:  # what stood in for the CRDs is asked again, where they do not tell
             self._served = {gv: served for gv, served in self._served.items() if not served.blind}
         self._rejudge(list(self._followers))
@@ -233,7 +236,7 @@ class AvailabilityTracker:
     def _apis_changed(self, group_versions: set[GroupVersion]) -> None:
         for gvr in self._missing:
             if gvr.group_version in group_versions:
-                self._want(gvr.group_version)
+                self._want(gvr.group_version, anew=True)
 
     def _watch_apis(self) -> None:
         """Follow APIServices while anybody waits for what only they could announce."""
@@ -242,29 +245,35 @@ class AvailabilityTracker:
 
     # ── discovery ────────────────────────────────────────────────────────────────────────────
 
-    def _want(self, gv: GroupVersion) -> None:
+    def _want(self, gv: GroupVersion, *, anew: bool = False) -> None:
+        """Have discovery asked; with ``anew`` an answer that is on its way is too old, and will not do."""
         if gv not in self._asking:
             self._wanted.add(gv)
             self._ask.set()
+        elif anew:
+            self._outdated.add(gv)
 
-    def _want_all(self) -> None:
-        for gv in self._followers.versions():
+    def _want_all(self, gvs: Iterable[GroupVersion]) -> None:
+        for gv in gvs:
             self._want(gv)
+        self._ask.set()  # also where all of them are being asked for: from now on there is polling
 
     async def _run_discovery(self) -> None:
+        poll_at = math.inf
         async with trio.open_nursery() as nursery:
             while True:
-                with trio.move_on_after(self._settings.discovery_poll) as interval:
-                    if not self._must_poll:
-                        interval.deadline = math.inf
+                if not self._must_poll:
+                    poll_at = math.inf
+                elif poll_at == math.inf:  # else questions in between would put it off again and again
+                    poll_at = trio.current_time() + self._settings.discovery_poll
+                with trio.CancelScope(deadline=poll_at) as interval:
                     await self._ask.wait()
                 # Woken and stopped at once: what is wanted now is for the task that was started since.
                 await trio.lowlevel.checkpoint_if_cancelled()
-                self._ask = trio.Event()
                 if interval.cancelled_caught:
-                    self._wanted |= self._polled
-                    if self._unsighted:
-                        self._want_all()
+                    poll_at = math.inf
+                    self._want_all(self._followers.versions() if self._unsighted else self._polled)
+                self._ask = trio.Event()
                 wanted, self._wanted = self._wanted, set()
                 self._asking |= wanted
                 if len(wanted) > _FEW:
@@ -314,10 +323,15 @@ class AvailabilityTracker:
                 self._answered(gv, resources, blind=blind)
                 return
         self._asking.discard(gv)
+        self._outdated.discard(gv)
 
     def _answered(self, gv: GroupVersion, resources: tuple[APIResource, ...] | None, *, blind: bool) -> None:
         self._asking.discard(gv)
         self._trouble.pop(gv, None)
+        if gv in self._outdated:
+            self._outdated.discard(gv)
+            self._want(gv)
+            return
         served = None if resources is None else {resource.gvr.resource: resource.namespaced for resource in resources}
         self._served[gv] = Served(served, blind=blind)
         concerned = self._concerned(gv)
@@ -342,5 +356,7 @@ class AvailabilityTracker:
             self._watcher = None
             self._blind = False
         self._apis.stop()
-        for known in (self._missing, self._served, self._trouble, self._wanted, self._asking, self._polled):
+        for asked in (self._wanted, self._asking, self._outdated, self._polled):
+            asked.clear()
+        for known in (self._missing, self._served, self._trouble):
             known.clear()

@@ -1,0 +1,92 @@
+"""Where CRDs may not be watched discovery is asked at intervals, whatever else it is asked meanwhile."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, aclosing
+
+import pytest
+import trio
+
+from dynkube import ABSENT, GVR, LIVE, Client, Informer, Phase
+from dynkube.testing import APIServer, Delay, Drip, Kind, Refuse
+from tests.informers.kit import CRDS, WIDGETS, crd, quiet
+
+pytestmark = pytest.mark.scenario("P8")
+
+
+async def test_sight_lost_while_discovery_is_being_asked_begins_the_polling_all_the_same(
+    server: APIServer, client: Client
+) -> None:
+    server.inject(Delay(20), path_prefix="/apis/example.com", times=1)
+    async with client.informer(WIDGETS) as widgets:
+        await trio.sleep(5)
+        server.inject(Refuse(403), resource=CRDS)
+        server.end_watches(CRDS)
+        assert (await widgets.wait_state(ABSENT)).reason == "CRDNotFound"
+
+        server.create(crd())
+        with trio.fail_after(120):
+            await widgets.wait_state(LIVE)
+
+
+async def test_questions_about_other_resources_put_no_poll_off(server: APIServer, client: Client) -> None:
+    server.inject(Refuse(403), resource=CRDS)
+    async with AsyncExitStack() as stack:
+        widgets = await stack.enter_async_context(client.informer(WIDGETS))
+        await widgets.wait_state(ABSENT)
+        server.create(crd())
+
+        for number in range(12):  # one in ten seconds, so that there are never thirty without one
+            await stack.enter_async_context(client.informer(f"others.v{number + 1}.example.org"))
+            await trio.sleep(10)
+        await quiet()
+
+        assert widgets.state.phase is LIVE
+
+
+async def test_an_answer_from_before_a_crd_went_does_not_bring_its_resource_back(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    async with client.informer(WIDGETS) as widgets, trio.open_nursery() as nursery:
+        await widgets.wait_state(LIVE)
+        server.inject(Drip(50), path_prefix="/apis/example.com", when=lambda request: not request.resource, times=1)
+        async with client.informer("gadgets.v1.example.com") as gadgets:
+            await trio.sleep(1)  # discovery has answered, and the answer is on its way
+            server.delete(CRDS, "widgets.example.com")
+            await widgets.wait_state(ABSENT)
+            revived = await nursery.start(note_revivals, widgets)
+            await gadgets.wait_state(ABSENT)
+            await trio.sleep(60)
+            server.forget_requests()
+            await trio.sleep(250)
+
+            assert revived == []
+            assert [request.path for request in server.audit if request.verb != "watch"] == []
+            nursery.cancel_scope.cancel()
+
+
+async def test_polls_add_no_questions_to_one_that_is_being_asked(server: APIServer, client: Client) -> None:
+    aggregated = Kind(gvr=GVR("example.com", "v1", "widgets"), kind="Widget", namespaced=True)
+    server.register(aggregated)
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        server.unregister(aggregated.gvr)
+        await widgets.wait_state(ABSENT)
+        server.inject(Refuse(503), path_prefix="/apis/example.com")
+        await trio.sleep(3600)
+        server.forget_requests()
+
+        await trio.sleep(3600)
+
+        assert len([r for r in server.audit if r.path == "/apis/example.com/v1"]) <= 120, "every 30 to 60 s"
+
+
+async def note_revivals(widgets: Informer, task_status: trio.TaskStatus[list[Phase]]) -> None:
+    """Notes each other phase."""
+    revived: list[Phase] = []
+    task_status.started(revived)
+    async with aclosing(widgets.states()) as states:
+        async for state in states:
+            if state.phase is not ABSENT:
+                revived.append(state.phase)  # noqa: PERF401  # as they come: it is cancelled before the end
