@@ -156,7 +156,11 @@ async def _stop(process: trio.Process, *, own_group: bool) -> None:
         process.terminate()
         return
     send = partial(os.killpg, process.pid) if own_group else process.send_signal
-    with suppress(ProcessLookupError):
+    # macOS says PermissionError of a group in which all have ended.
+    with suppress(ProcessLookupError, PermissionError):
         send(signal.SIGTERM)
-        await trio.sleep(_GRACE)
-        send(signal.SIGKILL)
+        try:
+            await trio.sleep(_GRACE)
+        finally:
+            # Cancelled here: the process itself has ended. What it started may have taken no notice.
+            send(signal.SIGKILL)

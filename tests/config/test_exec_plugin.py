@@ -103,11 +103,14 @@ async def test_a_daemon_left_behind_does_not_hold_up_the_answer(plugin: Write) -
 
 
 @pytest.mark.scenario("F37")
-async def test_cancelling_kills_the_plugin_and_what_it_started(plugin: Write, tmp_path: Path) -> None:
+@pytest.mark.parametrize("stubborn", [False, True])
+async def test_cancelling_kills_the_plugin_and_what_it_started(plugin: Write, tmp_path: Path, stubborn: bool) -> None:
     fifo = str(tmp_path / "fifo")
     os.mkfifo(fifo)
     source = (
-        f"held = os.open({fifo!r}, os.O_WRONLY)\nif os.fork() == 0:\n    os.write(held, b'ready\\n')\ntime.sleep(60)"
+        f"import signal\nheld = os.open({fifo!r}, os.O_WRONLY)\nif os.fork() == 0:\n"
+        f"    signal.signal(signal.SIGTERM, signal.{'SIG_IGN' if stubborn else 'SIG_DFL'})\n"
+        "    os.write(held, b'ready\\n')\ntime.sleep(60)"
     )
 
     async with trio.open_nursery() as nursery:
