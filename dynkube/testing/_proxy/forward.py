@@ -51,6 +51,7 @@ class Forward:
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
+        self._reached = self._told = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request. Returns before its answer is complete where that ended too early."""
@@ -73,12 +74,22 @@ class Forward:
             response = await self._upstream.send(
                 scope["method"].encode("ascii"), target, self._asked(scope, body), body
             )
+            self._reached = True
             try:
                 await _pass_back(response, send)
             finally:
                 with trio.CancelScope(shield=True):
                     await response.aclose()
         except FAILURES as error:
+            self._tell(error, scope)
+
+    def _tell(self, error: Exception, scope: Scope) -> None:
+        """Log a failure: aloud where it is probably the test's own, as clients see no more than a connection ending."""
+        if not self._reached and not self._told and isinstance(error, httpcore2.ConnectError):
+            self._told = True
+            where = self._upstream.authority.decode("ascii")
+            _logger.warning("the API server at %s cannot be reached: %s; check its address and ca_pem", where, error)
+        else:
             _logger.info("%s %s: upstream: %r", scope["method"], scope["path"], error)
 
     def _asked(self, scope: Scope, body: bytes) -> Fields:

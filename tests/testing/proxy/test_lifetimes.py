@@ -103,6 +103,18 @@ async def test_a_body_that_breaks_off_is_not_taken_for_a_whole_one() -> None:
             await client.get(proxy.url)
 
 
+async def test_a_server_that_was_never_reached_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    async with FaultProxy(url="http://127.0.0.1:1") as proxy, httpx2.AsyncClient() as client:
+        for _ in range(3):
+            with pytest.raises(httpx2.RemoteProtocolError):
+                await client.get(f"{proxy.url}/version")
+
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == 1
+    assert warnings[0].startswith("the API server at 127.0.0.1:1 cannot be reached: ")
+    assert warnings[0].endswith("; check its address and ca_pem")
+
+
 async def test_a_server_that_cannot_be_reached_is_a_connection_that_ends(server: APIServer) -> None:
     async with httpx2.AsyncClient() as client:
         async with server.serve() as upstream:
