@@ -72,7 +72,7 @@ def connect(
             machine without TLS.
 
     Raises:
-        InvalidInput: arguments that exclude each other, or an observer that is none.
+        InvalidInput: arguments that exclude each other, or settings, limits or an observer that are none.
     """
     sources = {"url": url, "configuration": configuration, "kubeconfig": kubeconfig}
     given = [name for name, value in sources.items() if value is not None]
@@ -86,6 +86,7 @@ def connect(
         raise InvalidInput("token and verify go with url=...; a kubeconfig brings its own")
     if exec_timeout is not None and (url is not None or configuration is not None):
         raise InvalidInput("exec_timeout is for the plugin that a kubeconfig names: it means nothing without one")
+    _check_options(settings, limits)
     configure: Callable[[], ClientConfig] = partial(
         load_config, kubeconfig=kubeconfig, context=context, exec_timeout=exec_timeout
     )
@@ -103,3 +104,10 @@ def connect(
         limits=limits,
         observers=observers,
     )
+
+
+def _check_options(settings: object, limits: object) -> None:
+    """Refuse what is of another class, which would show only in the middle of something."""
+    for name, value, wanted in (("settings", settings, InformerSettings), ("limits", limits, Limits)):
+        if value is not None and not isinstance(value, wanted):
+            raise InvalidInput(f"{name} is a {type(value).__name__}: pass dynkube.{wanted.__name__}(...)")

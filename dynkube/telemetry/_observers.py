@@ -66,6 +66,8 @@ class Observers:
     """
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
+        if isinstance(observers, Observer):
+            raise InvalidInput(f"observers is one {type(observers).__name__}: pass a list, observers=[...]")
         given = tuple(observers)
         for position, observer in enumerate(given):
             _check(observer, position)

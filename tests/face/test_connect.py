@@ -56,9 +56,11 @@ async def test_a_namespace_argument_overrides_the_contexts(server: APIServer) ->
         ({"verify": False}, r"token and verify go with url=\.\.\."),
         ({"url": "https://a", "kubeconfig": "b"}, "url and kubeconfig exclude each other"),
         ({"url": "https://a", "context": "dev"}, "context='dev' names an entry of a kubeconfig; .*nothing with url"),
+        ({"limits": {"qps": 5}}, r"limits is a dict: pass dynkube.Limits\(...\)"),
+        ({"settings": dynkube.Limits()}, r"settings is a Limits: pass dynkube.InformerSettings\(...\)"),
     ],
 )
-def test_arguments_that_contradict_each_other_are_refused_by_the_plain_call(
+def test_arguments_that_are_wrong_together_or_of_another_class_are_refused_by_the_plain_call(
     arguments: dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(InvalidInput, match=complaint):

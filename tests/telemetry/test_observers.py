@@ -196,6 +196,12 @@ def test_what_is_no_observer_is_refused_where_it_is_passed(observer: Any, compla
         dynkube.connect(url="http://api.invalid", observers=[observer])
 
 
+def test_one_observer_has_to_come_in_a_list() -> None:
+    alone: Any = Notes()
+    with pytest.raises(InvalidInput, match=r"observers is one Notes: pass a list, observers=\[...\]"):
+        dynkube.connect(url="http://api.invalid", observers=alone)
+
+
 async def test_a_method_that_is_not_overridden_is_not_called(server: APIServer) -> None:
     calls = []
 
