@@ -93,11 +93,17 @@ class Cache:
         self.snapshot = version.snapshot
         self.resource_version = version.resource_version
 
-    def emptied(self) -> Version:
+    async def emptied(self, slices: Slices) -> Version:
         """The version without any object, for a resource that is gone."""
-        return Version([(obj.key, obj, None) for obj in self.snapshot], EMPTY, "")
+        changes: list[Change] = []
+        for some in batches(self.snapshot):
+            changes += [(obj.key, obj, None) for obj in some]
+            await slices.breathe()
+        return Version(changes, EMPTY, "")
 
 
-def keyed(objects: Iterable[Unstructured]) -> dict[Key, Unstructured]:
-    """Objects by key; of two with the same key (pages of a changing list) the later one counts."""
-    return {obj.key: obj for obj in objects}
+async def add_by_key(listed: dict[Key, Unstructured], page: Iterable[Unstructured], slices: Slices) -> None:
+    """Put a page's objects to those listed; of two with one key (pages of a changing list) the later one counts."""
+    for some in batches(page):
+        listed.update((obj.key, obj) for obj in some)
+        await slices.breathe()

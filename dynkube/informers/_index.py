@@ -7,13 +7,14 @@ the values an object was filed under are remembered, so a function that gives an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyrsistent import pmap
 
 from dynkube.errors import InvalidInput
 from dynkube.informers._persistent import Evolver, evolve
+from dynkube.informers._slices import batches
 from dynkube.meta import JSONPath, Key, Unstructured
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def printed(value: object) -> str:
 class Index:
     """One index. The owner's task writes, any thread reads."""
 
-    __slots__ = ("_entries", "_filed", "_func", "_on_error", "_staged", "built", "name")
+    __slots__ = ("_entries", "_filed", "_func", "_next", "_on_error", "_staged", "built", "name")
 
     def __init__(self, name: str, func: IndexFunc, on_error: Callable[[Exception, Unstructured], None]) -> None:
         self.name: str = name
@@ -59,6 +60,7 @@ class Index:
         self._filed: dict[Key, tuple[str, ...]] = {}
         self._entries: PMap[str, PMap[Key, Unstructured]] = pmap()
         self._staged: dict[str, Evolver[Key, Unstructured]] = {}  # by value, what is being changed
+        self._next: PMap[str, PMap[Key, Unstructured]] | None = None  # what ``publish`` will show
 
     def lookup(self, value: str) -> list[Unstructured]:
         """The objects filed under ``value``, in no particular order."""
@@ -69,7 +71,7 @@ class Index:
         return [obj for obj in objects if value in self._values(obj)]
 
     def stage(self, changes: Sequence[Change]) -> None:
-        """File a batch of changes; readers see it with the next ``publish``."""
+        """File a batch of changes; readers see it once it was prepared and published."""
         filed = self._filed
         for key, _, after in changes:
             before = filed.get(key, ())
@@ -91,23 +93,28 @@ class Index:
             edited = self._staged[value] = evolve(self._entries.get(value, _NOTHING))
         return edited
 
+    def prepare(self) -> Iterator[None]:
+        """Work out what ``publish`` will show, in steps: there may be as many values as objects."""
+        staged, entries = self._staged, evolve(self._entries)
+        for some in batches(staged.items()):
+            for value, edited in some:
+                if len(edited):
+                    entries[value] = edited.persistent()
+                elif value in entries:
+                    entries.remove(value)
+            yield
+        if staged and self._staged is staged:  # else it was cleared between two steps
+            self._staged, self._next = {}, entries.persistent()
+
     def publish(self) -> None:
-        """Show readers what was staged, all at once."""
-        if not self._staged:
-            return
-        entries = evolve(self._entries)
-        for value, edited in self._staged.items():
-            if len(edited):
-                entries[value] = edited.persistent()
-            elif value in entries:
-                entries.remove(value)
-        self._staged = {}
-        self._entries = entries.persistent()
+        """Show readers what was prepared, all at once."""
+        if self._next is not None:
+            self._entries, self._next = self._next, None
 
     def clear(self) -> None:
         """Forget all objects, and file none again."""
         self._func = lambda obj: ()
-        self._filed, self._staged, self._entries = {}, {}, pmap()
+        self._filed, self._staged, self._entries, self._next = {}, {}, pmap(), None
 
     def _values(self, obj: Unstructured) -> tuple[str, ...]:
         try:

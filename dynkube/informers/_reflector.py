@@ -21,7 +21,7 @@ import trio
 
 from dynkube.client import ListWatch
 from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
-from dynkube.informers._cache import keyed
+from dynkube.informers._cache import add_by_key
 from dynkube.informers._health import GOOD_WHILE, Health
 from dynkube.informers._recovery import (
     HistoryWentBack,
@@ -33,6 +33,7 @@ from dynkube.informers._recovery import (
     recover,
 )
 from dynkube.informers._settings import InformerSettings
+from dynkube.informers._slices import Slices
 from dynkube.informers._stream import Stream
 from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent, is_older
 from dynkube.rest import Backoff
@@ -111,6 +112,7 @@ class Reflector:
         self._source = source
         self._sink = sink
         self._settings = settings
+        self._slices = Slices(settings.cpu_clock, budget=settings.slice)
         self._features = features
         self._backoff = Backoff(random=settings.random)
         # A resource that was just created is often not served for a moment: look again sooner.
@@ -217,14 +219,17 @@ class Reflector:
         )
         if is_older(page.resource_version, version):  # it was asked for one that is not older
             raise HistoryWentBack(f"listed as of version {page.resource_version}, although {version} was told before")
-        objects = keyed(page)
+        # Some servers give every page a version of its own: nothing is lost if the watch begins at the first.
+        version = page.resource_version
+        objects: dict[Key, Unstructured] = {}
+        await add_by_key(objects, page, self._slices)
         while page.continue_token:
             page = await self._source.list(
                 limit=limit, continue_token=page.continue_token, timeout=self._settings.list_timeout
             )
-            objects.update(keyed(page))
+            await add_by_key(objects, page, self._slices)
         self._consistent = self._whole = False
-        await self._replaced(objects, page.resource_version)
+        await self._replaced(objects, version)
         return len(objects)
 
     async def _replaced(self, objects: dict[Key, Unstructured], version: str) -> None:

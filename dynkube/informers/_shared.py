@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -21,7 +21,7 @@ from dynkube.errors import DynkubeError, Forbidden, Unauthorized
 from dynkube.informers._availability import Availability, Generation, Presence
 from dynkube.informers._cache import Cache, Version
 from dynkube.informers._handlers import EventStream, Registration
-from dynkube.informers._index import Index
+from dynkube.informers._index import Change, Index
 from dynkube.informers._recovery import Recovery, reason_of
 from dynkube.informers._reflector import Reflector, ReflectorStatistics, ServerFeatures
 from dynkube.informers._settings import InformerSettings
@@ -231,9 +231,7 @@ class SharedInformer:
 
     async def build(self, index: Index) -> None:
         """File every object in a new index."""
-        for objects in batches(self.snapshot):
-            index.stage([(obj.key, None, obj) for obj in objects])
-            await self._slices.breathe()
+        await self._prepare([index], ((obj.key, None, obj) for obj in self.snapshot))
         index.publish()
         index.built = True
 
@@ -353,21 +351,27 @@ class SharedInformer:
 
     async def _empty(self, phase: Phase, reason: str, message: str = "") -> None:
         """Publish that nothing is there, and the state that says why with it."""
-        gone = self._cache.emptied()
+        gone = await self._cache.emptied(self._slices)
         await self._reveal(gone)
         self._set_state(phase, reason, message)
         await self._tell(gone)
 
     async def _reveal(self, version: Version) -> None:
         indexes = [index for view in self._views for index in view.indexes.values()]
-        for some in batches(version.changes) if indexes else ():
-            for index in indexes:
-                index.stage(some)
-            await self._slices.breathe()
+        await self._prepare(indexes, version.changes)
         # No checkpoint from here on: readers in this loop see all of it or nothing.
         self._cache.publish(version)
         for index in indexes:
             index.publish()
+
+    async def _prepare(self, indexes: Sequence[Index], changes: Iterable[Change]) -> None:
+        for some in batches(changes) if indexes else ():
+            for index in indexes:
+                index.stage(some)
+            await self._slices.breathe()
+        for index in indexes:
+            for _ in index.prepare():
+                await self._slices.breathe()
 
     async def _tell(self, version: Version) -> None:
         for some in batches(version.changes):

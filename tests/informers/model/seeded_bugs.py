@@ -79,8 +79,8 @@ def indexes_published_after_the_handlers_ran(patch: pytest.MonkeyPatch) -> None:
         self._cache.publish(version)
         await self._tell(version)
         await trio.lowlevel.checkpoint()
+        await self._prepare(indexes, version.changes)
         for index in indexes:
-            index.stage(version.changes)
             index.publish()
 
     patch.setattr(SharedInformer, "_publish", publish)

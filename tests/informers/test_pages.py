@@ -1,0 +1,36 @@
+"""Lists in pages, from servers that do not keep to one moment in history."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import LIVE
+from dynkube.testing import APIServer
+from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
+
+
+@pytest.mark.scenario("P13")
+async def test_what_changed_between_two_pages_of_different_versions_is_not_lost(server: APIServer) -> None:
+    server.create(crd())
+    first = server.create(widget("a", n=1))
+    replace(server, widget("a", n=2))
+    last = server.create(widget("b"))
+    for item, token in ((first, "more"), (last, "")):
+        metadata = {"resourceVersion": item["metadata"]["resourceVersion"], "continue": token}
+        page = {"apiVersion": "example.com/v1", "kind": "WidgetList", "metadata": metadata, "items": [item]}
+        server.fail(resource="widgets", verb="list", status=200, body=page, times=1)
+
+    settings = dynkube.InformerSettings(random=Random(7), streaming_lists=False)
+    async with (
+        dynkube.connect(transport=server.transport(), settings=settings) as client,
+        client.informer(WIDGETS) as widgets,
+    ):
+        with trio.fail_after(10):
+            await widgets.wait_state(LIVE)
+        await quiet()
+
+        assert {obj.name: obj["spec"].get("n") for obj in widgets.list()} == {"a": 2, "b": None}
