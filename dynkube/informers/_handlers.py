@@ -43,6 +43,8 @@ class Handler:
             raise InvalidInput("a handler needs at least one of on_add, on_update and on_delete")
         if not callable(self.on_error) and self.on_error not in ("log", "cancel"):
             raise InvalidInput(f"on_error is {self.on_error!r}: pass 'log', 'cancel' or a function of (error, event)")
+        if inspect.iscoroutinefunction(self.on_error):
+            raise InvalidInput(f"on_error {self.on_error!r} must be a plain function: nobody would await it")
 
     def describe(self) -> str:
         """A name for it, from its functions."""
@@ -163,7 +165,8 @@ class Registration(Subscriber):
                             self._failed(exc, event)
                         else:
                             self._took(clock() - started, event, None, told)
-                    del event, events  # else who waits for the next would keep these objects meanwhile
+                        del event  # as the events below
+                    del events  # else who waits for the next would keep these objects meanwhile
                     if slices.over:
                         await slices.breathe()
         finally:

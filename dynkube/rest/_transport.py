@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from types import MappingProxyType
 
 import httpcore2
@@ -18,7 +18,7 @@ import httpx2
 from dynkube.rest._chunked import ChunkDecoder
 from dynkube.rest._tap import TappedBackend, TappedStream
 
-_ERRORS = MappingProxyType(
+_ERRORS: Mapping[type[Exception], type[httpx2.TransportError]] = MappingProxyType(
     {
         httpcore2.ConnectTimeout: httpx2.ConnectTimeout,
         httpcore2.ReadTimeout: httpx2.ReadTimeout,
@@ -61,6 +61,9 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         http2: bool,
         max_head: int = 64 << 10,
     ) -> None:
+        backend: object = httpcore2.TrioBackend()
+        # Type checkers also see the class that takes its place where trio is not installed.
+        assert isinstance(backend, httpcore2.AsyncNetworkBackend)
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=ssl_context,
             proxy=None if proxy_url is None else _proxy(proxy_url),
@@ -68,7 +71,7 @@ class PoolTransport(httpx2.AsyncBaseTransport):
             keepalive_expiry=keepalive,
             http2=http2,
             socket_options=_socket_options(),
-            network_backend=TappedBackend(httpcore2.TrioBackend(), max_head=max_head),
+            network_backend=TappedBackend(backend, max_head=max_head),
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
