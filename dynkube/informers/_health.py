@@ -44,12 +44,15 @@ class Health:
         self._open_since = None
         unreadable = isinstance(exc, UnreadableEvent)
         self._mute = isinstance(exc, StreamSilent) and exc.certain
+        if not self._troubled and now - self._trouble_ended_at >= _MEMORY:
+            self._hold = _FIRST
         recurs = now - self._healed_at < (_MEMORY if unreadable else GOOD_WHILE)
         if before == 0 and not recurs:
             return 0
         if not self._troubled:
             self._troubled = True
-            self._hold = max(4 * self._hold, GOOD_WHILE) if now - self._trouble_ended_at < _MEMORY else _FIRST
+            if now - self._trouble_ended_at < _MEMORY:
+                self._hold = max(4 * self._hold, GOOD_WHILE)
         if recurs and before == 0:
             self._hold = max(self._hold, GOOD_WHILE)
         self._hold = min(self._hold, _LONGEST_UNREADABLE if unreadable else _LONGEST)

@@ -78,6 +78,17 @@ def test_trouble_is_forgotten_after_ten_minutes_of_peace() -> None:
     assert trouble(health, 801) == 1
 
 
+def test_a_failure_long_after_trouble_that_had_to_stay_away_is_everyday_again() -> None:
+    health = Health()
+    trouble(health, 0)
+    health.healed(10)
+    assert trouble(health, 100) == 10
+    health.healed(200)
+
+    assert health.failed(LOST, 801) == 0
+    assert health.opened(802) == 1
+
+
 def test_streams_that_end_as_they_should_do_not_start_the_proof_anew() -> None:
     health = Health()
     trouble(health, 0, UNREADABLE)
