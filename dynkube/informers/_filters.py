@@ -111,7 +111,7 @@ class Filter(abc.ABC):
         return _Inverted(self)
 
 
-def as_filter(value: object) -> Filter:
+def as_filter(value: Filter | Predicate) -> Filter:
     """A filter from what a user passes: a filter, or a function of the object.
 
     Raises:
@@ -119,7 +119,8 @@ def as_filter(value: object) -> Filter:
     """
     if isinstance(value, Filter):
         return value
-    if callable(value) and not isinstance(value, type):
+    given: object = value  # callers are not always type-checked
+    if callable(given) and not isinstance(given, type):
         return PredicateFilter(value)
     raise InvalidInput(
         f"filter is a {type(value).__name__}: pass a Filter (like LabelFilter('app=web')), "
@@ -130,10 +131,15 @@ def as_filter(value: object) -> Filter:
 @dataclass(frozen=True, slots=True)
 class _Combined(Filter):
     operator: str
-    parts: tuple[Filter, ...]
+    parts: tuple[Filter, Filter]
 
     def bind(self, context: FilterContext) -> BoundFilter:
-        first, second = (part.bind(context) for part in self.parts)
+        first = self.parts[0].bind(context)
+        try:
+            second = self.parts[1].bind(context)
+        except BaseException:
+            first.close()
+            raise
         matches = self._joined(first.matches, second.matches)
         at_once = None
         if first.at_once is not None or second.at_once is not None:

@@ -8,7 +8,8 @@ import pytest
 import trio
 
 import dynkube
-from dynkube import Client, LabelFilter, NamespaceFilter, Unstructured
+from dynkube import Client, Filter, LabelFilter, NamespaceFilter, Unstructured
+from dynkube.informers import BoundFilter, FilterContext
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 
@@ -94,3 +95,21 @@ async def test_a_handler_is_not_synced_before_a_filter_that_waits_has_answered(
         fault.remove()
         await widgets.wait_synced()
         assert seen == ["a False"]
+
+
+class Unbindable(Filter):
+    """A user's filter that cannot work."""
+
+    def bind(self, context: FilterContext) -> BoundFilter:
+        raise RuntimeError("no")
+
+
+async def test_a_combination_that_cannot_work_keeps_following_nothing(client: Client) -> None:
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_synced()
+
+        with pytest.raises(RuntimeError, match="no"):
+            widgets.set_filter(NamespaceFilter("team=x") & Unbindable())
+        await quiet()
+
+        assert [str(status.gvr) for status in client.informers()] == [WIDGETS]
