@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 import msgspec
@@ -54,7 +54,7 @@ class Availability:
 
     presence: Presence
     reason: str = ""
-    message: str = field(default="", compare=False)
+    message: str = ""
     generation: Generation | None = None
 
 

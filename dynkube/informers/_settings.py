@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from inspect import iscoroutinefunction
 from random import Random
 from time import perf_counter
 
@@ -61,6 +62,8 @@ class InformerSettings:
     suspended: Callable[[], float] = field(default=seconds_suspended, repr=False)
 
     def __post_init__(self) -> None:
+        if iscoroutinefunction(self.crd_filter):  # what it returns would count as true
+            raise InvalidInput(f"crd_filter {self.crd_filter!r} must be a plain function: nobody would await it")
         low, high = self.watch_timeout
         if not 1 <= low <= high:  # the server counts whole seconds
             raise InvalidInput(f"watch_timeout {self.watch_timeout} is not a range (low, high) of at least one second")

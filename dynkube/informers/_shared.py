@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import trio
@@ -413,10 +413,13 @@ class SharedInformer:
 
     def _set_state(self, phase: Phase, reason: str, message: str = "") -> None:
         before, now = self.state, State(phase, reason, message)
-        if (before.phase, before.reason) == (phase, reason):
+        if before == now:
             return
-        self.state = now
-        self._told.tell(before, now)
+        if (before.phase, before.reason) == (phase, reason):
+            self.state = replace(now, since=before.since)  # the same news in other words
+        else:
+            self.state = now
+            self._told.tell(before, now)
         self.wake_waiters()
 
     def wake_waiters(self) -> None:

@@ -53,7 +53,7 @@ class State:
             ``NamesNotAccepted``, ``VersionNotServed``, ``NotServed``, ``DiscoveryFailed``, ``Listing``,
             ``Watching``, or the reason of the error that keeps it from following (``Forbidden``, ...).
         message: the same for people; may be empty.
-        since: when this state began, in UTC. Not part of equality.
+        since: when this phase with this reason began, in UTC. Not part of equality.
     """
 
     phase: Phase

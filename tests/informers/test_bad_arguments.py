@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 import trio
 
-from dynkube import LIVE, Client, Informer, JSONPathFilter, LabelFilter, PredicateFilter
+from dynkube import LIVE, Client, Informer, InformerSettings, JSONPathFilter, LabelFilter, PredicateFilter
 from dynkube.errors import InvalidInput
 from tests.informers.kit import WIDGETS
 
@@ -28,6 +28,8 @@ async def never(obj: object) -> bool:
         (lambda c: JSONPathFilter("{.spec.n}", equals=cast("Any", 3)), "write it as text"),
         (lambda c: c.informer(WIDGETS).add_handler(), "at least one of on_add"),
         (lambda c: c.informer(WIDGETS).add_handler(on_add=3), "on_add is a int"),
+        (lambda c: c.informer(WIDGETS).add_handler(on_add=print, on_error=never), "must be a plain function"),
+        (lambda c: InformerSettings(crd_filter=cast("Any", never)), "must be a plain function"),
     ],
 )
 async def test_an_argument_that_cannot_work_is_named(

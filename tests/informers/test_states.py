@@ -1,14 +1,16 @@
-"""Who is woken when an informer ends."""
+"""Who is woken when an informer ends, or its state is put in other words."""
 
 from __future__ import annotations
+
+from contextlib import aclosing
 
 import pytest
 import trio
 
-from dynkube import ABSENT, LIVE, STOPPED, Client
+from dynkube import ABSENT, DEGRADED, LIVE, STOPPED, Client
 from dynkube.errors import ClosedError
-from dynkube.testing import APIServer
-from tests.informers.kit import WIDGETS, quiet
+from dynkube.testing import APIServer, Refuse
+from tests.informers.kit import CRDS, WIDGETS, crd, quiet
 
 
 async def test_who_waits_on_a_closed_informer_is_woken_also_if_others_share_it(
@@ -30,3 +32,33 @@ async def test_who_waits_on_a_closed_informer_is_woken_also_if_others_share_it(
             await mine.aclose()
 
         assert (mine.state.phase, other.state.phase) == (STOPPED, ABSENT)
+
+
+async def test_a_message_that_changes_is_a_new_state_of_the_same_age(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    first = server.inject(Refuse(403, message="not yet"), resource="widgets")
+    async with client.informer(WIDGETS) as widgets, aclosing(widgets.states()) as states:
+        before = await widgets.wait_state(DEGRADED)
+        assert "not yet" in before.message
+        first.remove()
+        server.inject(Refuse(403, message="never"), resource="widgets")
+
+        with trio.fail_after(120):
+            async for after in states:
+                if "never" in after.message:
+                    break
+
+        assert (after.phase, after.reason, after.since) == (before.phase, before.reason, before.since)
+
+
+async def test_an_absence_tells_what_there_is_instead_as_that_changes(server: APIServer, client: Client) -> None:
+    server.create(crd(served=("v1", "v2")))
+    async with client.informer("widgets.v3.example.com") as widgets:
+        assert "only v1, v2" in (await widgets.wait_state(ABSENT)).message
+
+        stored = server.get(CRDS, "widgets.example.com")
+        stored["spec"]["versions"][0]["served"] = False
+        server.update(stored)
+        await quiet()
+
+        assert widgets.state.message.endswith("only v2")
