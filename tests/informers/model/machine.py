@@ -172,7 +172,7 @@ class InformerMachine(RuleBasedStateMachine):
     @rule(plural=plurals, served=versions)
     def serve(self, plural: str, served: str) -> None:
         """Edit a CRD, so that it serves these versions."""
-        self._do(lambda world: world.cluster.serve(plural, served.split()))
+        self._do(lambda world: world.serve(plural, served.split()))
 
     @rule(plural=plurals, again=st.sampled_from(["never", "at once", "Namespaced", "Cluster"]))
     def undefine(self, plural: str, again: str) -> None:

@@ -141,6 +141,11 @@ class World:
         self.troubled = self.troubled or self.options.established_after > 0
         self.cluster.define(plural, served, namespaced=namespaced)
 
+    def serve(self, plural: str, served: Iterable[str]) -> None:
+        """Edit a CRD: its watches end, and those who watched come back one after the other."""
+        self.troubled = True
+        self.cluster.serve(plural, served)
+
     # ── trouble ──────────────────────────────────────────────────────────────────────────────
 
     @property
