@@ -1,4 +1,4 @@
-"""ASGI 3 as this package speaks it: the shapes, and the one extension that its own servers offer."""
+"""ASGI 3 as this package speaks it: the shapes, and the two extensions that its own servers offer."""
 
 from __future__ import annotations
 
@@ -19,6 +19,18 @@ ASGIApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 #: or ``"mid-chunk"``: a chunk of the answer begins, its first bytes are ``body``, and the connection ends (FIN) where
 #: more were announced.
 BREAK = "dynkube.testing.break"
+
+#: Working on a request whose client has gone, as servers do with what has arrived.
+#:
+#: A server that would end such a request at once has this name among ``scope["extensions"]``, with a function under
+#: ``"ask"``: after a call of it the request goes on all the same, if its client goes before the answer has begun.
+OUTLIVE = "dynkube.testing.outlive"
+
+
+def outlive_client(scope: Scope) -> None:
+    """Have the request worked on also when its client gives up before the answer begins."""
+    if extension := (scope.get("extensions") or {}).get(OUTLIVE):
+        extension["ask"]()
 
 
 def offers_break(scope: Scope) -> bool:

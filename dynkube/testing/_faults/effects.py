@@ -13,7 +13,17 @@ from typing import Literal, Protocol
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing._asgi import BREAK, ASGIApp, Message, Receive, Scope, Send, offers_break, wait_disconnect
+from dynkube.testing._asgi import (
+    BREAK,
+    ASGIApp,
+    Message,
+    Receive,
+    Scope,
+    Send,
+    offers_break,
+    outlive_client,
+    wait_disconnect,
+)
 from dynkube.testing._faults.facts import RequestFacts
 
 # Slow bodies come in about so many pieces a second; fewer where they are slower than that.
@@ -44,7 +54,8 @@ class Effect(Protocol):
 class Delay:
     """The request is worked on only after ``seconds``: a slow server, or a slow way to it.
 
-    It is worked on then whether or not the client still waits, as a real server does with what has arrived.
+    It is worked on then whether or not the client still waits, as a real server does with what has arrived: a write
+    that its client gave up is carried out.
 
     Raises:
         InvalidInput: ``seconds`` is negative or no number.
@@ -57,6 +68,8 @@ class Delay:
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Wait, then go on."""
+        if request.verb != "watch":  # nobody would hear it
+            outlive_client(scope)
         await trio.sleep(self.seconds)
         await app(scope, receive, send)
 

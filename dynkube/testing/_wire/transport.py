@@ -13,7 +13,7 @@ from typing import NoReturn, Protocol
 import httpx2
 import trio
 
-from dynkube.testing._asgi import BREAK, ASGIApp, Message, Scope
+from dynkube.testing._asgi import BREAK, OUTLIVE, ASGIApp, Message, Scope
 
 # Chunks under way between application and reader: a socket's buffer, counted in writes. Small, so that a client
 # that stops reading is felt by the server soon.
@@ -35,7 +35,8 @@ class InProcessTransport(httpx2.AsyncBaseTransport):
     - The answer is there as soon as the application started it; its body arrives chunk by chunk, and an
       application that is ahead of its reader by a few chunks waits.
     - Closing the answer ends the application's task before ``aclose()`` returns, and closing the transport ends
-      all of them: what a closed connection does, without the delay.
+      all of them: what a closed connection does, without the delay. What asked to go on without its client
+      (:data:`~dynkube.testing._asgi.OUTLIVE`) and has not answered yet does so in the server's nursery.
     - An application that returns before its answer is complete has cut the connection: the reader gets
       ``httpx2.RemoteProtocolError``, or ``httpx2.ReadError`` where it has reset it
       (:data:`~dynkube.testing._asgi.BREAK`). An exception that escapes the application is raised to the reader as it
@@ -84,6 +85,7 @@ class _Exchange(httpx2.AsyncByteStream):
         self._finished = trio.Event()
         self._complete = False
         self._reset = False
+        self._outlives = False
         self._failure: Exception | None = None
         self._task = trio.CancelScope()
 
@@ -118,8 +120,11 @@ class _Exchange(httpx2.AsyncByteStream):
             "headers": [(name.lower(), value) for name, value in self._request.headers.raw],
             "client": ("127.0.0.1", 0),
             "server": (url.host, url.port),
-            "extensions": {BREAK: {}},
+            "extensions": {BREAK: {}, OUTLIVE: {"ask": self._outlive}},
         }
+
+    def _outlive(self) -> None:
+        self._outlives = True
 
     async def _receive(self) -> Message:
         if self._body is not None:
@@ -152,7 +157,7 @@ class _Exchange(httpx2.AsyncByteStream):
         try:
             await self._chunks_in.send(data)
         except trio.BrokenResourceError:
-            await trio.lowlevel.checkpoint()  # the reader has closed, so this task is cancelled: end here
+            await trio.lowlevel.checkpoint()  # the reader has closed, and mostly this task is cancelled
 
     # ── the reader's side ─────────────────────────────────────────────────────────────────
 
@@ -194,9 +199,11 @@ class _Exchange(httpx2.AsyncByteStream):
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Close the connection: the application's task has ended when this returns."""
+        """Close the connection: the application's task has ended when this returns, unless it outlives its client."""
         self._closed.set()
         self._chunks.close()
+        if self._outlives and self._start is None:
+            return
         self._task.cancel()
         with trio.CancelScope(shield=True):
             await self._finished.wait()

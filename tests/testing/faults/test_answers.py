@@ -95,6 +95,19 @@ async def test_a_delay_comes_before_the_request_is_worked_on(server: APIServer, 
     assert len(response.json()["items"]) == 1
 
 
+async def test_a_write_that_its_client_gave_up_is_carried_out(server: APIServer, client: httpx2.AsyncClient) -> None:
+    server.inject(Delay(30), verb="create")
+
+    with trio.move_on_after(10) as given_up:
+        await client.post("/api/v1/namespaces/default/configmaps", json=config("a"))
+    before = len(server.list("configmaps"))
+    await trio.sleep(30)
+
+    assert (given_up.cancelled_caught, before) == (True, 0)
+    assert [each["metadata"]["name"] for each in server.list("configmaps")] == ["a"]
+    assert server.audit[-1].finished == pytest.approx(server.audit[-1].time + 30)
+
+
 async def test_a_request_that_hangs_is_never_answered(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.inject(Hang(), times=1)
 
