@@ -53,7 +53,7 @@ class Followers:
         """The resources, in any version, that CRDs of these names would define."""
         return [gvr for name in names for gvr in self._by_crd.get(name, ())]
 
-    def versions(self) -> Iterable[GroupVersion]:
+    def versions(self) -> tuple[GroupVersion, ...]:
         """The group-versions in which somebody follows something."""
         return tuple(self._by_version)
 

@@ -11,13 +11,12 @@ each time the CRD watch is renewed.
 from __future__ import annotations
 
 import logging
-import math
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import trio
 
-from dynkube.discovery import APIDiscovery, APIResource, DeferredRESTMapper, DiscoveryClient
-from dynkube.errors import DiscoveryFailed, DynkubeError
+from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient
+from dynkube.errors import DynkubeError
 from dynkube.informers._apiservices import APIServices
 from dynkube.informers._availability import (
     Availability,
@@ -30,17 +29,15 @@ from dynkube.informers._availability import (
 )
 from dynkube.informers._crds import CRDS, CRDWatcher
 from dynkube.informers._followers import Followers, Verdict
+from dynkube.informers._questions import Questions
 from dynkube.informers._reflector import ServerFeatures
 from dynkube.informers._settings import InformerSettings
-from dynkube.informers._slices import Slices
 from dynkube.informers._tasks import start_in_scope
 from dynkube.meta import GVR, GroupVersion, Unstructured
-from dynkube.rest import Backoff, RESTClient
+from dynkube.rest import RESTClient
 from dynkube.telemetry import NOBODY, Observers
 
 _log = logging.getLogger("dynkube.informers")
-
-_FEW = 4  # group-versions that are asked for one by one; more than that, and all of discovery is read
 
 
 class AvailabilityTracker:
@@ -58,7 +55,6 @@ class AvailabilityTracker:
     ) -> None:
         self._rest = rest
         self._observers = observers
-        self._discovery = discovery
         self._mapper = mapper
         self._settings = settings
         self._features = features
@@ -72,10 +68,7 @@ class AvailabilityTracker:
         self._apis = APIServices(rest, settings, features, nursery, on_change=self._apis_changed, observers=observers)
         self._missing: set[GVR] = set()  # without a CRD, and not served otherwise
         self._scopes: list[trio.CancelScope] = []  # of the tasks that run while there are followers
-        self._wanted: set[GroupVersion] = set()  # what discovery is to be asked for
-        self._asking: set[GroupVersion] = set()  # what it is being asked for
-        self._outdated: set[GroupVersion] = set()  # of these, what has changed since it was asked
-        self._ask = trio.Event()
+        self._questions = Questions(discovery, settings, self)
         self._filter_failed: set[str] = set()  # CRDs on which crd_filter raised
         self._polled: set[GroupVersion] = set()  # aggregated APIs that went away
 
@@ -89,7 +82,7 @@ class AvailabilityTracker:
     def follow(self, gvr: GVR, verdict: Verdict) -> None:
         """Have ``verdict`` called now and at every change, in the event loop. Plain: no I/O here."""
         if not self._scopes:
-            self._scopes.append(start_in_scope(self._nursery, self._run_discovery))
+            self._scopes.append(start_in_scope(self._nursery, self._questions.run))
         if self._watcher is None and may_be_custom(gvr):
             self._watcher = CRDWatcher(
                 self._rest,
@@ -110,7 +103,7 @@ class AvailabilityTracker:
         self._followers.remove(gvr, verdict)
         if gvr not in self._followers:
             self._note(gvr, None)
-            if not self._concerned(gvr.group_version):
+            if not self.concerns(gvr.group_version):
                 self._forget_version(gvr.group_version)  # nobody keeps it true from here on
         if not self._followers:
             self._stop()
@@ -118,7 +111,7 @@ class AvailabilityTracker:
     def suspect(self, gvr: GVR) -> None:
         """The server answered 404 for a resource that was thought to be there: find out."""
         if self._watcher is None or gvr.crd_name not in self._watcher.crds:
-            self._want(gvr.group_version)
+            self._questions.want([gvr.group_version])
 
     # ── verdicts ─────────────────────────────────────────────────────────────────────────────
 
@@ -133,7 +126,7 @@ class AvailabilityTracker:
         served = self._served.get(gvr.group_version)
         if served is not None:
             return served.judge(gvr)
-        self._want(gvr.group_version)
+        self._questions.want([gvr.group_version])
         trouble = self._trouble.get(gvr.group_version)
         if trouble is not None:
             return unknown("DiscoveryFailed", trouble)
@@ -159,7 +152,7 @@ class AvailabilityTracker:
             self._note(gvr, now)
             if now.presence is Presence.ABSENT and before is not None and before.reason == "Served":
                 self._polled.add(gvr.group_version)  # no CRD will tell when it is back
-                self._ask.set()
+                self._questions.look_again()
             for verdict in self._followers.of(gvr):
                 verdict(now)
 
@@ -193,22 +186,18 @@ class AvailabilityTracker:
         gv = gvr.group_version
         served = self._served.get(gv, Served(None)).resources or {}
         self._served[gv] = Served({name: value for name, value in served.items() if name != gvr.resource})
-        if gv in self._asking:
-            self._outdated.add(gv)  # else an answer that is on its way would bring it back
+        self._questions.outdate(gv)  # else an answer that is on its way would bring it back
 
     def _forget_version(self, gv: GroupVersion) -> None:
         self._served.pop(gv, None)
         self._trouble.pop(gv, None)
         self._polled.discard(gv)
 
-    def _concerned(self, gv: GroupVersion) -> list[GVR]:
-        return self._followers.of_version(gv)
-
     def _settled(self) -> None:
         if self._watcher is not None:
             self._tell_sight(self._watcher)
-        if self._unsighted:
-            self._want_all(self._followers.versions())
+        if self.unsighted:
+            self._questions.want(self._followers.versions())
         else:  # what stood in for the CRDs is asked again, where they do not tell
             self._served = {gv: served for gv, served in self._served.items() if not served.blind}
         self._rejudge(list(self._followers))
@@ -230,13 +219,14 @@ class AvailabilityTracker:
         for gvr, verdict in self._verdicts.items():
             # Who serves a group-version may serve more of it one day. One that nobody serves would be announced.
             if verdict.reason == "NotServed" or (gvr in self._missing and self._apis.may_serve(gvr.group_version)):
-                self._want(gvr.group_version)
+                self._questions.want([gvr.group_version])
         self._apis.try_again()
 
     def _apis_changed(self, group_versions: set[GroupVersion]) -> None:
         for gvr in self._missing:
             if gvr.group_version in group_versions:
-                self._want(gvr.group_version, anew=True)
+                self._questions.outdate(gvr.group_version)
+                self._questions.want([gvr.group_version])
 
     def _watch_apis(self) -> None:
         """Follow APIServices while anybody waits for what only they could announce."""
@@ -245,103 +235,37 @@ class AvailabilityTracker:
 
     # ── discovery ────────────────────────────────────────────────────────────────────────────
 
-    def _want(self, gv: GroupVersion, *, anew: bool = False) -> None:
-        """Have discovery asked; with ``anew`` an answer that is on its way is too old, and will not do."""
-        if gv not in self._asking:
-            self._wanted.add(gv)
-            self._ask.set()
-        elif anew:
-            self._outdated.add(gv)
-
-    def _want_all(self, gvs: Iterable[GroupVersion]) -> None:
-        for gv in gvs:
-            self._want(gv)
-        self._ask.set()  # also where all of them are being asked for: from now on there is polling
-
-    async def _run_discovery(self) -> None:
-        poll_at = math.inf
-        async with trio.open_nursery() as nursery:
-            while True:
-                if not self._must_poll:
-                    poll_at = math.inf
-                elif poll_at == math.inf:  # else questions in between would put it off again and again
-                    poll_at = trio.current_time() + self._settings.discovery_poll
-                with trio.CancelScope(deadline=poll_at) as interval:
-                    await self._ask.wait()
-                # Woken and stopped at once: what is wanted now is for the task that was started since.
-                await trio.lowlevel.checkpoint_if_cancelled()
-                if interval.cancelled_caught:
-                    poll_at = math.inf
-                    self._want_all(self._followers.versions() if self._unsighted else self._polled)
-                self._ask = trio.Event()
-                wanted, self._wanted = self._wanted, set()
-                self._asking |= wanted
-                if len(wanted) > _FEW:
-                    nursery.start_soon(self._probe_all, wanted, nursery)
-                else:
-                    for gv in wanted:
-                        nursery.start_soon(self._probe, gv)
-
     @property
-    def _must_poll(self) -> bool:
-        return bool(self._polled) or self._unsighted
-
-    @property
-    def _unsighted(self) -> bool:
+    def unsighted(self) -> bool:
+        """Whether CRDs cannot be seen, so that only discovery can tell."""
         return self._watcher is not None and self._watcher.blind
 
-    async def _probe_all(self, wanted: set[GroupVersion], nursery: trio.Nursery) -> None:
-        """One look at everything instead of a request for each."""
-        blind = self._unsighted
-        try:
-            discovery = await self._discovery.fetch()
-        except DynkubeError:
-            discovery = APIDiscovery(failures={"*": DiscoveryFailed("nothing could be read")})
-        by_version: dict[GroupVersion, list[APIResource]] = {}
-        for resource in discovery.resources:
-            by_version.setdefault(resource.gvr.group_version, []).append(resource)
-        slices = Slices(self._settings.cpu_clock, budget=self._settings.slice)
-        for gv in wanted:
-            if "*" in discovery.failures or str(gv) in discovery.failures:
-                nursery.start_soon(self._probe, gv)  # it asks again, and remembers what goes wrong
-            else:
-                self._answered(gv, tuple(by_version.get(gv, ())), blind=blind)
-            await slices.breathe()
+    def to_poll(self) -> Collection[GroupVersion]:
+        """What nobody will tell of: everything, or what an aggregated API served that went away."""
+        return self._followers.versions() if self.unsighted else self._polled
 
-    async def _probe(self, gv: GroupVersion) -> None:
-        """Ask for one group-version until there is an answer, or nobody wants to know."""
-        backoff = Backoff(random=self._settings.random)
-        while self._concerned(gv):
-            blind = self._unsighted
-            try:
-                resources = await self._discovery.fetch_group_version(gv)
-            except DynkubeError as exc:
-                self._trouble[gv] = str(exc)
-                self._rejudge(self._concerned(gv))
-                await trio.sleep(backoff.next(trio.current_time()))
-            else:
-                self._answered(gv, resources, blind=blind)
-                return
-        self._asking.discard(gv)
-        self._outdated.discard(gv)
+    def concerns(self, gv: GroupVersion) -> bool:
+        """Whether anybody follows something in ``gv``."""
+        return bool(self._followers.of_version(gv))
 
-    def _answered(self, gv: GroupVersion, resources: tuple[APIResource, ...] | None, *, blind: bool) -> None:
-        self._asking.discard(gv)
+    def failed(self, gv: GroupVersion, exc: DynkubeError) -> None:
+        """Discovery could not tell."""
+        self._trouble[gv] = str(exc)
+        self._rejudge(self._followers.of_version(gv))
+
+    def answered(self, gv: GroupVersion, resources: tuple[APIResource, ...] | None, *, blind: bool) -> None:
+        """Discovery told what ``gv`` serves."""
         self._trouble.pop(gv, None)
-        if gv in self._outdated:
-            self._outdated.discard(gv)
-            self._want(gv)
-            return
         served = None if resources is None else {resource.gvr.resource: resource.namespaced for resource in resources}
         self._served[gv] = Served(served, blind=blind)
-        concerned = self._concerned(gv)
+        concerned = self._followers.of_version(gv)
         if not concerned:
             self._forget_version(gv)
             return
         self._rejudge(concerned)
         if resources is None and gv in self._apis.group_versions:
             self._polled.add(gv)  # announced, and not yet served
-            self._ask.set()
+            self._questions.look_again()
         if all(self._verdicts[gvr].presence is Presence.PRESENT for gvr in concerned):
             self._polled.discard(gv)
 
@@ -356,7 +280,6 @@ class AvailabilityTracker:
             self._watcher = None
             self._blind = False
         self._apis.stop()
-        for asked in (self._wanted, self._asking, self._outdated, self._polled):
-            asked.clear()
-        for known in (self._missing, self._served, self._trouble):
+        self._questions.clear()
+        for known in (self._missing, self._served, self._trouble, self._polled):
             known.clear()
