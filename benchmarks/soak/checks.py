@@ -61,7 +61,9 @@ def compare(observer: Observer, listed: Sequence[JSONObject] | None) -> list[Div
     found = []
     has = {obj.key: (obj.uid, obj.resource_version) for obj in observer.informer.list() if obj.namespace in _OURS}
     found += _differences("list()", truth, has)
+    there = {_key(item) for item in listed or ()}
     for fold in observer.folds:
+        fold.forget_all_but(there)
         folded = {key: (obj.uid, obj.resource_version) for key, obj in fold.shown.items() if key[0] in _OURS}
         found += _differences(f"what {fold.name} was told", truth, folded)
     for team in TEAMS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 import threading
@@ -9,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
+from typing import ClassVar
 
 import trio
 
-from benchmarks.measure import cpu, memory
+from benchmarks.measure import MB, cpu, memory
 
 # The last third of a run may hold so much more than the second third; the first third is for warming up.
 TOLERANCE = 0.05
@@ -26,7 +28,8 @@ class Sample:
         seconds: Since the beginning, on trio's clock.
         cpu: Seconds of CPU of this process so far.
         blocks: What Python has allocated, in blocks, after a garbage collection.
-        rss: Resident MiB.
+        heap: What is allocated beside these, objects over 512 bytes and what C libraries hold, in MiB; 0 without glibc.
+        rss: Resident MiB, after what is free was given back to the system.
         tasks: Of trio.
         threads: Of Python.
         files: Open file descriptors, sockets among them.
@@ -39,6 +42,7 @@ class Sample:
     seconds: float
     cpu: float
     blocks: int
+    heap: float
     rss: float
     tasks: int
     threads: int
@@ -49,17 +53,20 @@ class Sample:
     events: int
 
 
+_BEFORE_USED = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks")
 # What must not grow, and by how much more than TOLERANCE it may differ for its size.
-WATCHED = ("blocks", "rss", "tasks", "threads", "files", "watches")
+WATCHED = ("blocks", "heap", "rss", "tasks", "threads", "files", "watches")
 
 
 def sample(*, began: float, watches: int, objects: int, writes: int, events: int) -> Sample:
     """Measure."""
     gc.collect()
+    heap = _give_back()
     return Sample(
         seconds=trio.current_time() - began,
         cpu=cpu(),
         blocks=sys.getallocatedblocks(),
+        heap=heap,
         rss=memory(),
         tasks=trio.lowlevel.current_statistics().tasks_living,
         threads=threading.active_count(),
@@ -69,6 +76,27 @@ def sample(*, began: float, watches: int, objects: int, writes: int, events: int
         writes=writes,
         events=events,
     )
+
+
+class _Heap(ctypes.Structure):
+    """What glibc's ``mallinfo2`` returns."""
+
+    _fields_: ClassVar = [(name, ctypes.c_size_t) for name in (*_BEFORE_USED, "uordblks", "fordblks", "keepcost")]
+
+
+def _give_back() -> float:
+    """Give free memory back, and return how many MiB of the heap are in use.
+
+    What is free and not given back grows for hours where buffers of all sizes come and go, as those of TLS do, without
+    anything being held.
+    """
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "mallinfo2"):
+        return 0.0
+    libc.malloc_trim(0)
+    libc.mallinfo2.restype = _Heap
+    found = libc.mallinfo2()
+    return float(found.uordblks + found.hblkhd) / MB
 
 
 def growth(samples: Sequence[Sample], what: str) -> float | None:
@@ -85,8 +113,9 @@ def line(each: Sample) -> str:
     """One sample for the log."""
     return (
         f"{each.seconds:7.0f} s  cpu {each.cpu:7.1f} s  writes {each.writes:>9,}  events {each.events:>10,}  "
-        f"objects {each.objects:>6,}  blocks {each.blocks:>9,}  rss {each.rss:6.1f} MiB  tasks {each.tasks}  "
-        f"threads {each.threads}  files {each.files}  watches {each.watches}"
+        f"objects {each.objects:>6,}  blocks {each.blocks:>9,}  heap {each.heap:6.1f} MiB  "
+        f"rss {each.rss:6.1f} MiB  tasks {each.tasks}  threads {each.threads}  files {each.files}  "
+        f"watches {each.watches}"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -91,6 +91,10 @@ class Fold:
         while not holds():
             self._progress = trio.Event()
             await self._progress.wait()
+
+    def forget_all_but(self, keys: Container[Key]) -> None:
+        """Forget the versions of objects that are gone for good."""
+        self._newest = {key: newest for key, newest in self._newest.items() if key in keys}
 
     def enter(self) -> None:
         """A function of the handler begins to work on an event."""

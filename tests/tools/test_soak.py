@@ -30,6 +30,7 @@ SAMPLE = Sample(
     seconds=0.0,
     cpu=0.0,
     blocks=1000,
+    heap=9,
     rss=50.0,
     tasks=100,
     threads=1,
