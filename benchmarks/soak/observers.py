@@ -65,7 +65,7 @@ class Fold:
 
     def updated(self, old: Unstructured, new: Unstructured) -> None:
         """``on_update``."""
-        if self.shown.get(new.key) is not old:
+        if not _same(self.shown.get(new.key), old):
             self._wrong(f"Updated from {old!r}, and was shown {self.shown.get(new.key)!r}")
         if old.uid != new.uid:
             self._wrong(f"Updated {old!r} to another object, {new!r}")
@@ -73,7 +73,7 @@ class Fold:
 
     def deleted(self, obj: Unstructured) -> None:
         """``on_delete``."""
-        if self.shown.pop(obj.key, None) is not obj:
+        if not _same(self.shown.pop(obj.key, None), obj):
             self._wrong(f"Deleted {obj!r}, which is not what it was shown last")
         self._step()
 
@@ -141,6 +141,11 @@ class Fold:
 
     def _wrong(self, what: str) -> None:
         self._violations.note(f"{self.name} {what} (event {self.events}, informer {self._informer!r})")
+
+
+def _same(shown: Unstructured | None, told: Unstructured) -> bool:
+    """Whether these are one state: what went unseen and came back as it was is another object with equal content."""
+    return shown is not None and (shown.uid, shown.resource_version) == (told.uid, told.resource_version)
 
 
 @dataclass(frozen=True, slots=True)
