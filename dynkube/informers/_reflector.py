@@ -301,7 +301,7 @@ class Reflector:
             return
         self._short += 1
         if self._short >= _MANY_SHORT:
-            raise StreamCutShort(f"the server ended {self._short} watches in a row within {GOOD_WHILE:g} s")
+            raise StreamCutShort(f"the server ends one watch after the other within {GOOD_WHILE:g} s")
         await trio.sleep(self._backoff.next(trio.current_time()))
 
     def _opened(self, nursery: trio.Nursery, stream: Stream) -> None:

@@ -28,7 +28,8 @@ def found(bug: Bug) -> Found:
 def test_random_scripts_find_it_again(bug: Bug) -> None:
     seed = found(bug).seed
 
-    assert find(bug, range(seed, seed + 1), shrinking=False)
+    # What a seed plays changes with hypothesis, which also takes constants from whatever modules are loaded.
+    assert find(bug, range(seed, seed + 20), shrinking=False)
 
 
 @pytest.mark.parametrize("bug", SEEDED, ids=title)
