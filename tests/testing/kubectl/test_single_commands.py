@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -188,17 +189,17 @@ async def test_the_examples_of_the_gateway_api_go_in_and_come_out(server: APISer
 
 async def test_it_watches_and_is_counted_while_it_does(server: APIServer, kubectl: Kubectl) -> None:
     command = [kubectl.program, "get", "configmaps", "-w", "-o", "name"]
-    process = await trio.lowlevel.open_process(command, stdout=subprocess.PIPE, env=kubectl.environment)
-    assert process.stdout is not None
-    await server.wait_open_watches(1)
-    (watch,) = server.open_watches
-    server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "seen"}})
-    line = b""
-    while not line.endswith(b"\n"):  # kubectl writes the newline by itself
-        line += await process.stdout.receive_some()
-    process.kill()
-    await process.wait()
-    await process.stdout.aclose()
+    async with trio.open_nursery() as nursery:
+        start = partial(trio.run_process, command, stdout=subprocess.PIPE, check=False, env=kubectl.environment)
+        process: trio.Process = await nursery.start(start)
+        assert process.stdout is not None
+        await server.wait_open_watches(1)
+        (watch,) = server.open_watches
+        server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "seen"}})
+        line = b""
+        while not line.endswith(b"\n"):  # kubectl writes the newline by itself
+            line += await process.stdout.receive_some()
+        nursery.cancel_scope.cancel()
     await server.wait_open_watches(0)
 
     assert line == b"configmap/seen\n"

