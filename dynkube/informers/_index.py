@@ -8,17 +8,12 @@ the values an object was filed under are remembered, so a function that gives an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
-
-from pyrsistent import pmap
+from typing import Final, TypeAlias
 
 from dynkube.errors import InvalidInput
-from dynkube.informers._persistent import Evolver, evolve
+from dynkube.informers._persistent import MapEditor, PersistentMap, empty
 from dynkube.informers._slices import batches
 from dynkube.meta import JSONPath, Key, Unstructured
-
-if TYPE_CHECKING:
-    from pyrsistent import PMap
 
 IndexFunc: TypeAlias = Callable[[Unstructured], Iterable[str]]
 """From an object to the values it is found under; none leaves it out of the index."""
@@ -26,7 +21,9 @@ IndexFunc: TypeAlias = Callable[[Unstructured], Iterable[str]]
 Change: TypeAlias = tuple[Key, Unstructured | None, Unstructured | None]
 """One object's change: its key, before, after."""
 
-_NOTHING: Final[PMap[Key, Unstructured]] = pmap()
+_Filed: TypeAlias = PersistentMap[Key, Unstructured]
+
+_NOTHING: Final[_Filed] = empty()
 
 
 def index_func(source: str | IndexFunc) -> IndexFunc:
@@ -58,13 +55,13 @@ class Index:
         self._func = func
         self._on_error = on_error
         self._filed: dict[Key, tuple[str, ...]] = {}
-        self._entries: PMap[str, PMap[Key, Unstructured]] = pmap()
-        self._staged: dict[str, Evolver[Key, Unstructured]] = {}  # by value, what is being changed
-        self._next: PMap[str, PMap[Key, Unstructured]] | None = None  # what ``publish`` will show
+        self._entries: PersistentMap[str, _Filed] = empty()
+        self._staged: dict[str, MapEditor[Key, Unstructured]] = {}  # by value, what is being changed
+        self._next: PersistentMap[str, _Filed] | None = None  # what ``publish`` will show
 
     def lookup(self, value: str) -> list[Unstructured]:
         """The objects filed under ``value``, in no particular order."""
-        return list(self._entries.get(value, _NOTHING).values())
+        return list((self._entries.get(value) or _NOTHING).values())
 
     def scan(self, objects: Iterable[Unstructured], value: str) -> list[Unstructured]:
         """What ``lookup`` will give once the index is built, found the slow way."""
@@ -81,30 +78,30 @@ class Index:
                     self._edited(value).remove(key)
             if after is not None:
                 for value in values:
-                    self._edited(value)[key] = after
+                    self._edited(value).put(key, after)
             if values:
                 filed[key] = values
             elif before:
                 del filed[key]
 
-    def _edited(self, value: str) -> Evolver[Key, Unstructured]:
+    def _edited(self, value: str) -> MapEditor[Key, Unstructured]:
         edited = self._staged.get(value)
         if edited is None:
-            edited = self._staged[value] = evolve(self._entries.get(value, _NOTHING))
+            edited = self._staged[value] = (self._entries.get(value) or _NOTHING).edit()
         return edited
 
     def prepare(self) -> Iterator[None]:
         """Work out what ``publish`` will show, in steps: there may be as many values as objects."""
-        staged, entries = self._staged, evolve(self._entries)
+        staged, entries = self._staged, self._entries.edit()
         for some in batches(staged.items()):
             for value, edited in some:
-                if len(edited):
-                    entries[value] = edited.persistent()
-                elif value in entries:
+                if edited:
+                    entries.put(value, edited.done())
+                elif entries.get(value) is not None:
                     entries.remove(value)
             yield
         if staged and self._staged is staged:  # else it was cleared between two steps
-            self._staged, self._next = {}, entries.persistent()
+            self._staged, self._next = {}, entries.done()
 
     def publish(self) -> None:
         """Show readers what was prepared, all at once."""
@@ -114,7 +111,7 @@ class Index:
     def clear(self) -> None:
         """Forget all objects, and file none again."""
         self._func = lambda obj: ()
-        self._filed, self._staged, self._entries, self._next = {}, {}, pmap(), None
+        self._filed, self._staged, self._entries, self._next = {}, {}, empty(), None
 
     def _values(self, obj: Unstructured) -> tuple[str, ...]:
         try:

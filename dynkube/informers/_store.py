@@ -7,17 +7,14 @@ thread holds a consistent picture for as long as it likes, without a lock.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final, TypeAlias
 
-from pyrsistent import pmap
-
-from dynkube.informers._persistent import Evolver, evolve
+from dynkube.informers._persistent import MapEditor, PersistentMap, empty
 from dynkube.meta import Key, Unstructured
 
-if TYPE_CHECKING:
-    from pyrsistent import PMap
+_Names: TypeAlias = PersistentMap[str, Unstructured]
 
-_NO_NAMES: Final[PMap[str, Unstructured]] = pmap()
+_NO_NAMES: Final[_Names] = empty()
 
 
 def same_state(one: Unstructured, other: Unstructured) -> bool:
@@ -35,7 +32,7 @@ class Snapshot:
 
     __slots__ = ("_count", "_namespaces")
 
-    def __init__(self, namespaces: PMap[str, PMap[str, Unstructured]], count: int) -> None:
+    def __init__(self, namespaces: PersistentMap[str, _Names], count: int) -> None:
         self._namespaces = namespaces
         self._count = count
 
@@ -43,23 +40,23 @@ class Snapshot:
         return self._count
 
     def __iter__(self) -> Iterator[Unstructured]:
-        for names in self._namespaces.itervalues():
-            yield from names.itervalues()
+        for names in self._namespaces.values():
+            yield from names.values()
 
     def get(self, key: Key) -> Unstructured | None:
         """The object with that key, if any."""
-        return self._namespaces.get(key[0], _NO_NAMES).get(key[1])
+        return (self._namespaces.get(key[0]) or _NO_NAMES).get(key[1])
 
     def in_namespace(self, namespace: str) -> Iterator[Unstructured]:
         """The objects of one namespace; ``""`` is where cluster-scoped objects are."""
-        return iter(self._namespaces.get(namespace, _NO_NAMES).itervalues())
+        return (self._namespaces.get(namespace) or _NO_NAMES).values()
 
     def edit(self) -> SnapshotEditor:
         """Start the next version."""
         return SnapshotEditor(self._namespaces, self._count)
 
 
-EMPTY: Final = Snapshot(pmap(), 0)
+EMPTY: Final = Snapshot(empty(), 0)
 
 
 class SnapshotEditor:
@@ -67,14 +64,14 @@ class SnapshotEditor:
 
     __slots__ = ("_count", "_edited", "_namespaces")
 
-    def __init__(self, namespaces: PMap[str, PMap[str, Unstructured]], count: int) -> None:
+    def __init__(self, namespaces: PersistentMap[str, _Names], count: int) -> None:
         self._namespaces = namespaces
-        self._edited: dict[str, Evolver[str, Unstructured]] = {}
+        self._edited: dict[str, MapEditor[str, Unstructured]] = {}
         self._count = count
 
     def put(self, key: Key, obj: Unstructured) -> None:
         """Add or replace one object."""
-        self._names(key[0])[key[1]] = obj
+        self._names(key[0]).put(key[1], obj)
 
     def remove(self, key: Key) -> None:
         """Take one object out; it must be there."""
@@ -82,25 +79,26 @@ class SnapshotEditor:
 
     def get(self, key: Key) -> Unstructured | None:
         """The object with that key in the version being made."""
-        names = self._edited.get(key[0])
+        names: MapEditor[str, Unstructured] | _Names | None = self._edited.get(key[0])
         if names is None:
-            return self._namespaces.get(key[0], _NO_NAMES).get(key[1])
-        return names[key[1]] if key[1] in names else None  # noqa: SIM401  # an evolver has no get
+            names = self._namespaces.get(key[0]) or _NO_NAMES
+        return names.get(key[1])
 
     def done(self) -> Snapshot:
         """The next version."""
-        namespaces = evolve(self._namespaces)
+        namespaces = self._namespaces.edit()
         count = self._count
         for namespace, names in self._edited.items():
-            count += len(names) - len(self._namespaces.get(namespace, _NO_NAMES))
-            if len(names):
-                namespaces[namespace] = names.persistent()
-            elif namespace in namespaces:
+            before = self._namespaces.get(namespace)
+            count += len(names) - len(before or ())
+            if names:
+                namespaces.put(namespace, names.done())
+            elif before is not None:
                 namespaces.remove(namespace)
-        return Snapshot(namespaces.persistent(), count)
+        return Snapshot(namespaces.done(), count)
 
-    def _names(self, namespace: str) -> Evolver[str, Unstructured]:
+    def _names(self, namespace: str) -> MapEditor[str, Unstructured]:
         names = self._edited.get(namespace)
         if names is None:
-            names = self._edited[namespace] = evolve(self._namespaces.get(namespace, _NO_NAMES))
+            names = self._edited[namespace] = (self._namespaces.get(namespace) or _NO_NAMES).edit()
         return names
