@@ -44,6 +44,7 @@ Finished: TypeAlias = tuple[Hook[[Collection, ReflectorOutcome], None], ...]
 
 _AT_ONCE = 1.0  # seconds; a watch that ends sooner, and without news, was none
 _MANY_SHORT = 3  # so many short watches in a row are a failure
+_PUNCTUAL = 1.0  # the server counts from a little earlier than we do: so much before its time is no early end
 
 
 class Sink(Protocol):
@@ -296,7 +297,7 @@ class Reflector:
         if age >= GOOD_WHILE:
             self._short = 0
             self._backoff.reset()
-            if age < int(seconds):  # a server that shuts down ends the watches of everybody
+            if age < int(seconds) - _PUNCTUAL:  # a server that shuts down ends the watches of everybody
                 await trio.sleep(self._settings.random.uniform(0, self._settings.reconnect_spread))
             return
         self._short += 1

@@ -12,7 +12,7 @@ import trio
 import dynkube
 from dynkube import LIVE, Client, Informer, Unstructured
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer
+from dynkube.testing import APIServer, Cut
 from tests.informers.folding import Subscription
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
 
@@ -86,6 +86,20 @@ async def test_9_a_watch_that_ends_when_it_was_to_goes_on_at_once(server: APISer
         asked = [r for r in server.requests if r.verb == "watch" and "widgets" in r.path.split("/")]
         ends = [r.time + int(r.params["timeoutSeconds"]) for r in asked]
         assert [r.time for r in asked[1:]] == ends[:-1]
+
+
+@pytest.mark.scenario("F9")
+async def test_9_the_server_counts_from_before_its_answer_arrives(server: APIServer) -> None:
+    settings = dynkube.InformerSettings(watch_timeout=(300, 300), reconnect_spread=100)
+    server.create(crd())
+    server.inject(Cut("clean", after_seconds=299.9), verb="watch", resource="widgets")
+    client = dynkube.connect(transport=server.transport(), settings=settings)
+    async with client, client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        first = trio.current_time()
+        await trio.sleep(1000)
+
+        assert [time - first for time in opened(server)] == pytest.approx([0, 299.9, 599.8, 899.7])
 
 
 def test_9_less_than_nothing_is_refused() -> None:
