@@ -211,10 +211,9 @@ class Watch(AsyncIterator[WatchEvent]):
                 self._shown.note(event)
             if not isinstance(event, Bookmark) or self._bookmarks:
                 self._ready.append(event)
-        last = batch[-1]
-        version = last.resource_version if isinstance(last, Bookmark) else last.object.resource_version
-        if version and not is_older(version, self._version):
-            self._version = version
+            version = event.resource_version if isinstance(event, Bookmark) else event.object.resource_version
+            if version and not is_older(version, self._version):
+                self._version = version  # at once: a later event of the batch may be the one that ends this request
 
     def _check_history(self, version: str) -> None:
         self._bookmarked = True

@@ -136,3 +136,12 @@ async def test_a_short_watch_whose_version_is_not_gone_goes_on(answer: Answer) -
     assert await follow(server, 1, "5") == ["added a@6"]
 
     assert server.asked[2] == "GET /api/v1/pods?watch rv=5"
+
+
+async def test_events_before_a_bookmark_that_goes_back_are_told_once() -> None:
+    together = event("ADDED", pod("a", 8)) + bookmark(6)
+    server = ScriptedServer(stream(together), pods(8), stream(event("ADDED", pod("b", 9))))
+
+    assert await follow(server, 2, "5") == ["added a@8", "added b@9"]
+
+    assert server.asked[1:] == ["GET /api/v1/pods rv=8 match=Exact limit=1", "GET /api/v1/pods?watch rv=8"]
