@@ -114,7 +114,8 @@ class Questions:
             if "*" in discovery.failures or str(gv) in discovery.failures:
                 nursery.start_soon(self._ask_for, gv)  # it asks again, and remembers what goes wrong
             else:
-                self._answered(gv, tuple(by_version.get(gv, ())), blind=blind)
+                served = by_version.get(gv)
+                self._answered(gv, None if served is None else tuple(served), blind=blind)
             await slices.breathe()
 
     async def _ask_for(self, gv: GroupVersion) -> None:

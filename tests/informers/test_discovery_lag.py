@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 
 import pytest
 import trio
 
-from dynkube import ABSENT, DEGRADED, LIVE, SYNCING, Client, Phase
+from dynkube import ABSENT, DEGRADED, GVR, LIVE, SYNCING, Client, Phase
 from dynkube.errors import NoMatch
-from dynkube.testing import APIServer, Freeze, Refuse
+from dynkube.testing import APIServer, Freeze, Kind, Refuse
 from tests.informers.folding import Subscription
 from tests.informers.kit import CRDS, WIDGETS, crd, names, quiet, widget
 
@@ -86,6 +86,31 @@ async def test_3_a_name_that_discovery_does_not_know_yet_is_found_when_it_does(
         await trio.sleep(5)  # for so long a miss is believed
 
         assert names(await client.resource("widget").list()) == ["a"]
+
+
+@pytest.mark.scenario("F3", "F11")
+@pytest.mark.parametrize("count", [1, 6], ids=["asked for by itself", "asked for with all others"])
+async def test_3_an_aggregated_api_that_is_announced_before_it_is_served_is_found(
+    server: APIServer, client: Client, count: int
+) -> None:
+    gvrs = [GVR("example.com", f"v{number}", "widgets") for number in range(1, count + 1)]
+    not_yet = ("/apis", *(f"/apis/{gvr.group_version}" for gvr in gvrs))
+    async with AsyncExitStack() as stack:
+        informers = [await stack.enter_async_context(client.informer(gvr)) for gvr in gvrs]
+        lagging = [server.inject(Refuse(404), when=lambda request: request.path in not_yet[1:])]
+        lagging.append(server.inject(Freeze(), when=lambda request: request.path == "/apis"))
+        for informer in informers:
+            await informer.wait_state(ABSENT)
+        for gvr in gvrs:
+            server.register(Kind(gvr=gvr, kind="Widget", namespaced=True))
+        await trio.sleep(100)
+        assert {informer.state.phase for informer in informers} == {ABSENT}
+
+        for fault in lagging:
+            fault.remove()
+        with trio.fail_after(31):
+            for informer in informers:
+                await informer.wait_state(LIVE)
 
 
 @pytest.mark.scenario("F3", "P7")
