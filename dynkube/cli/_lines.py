@@ -8,9 +8,9 @@ from typing import Protocol
 
 import msgspec
 
+from dynkube._tables import printable
 from dynkube.cli._changes import changed_fields, summary
 from dynkube.cli._follow import subject, word
-from dynkube.cli._text import printable
 from dynkube.informers import State
 from dynkube.meta import InformerEvent, Unstructured, Updated
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from cyclopts import App, CycloptsError
 
-from dynkube.cli._text import printable
+from dynkube._tables import printable
 from dynkube.errors import DynkubeError
 
 FAILED = 1

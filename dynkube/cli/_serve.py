@@ -19,10 +19,10 @@ import yaml
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from dynkube._tables import printable
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._state import StateFile
 from dynkube.cli._state import load as load_manifests
-from dynkube.cli._text import printable
 
 if TYPE_CHECKING:
     from dynkube.testing import APIServer, Endpoint, User

@@ -1,18 +1,10 @@
-"""Words for people: what a cluster says made safe to show, and durations as kubectl writes them."""
+"""Words for people: durations as kubectl writes them."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 _UNITS = (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1))
-
-
-def printable(text: str, *, keep: str = "") -> str:
-    """``text`` without what could steer a terminal: other characters than ``keep`` become U+FFFD.
-
-    Names and messages come from servers and files; an escape sequence in one of them must stay text.
-    """
-    return "".join(c if c.isprintable() or c in keep else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def age(duration: timedelta) -> str:

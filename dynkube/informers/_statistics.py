@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
 
+from dynkube._tables import Table, shortened
 from dynkube.informers._handlers import HandlerStatistics
 from dynkube.informers._states import State
 from dynkube.meta import GVR
@@ -122,16 +122,14 @@ class InformerStatuses(tuple[InformerStatus, ...]):
     __slots__ = ()
 
     def __str__(self) -> str:
-        rows = [_COLUMNS, *(_cells(status) for status in self)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(_line(row, widths) for row in rows)
+        return str(self._table())
 
     def _repr_html_(self) -> str:
         """The table for a notebook."""
-        head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
-        rows = ("".join(f"<td>{escape(cell)}</td>" for cell in _cells(status)) for status in self)
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return self._table().html()
+
+    def _table(self) -> Table:
+        return Table(_COLUMNS, tuple(map(_cells, self)), _RIGHT)
 
 
 def _cells(status: InformerStatus) -> tuple[str, ...]:
@@ -148,17 +146,5 @@ def _cells(status: InformerStatus) -> tuple[str, ...]:
         str(status.restarts),
         str(status.failures),
         str(status.users),
-        _shortened(" ".join(status.last_error.split())),
+        shortened(" ".join(status.last_error.split()), _ERROR_WIDTH),
     )
-
-
-def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    aligned = (
-        cell.rjust(width) if name in _RIGHT else cell.ljust(width)
-        for name, cell, width in zip(_COLUMNS, cells, widths, strict=True)
-    )
-    return "  ".join(aligned).rstrip()
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _ERROR_WIDTH else f"{text[: _ERROR_WIDTH - 3]}..."

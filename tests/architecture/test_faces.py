@@ -13,7 +13,7 @@ import pytest
 
 import dynkube
 
-PACKAGES = ["meta", "telemetry", "config", "rest", "discovery", "client", "informers", "testing"]
+PACKAGES = ["errors", "meta", "telemetry", "config", "rest", "discovery", "client", "informers", "testing"]
 
 
 def visible(module: ModuleType) -> set[str]:
@@ -34,11 +34,12 @@ def test_a_package_shows_exactly_what_it_declares(package: str) -> None:
     assert len(module.__all__) == len(set(module.__all__))
 
 
-def test_the_error_module_declares_every_exception() -> None:
+def test_errors_are_called_as_they_are_imported() -> None:
     errors = dynkube.errors
-    defined = {name for name in visible(errors) if getattr(getattr(errors, name), "__module__", "") == errors.__name__}
+    named = {name: value for name in errors.__all__ if isinstance(value := getattr(errors, name), type)}
 
-    assert defined == set(errors.__all__)
+    assert {value.__module__ for value in named.values()} == {"dynkube.errors"}
+    assert {name for name, value in named.items() if value.__name__ != name} == set()
 
 
 def test_the_top_declares_what_it_can_load_and_type_checkers_see_the_same() -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.cli._text import age, printable
+from dynkube._tables import printable
+from dynkube.cli._text import age
 
 
 @pytest.mark.parametrize(

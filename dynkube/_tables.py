@@ -1,0 +1,72 @@
+"""Tables for people: text for a terminal, HTML for a notebook, with whatever a cluster says made safe to show.
+
+Names, messages and values come from servers and files. In text nothing in them may steer a terminal, in HTML
+nothing in them may be markup. Columns are aligned by characters, so wide ones (as in Chinese) shift a line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text under headings.
+
+    Attributes:
+        columns: the headings.
+        rows: one cell for each heading.
+        right: the headings of columns of numbers, which are aligned at their end.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        rows = [self.columns, *(tuple(map(printable, row)) for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(self._line(row, widths) for row in rows)
+
+    def html(self) -> str:
+        """The table for a notebook."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        rows = ("".join(f"<td>{html_text(cell)}</td>" for cell in row) for row in self.rows)
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
+        aligned = (
+            cell.rjust(width) if name in self.right else cell.ljust(width)
+            for name, cell, width in zip(self.columns, cells, widths, strict=True)
+        )
+        return "  ".join(aligned).rstrip()
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    """``text`` without what could steer a terminal: other characters than ``keep`` become U+FFFD."""
+    return "".join(c if c.isprintable() or c in keep else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def html_text(text: str) -> str:
+    """``text`` as part of a page: no markup in it counts, and no control character is left."""
+    return escape(printable(text, keep="\n\t"))
+
+
+def html_list(items: Iterable[str]) -> str:
+    """A list of plain texts for a notebook."""
+    return f"<ul>{''.join(f'<li>{html_text(item)}</li>' for item in items)}</ul>"
+
+
+def shortened(text: str, width: int) -> str:
+    """At most ``width`` characters of a text; the end of a longer one becomes ``...``."""
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def json_cell(value: object, width: int = 60) -> str:
+    """A value of an object in at most ``width`` characters of JSON, as in ``"web:1"`` or ``{"app": "web"}``."""
+    # What is no JSON (bytes from somewhere) must not keep an error from being shown.
+    return shortened(json.dumps(value, ensure_ascii=False, default=repr), width)

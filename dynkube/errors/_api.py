@@ -1,0 +1,205 @@
+"""The server answered with a Status: one exception for each reason it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dynkube.errors._base import DynkubeError
+from dynkube.errors._conflicts import FieldConflict, conflicts_of, html_of, one_line, text_of
+from dynkube.errors._status import Status, StatusCause
+
+
+class APIError(DynkubeError):
+    """The server answered, and the answer is no.
+
+    ``status`` is the answer as data; ``code``, ``reason``, ``causes`` are shortcuts into it.
+    ``request`` says what was asked (``"GET /api/v1/pods"``), where it is known.
+    """
+
+    def __init__(self, status: Status, *, request: str = "") -> None:
+        self.status = status
+        self.request = request
+        super().__init__(self._describe())
+
+    @property
+    def code(self) -> int:
+        """The HTTP status code."""
+        return self.status.code
+
+    @property
+    def reason(self) -> str:
+        """The machine-readable reason, e.g. ``"NotFound"``; may be empty."""
+        return self.status.reason
+
+    @property
+    def causes(self) -> tuple[StatusCause, ...]:
+        """Which fields are at fault, where the server says so."""
+        return self.status.causes
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds the server asked to wait, or ``None``."""
+        return self.status.retry_after
+
+    @staticmethod
+    def from_status(status: Status, *, request: str = "") -> APIError:
+        """The most specific exception for ``status``: by reason first, then by code."""
+        cls = _BY_REASON.get(status.reason) or _BY_CODE.get(status.code)
+        if cls is Conflict and any(cause.reason == "FieldManagerConflict" for cause in status.causes):
+            cls = ApplyConflict
+        if cls is None:
+            cls = ServerError if status.code >= 500 else APIError
+        return cls(status, request=request)
+
+    def _describe(self) -> str:
+        what = self.status.message or self.status.reason or "no message"
+        causes = "; ".join(f"{c.field}: {c.message}" if c.field else c.message for c in self.causes if c.message)
+        if causes and causes not in what:
+            what = f"{what} ({causes})"
+        where = f" [{self.request}]" if self.request else ""
+        return f"{self.code} {self.reason or type(self).__name__}: {what}{where}"
+
+
+class BadRequest(APIError):
+    """400: the server could not make sense of the request."""
+
+
+class Unauthorized(APIError):
+    """401: the server does not know who asks, also after the credential was refreshed."""
+
+
+class Forbidden(APIError):
+    """403: the server knows who asks, and RBAC or an admission plugin says no."""
+
+
+class NotFound(APIError):
+    """404: no such object, or no such resource."""
+
+
+class MethodNotAllowed(APIError):
+    """405: the resource does not support the verb."""
+
+
+class NotAcceptable(APIError):
+    """406: the server cannot answer in the form that was asked for."""
+
+
+class AlreadyExists(APIError):
+    """409 on create: an object of that name is there. Not a :class:`Conflict`: retrying will not help."""
+
+
+class Conflict(APIError):
+    """409: the object changed since it was read, or a precondition does not hold. Read again, then retry."""
+
+
+class ApplyConflict(Conflict):
+    """409 on server-side apply: other managers own fields with other values; ``conflicts`` says which.
+
+    ``print(error.table())`` shows them with both values, and what can be done; a notebook shows that by itself.
+
+    Args:
+        status: the answer.
+        request: what was asked.
+        conflicts: what is known of each field; as much as the answer says, unless given.
+    """
+
+    def __init__(self, status: Status, *, request: str = "", conflicts: Iterable[FieldConflict] | None = None) -> None:
+        self.conflicts: tuple[FieldConflict, ...] = (
+            conflicts_of(status.causes) if conflicts is None else tuple(conflicts)
+        )
+        super().__init__(status, request=request)
+
+    def table(self) -> str:
+        """The fields as a table for a terminal, and the ways out."""
+        return text_of(self.conflicts)
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return html_of(self.conflicts, self._heading())
+
+    def _describe(self) -> str:
+        where = f" [{self.request}]" if self.request else ""
+        return f"{self._heading()}: {one_line(self.conflicts)}{where}"
+
+    def _heading(self) -> str:
+        number = len(self.conflicts)
+        return (
+            f"{self.code} {self.reason or 'Conflict'}: Apply failed with {number} conflict{'' if number == 1 else 's'}"
+        )
+
+
+class Gone(APIError):
+    """410: the resourceVersion or continue token is too old. List again."""
+
+
+class RequestEntityTooLarge(APIError):
+    """413: the object is over the server's size limit."""
+
+
+class UnsupportedMediaType(APIError):
+    """415: the body's content type, or the patch type, is not supported there."""
+
+
+class Invalid(APIError):
+    """422: validation failed; ``causes`` names each field."""
+
+
+class TooManyRequests(APIError):
+    """429: the server sheds load, or an eviction is not allowed now. ``retry_after`` says how long to wait."""
+
+
+class ServerError(APIError):
+    """5xx: the server failed."""
+
+
+class InternalError(ServerError):
+    """500: the server failed, often in a webhook or an aggregated API behind it."""
+
+
+class ServiceUnavailable(ServerError):
+    """503: the server, or an aggregated API behind it, does not serve now."""
+
+
+class ServerTimeout(ServerError):
+    """504: the server gave up waiting, e.g. for its cache to reach the resourceVersion asked for."""
+
+
+_BY_CODE: dict[int, type[APIError]] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    405: MethodNotAllowed,
+    406: NotAcceptable,
+    409: Conflict,
+    410: Gone,
+    413: RequestEntityTooLarge,
+    415: UnsupportedMediaType,
+    422: Invalid,
+    429: TooManyRequests,
+    500: InternalError,
+    503: ServiceUnavailable,
+    504: ServerTimeout,
+}
+
+# metav1.StatusReason; the reason decides where a code has two meanings (409) or a proxy changed it.
+_BY_REASON: dict[str, type[APIError]] = {
+    "BadRequest": BadRequest,
+    "Unauthorized": Unauthorized,
+    "Forbidden": Forbidden,
+    "NotFound": NotFound,
+    "MethodNotAllowed": MethodNotAllowed,
+    "NotAcceptable": NotAcceptable,
+    "AlreadyExists": AlreadyExists,
+    "Conflict": Conflict,
+    "Gone": Gone,
+    "Expired": Gone,
+    "RequestEntityTooLarge": RequestEntityTooLarge,
+    "UnsupportedMediaType": UnsupportedMediaType,
+    "Invalid": Invalid,
+    "TooManyRequests": TooManyRequests,
+    "InternalError": InternalError,
+    "ServiceUnavailable": ServiceUnavailable,
+    "ServerTimeout": ServerTimeout,
+    "Timeout": ServerTimeout,
+}

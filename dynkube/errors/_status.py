@@ -1,0 +1,81 @@
+"""``v1.Status``: what a server says instead of an object, as plain data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StatusCause:
+    """One entry of ``Status.details.causes``: which field, what kind of trouble, in words."""
+
+    field: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A ``v1.Status`` as plain data.
+
+    ``retry_after`` is ``details.retryAfterSeconds`` (or what the Retry-After header said), in seconds.
+    ``continue_token`` is ``metadata.continue``: with a 410 on a page, the token to go on with at a newer moment.
+    """
+
+    code: int
+    reason: str = ""
+    message: str = ""
+    kind: str = ""
+    group: str = ""
+    name: str = ""
+    uid: str = ""
+    causes: tuple[StatusCause, ...] = ()
+    retry_after: float | None = None
+    continue_token: str = ""
+
+    @classmethod
+    def from_mapping(cls, body: Mapping[str, object], *, code: int | None = None) -> Status:
+        """Read a decoded ``kind: Status`` body; ``code`` is the HTTP status where the body has none.
+
+        Tolerant on purpose: a field of the wrong type counts as absent, since the body comes from
+        whatever answered (proxies and aggregated servers included).
+        """
+        details = body.get("details")
+        if not isinstance(details, Mapping):
+            details = {}
+        metadata = body.get("metadata")
+        causes = details.get("causes")
+        seconds = details.get("retryAfterSeconds")
+        body_code = body.get("code")
+        return cls(
+            code=body_code if isinstance(body_code, int) and body_code else code or 500,
+            reason=_text(body, "reason"),
+            message=_text(body, "message"),
+            kind=_text(details, "kind"),
+            group=_text(details, "group"),
+            name=_text(details, "name"),
+            uid=_text(details, "uid"),
+            causes=tuple(
+                StatusCause(_text(cause, "field"), _text(cause, "reason"), _text(cause, "message"))
+                for cause in (causes if isinstance(causes, list) else [])
+                if isinstance(cause, Mapping)
+            ),
+            continue_token=_text(metadata, "continue") if isinstance(metadata, Mapping) else "",
+            retry_after=_seconds(seconds),
+        )
+
+
+def _seconds(value: object) -> float | None:
+    if not isinstance(value, int | float) or not value > 0:
+        return None
+    try:
+        return float(value)
+    except OverflowError:  # an integer of hundreds of digits, which JSON may hold
+        return math.inf
+
+
+def _text(mapping: Mapping[str, object], key: str) -> str:
+    value = mapping.get(key)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,109 @@
+"""What a conflict of a server-side apply says, as data, in a message, in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from dynkube.errors import UNREAD, APIError, ApplyConflict, FieldConflict, Status, StatusCause
+
+SINCE = datetime(2024, 5, 1, 10, tzinfo=UTC)
+
+
+def conflict(*causes: tuple[str, str]) -> ApplyConflict:
+    """The error for an answer with these fields and messages."""
+    found = tuple(StatusCause(field, "FieldManagerConflict", message) for field, message in causes)
+    error = APIError.from_status(Status(code=409, reason="Conflict", message="Apply failed", causes=found))
+    assert isinstance(error, ApplyConflict)
+    return error
+
+
+def known(**fields: object) -> ApplyConflict:
+    """An error of which everything is known, but for what ``fields`` say."""
+    values = {"path": ".data.a", "manager": "kubectl", "time": SINCE, "ours": "1", "live": "2", **fields}
+    each = FieldConflict(**values)  # type: ignore[arg-type]  # as a test says them
+    return ApplyConflict(Status(code=409, reason="Conflict"), request="PATCH /x", conflicts=[each])
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ('conflict with "me"', ("me", "Apply", "", "", None)),
+        ('conflict with "me" using apps/v1', ("me", "Update", "", "apps/v1", None)),
+        ('conflict with "me" with subresource "status"', ("me", "Apply", "status", "", None)),
+        ('conflict with "me" with subresource "scale" using v1', ("me", "Update", "scale", "v1", None)),
+        ('conflict with "me" using v1 at 2024-05-01T10:00:00Z', ("me", "Update", "", "v1", SINCE)),
+        ('conflict with "me" using v1 at 2024-05-01T12:00:00+02:00', ("me", "Update", "", "v1", SINCE)),
+        ('conflict with "me" using v1 at noon', ("me", "Update", "", "v1", None)),
+        (r'conflict with "a \"b\" \\ \u00e9\x41\n" using v1', ('a "b" \\ éA\n', "Update", "", "v1", None)),
+        ('conflict with "say using v1" using v2', ("say using v1", "Update", "", "v2", None)),
+        ("conflict with nobody", ("conflict with nobody", "", "", "", None)),
+    ],
+)
+def test_a_cause_says_who_owns_the_field_and_how(message: str, expected: tuple[object, ...]) -> None:
+    (found,) = conflict((".spec.replicas", message)).conflicts
+
+    assert found.path == ".spec.replicas"
+    assert (found.manager, found.operation, found.subresource, found.api_version, found.time) == expected
+    assert (found.ours, found.live) == (UNREAD, UNREAD)
+
+
+def test_causes_of_other_kinds_are_no_conflicts_and_are_not_lost() -> None:
+    causes = (
+        StatusCause("spec", "FieldValueInvalid", "no"),
+        StatusCause(".a", "FieldManagerConflict", 'conflict with "x"'),
+    )
+    error = APIError.from_status(Status(code=409, reason="Conflict", causes=causes))
+
+    assert isinstance(error, ApplyConflict)
+    assert [each.path for each in error.conflicts] == [".a"]
+    assert len(error.causes) == 2
+
+
+def test_the_message_is_one_line_with_both_values_and_the_owner() -> None:
+    assert str(known()) == (
+        '409 Conflict: Apply failed with 1 conflict: .data.a: yours "1", live "2", '
+        'owned by "kubectl" (Update since 2024-05-01T10:00:00Z) [PATCH /x]'
+    )
+
+
+def test_of_very_many_fields_the_message_names_the_first() -> None:
+    error = conflict(*((f".data.k{number}", 'conflict with "x"') for number in range(500)))
+
+    assert str(error).startswith('409 Conflict: Apply failed with 500 conflicts: .data.k0: owned by "x" (Apply); ')
+    assert str(error).endswith("; and 490 more")
+    assert len(error.table().splitlines()) > 500
+
+
+def test_the_table_shows_each_field_and_the_ways_out() -> None:
+    head, row, _, *ways = known(subresource="status").table().splitlines()
+
+    assert head.split() == ["FIELD", "YOURS", "LIVE", "MANAGER", "OPERATION", "SINCE"]
+    assert row.split() == [".data.a", '"1"', '"2"', "kubectl", "Update", "status", "2024-05-01T10:00:00Z"]
+    assert "force=['.data.a', ...]" in "\n".join(ways)
+    assert len(ways) == 4
+
+
+def test_what_nobody_looked_up_is_a_question_mark() -> None:
+    _, row, *_ = conflict((".data.a", 'conflict with "x"')).table().splitlines()
+
+    assert row.split() == [".data.a", "?", "?", "x", "Apply"]
+
+
+def test_nothing_in_it_steers_a_terminal_or_is_markup() -> None:
+    error = known(manager="\x1b[31m<b>evil</b>", live="\x1b]0;<script>", path='.data["<i>\x07"]')
+
+    shown = f"{error}\n{error.table()}"
+    page = error._repr_html_()
+
+    assert not {"\x1b", "\x07"} & {*shown, *page}
+    assert "&lt;b&gt;evil" in page
+    assert not any(markup in page for markup in ("<b>", "<i>", "<script>"))
+
+
+def test_long_values_are_shortened() -> None:
+    error = known(live="x" * 5000)
+
+    assert len(str(error)) < 300
+    assert error.conflicts[0].live == "x" * 5000

@@ -1,0 +1,46 @@
+"""Tables of text and HTML, made safe."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube._tables import Table, html_list, json_cell, shortened
+
+TABLE = Table(("NAME", "SIZE"), (("web", "1"), ("a longer one", "1000"), ("<b>\x1b\u202e", "")), frozenset({"SIZE"}))
+
+
+def test_columns_are_aligned_and_numbers_at_their_end() -> None:
+    assert str(TABLE).splitlines()[:3] == [
+        "NAME          SIZE",
+        "web              1",
+        "a longer one  1000",
+    ]
+
+
+def test_a_table_without_rows_is_its_headings() -> None:
+    assert str(Table(("A", "B"), ())) == "A  B"
+
+
+def test_nothing_in_a_cell_steers_a_terminal_or_is_markup() -> None:
+    assert str(TABLE).splitlines()[3] == "<b>\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}"
+    assert "<td>&lt;b&gt;\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}</td>" in TABLE.html()
+    assert html_list(["<i>"]) == "<ul><li>&lt;i&gt;</li></ul>"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("web:1", '"web:1"'),
+        ({"a": [1, None]}, '{"a": [1, null]}'),
+        ("é", '"é"'),
+        ({1}, '"{1}"'),
+        ("x" * 100, '"' + "x" * 16 + "..."),
+    ],
+)
+def test_a_value_is_shown_as_json(value: object, shown: str) -> None:
+    assert json_cell(value, 20) == shown
+
+
+def test_a_text_that_fits_is_not_shortened() -> None:
+    assert shortened("abcde", 5) == "abcde"
+    assert shortened("abcdef", 5) == "ab..."
