@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dynkube import errors
     from dynkube._client import Client
     from dynkube._connect import connect
-    from dynkube.client import ResourceClient
+    from dynkube.client import Applied, Change, ResourceClient
     from dynkube.config import InsecureTLSWarning
     from dynkube.discovery import APIResource, RESTMapper
     from dynkube.errors import DynkubeError
@@ -83,7 +83,9 @@ __all__ = [
     "UNKNOWN",
     "APIResource",
     "Added",
+    "Applied",
     "Bookmark",
+    "Change",
     "Client",
     "Deleted",
     "DynkubeError",
@@ -118,7 +120,7 @@ __all__ = [
 _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "_client": ("Client",),
     "_connect": ("connect",),
-    "client": ("ResourceClient",),
+    "client": ("Applied", "Change", "ResourceClient"),
     "config": ("InsecureTLSWarning",),
     "discovery": ("APIResource", "RESTMapper"),
     "errors": ("DynkubeError",),

@@ -5,6 +5,7 @@
 them. Start reading in ``_resource.py``.
 """
 
+from dynkube.client._applied import Applied, Change
 from dynkube.client._client import APIClient
 from dynkube.client._conditions import Condition, ConditionLike
 from dynkube.client._listwatch import Batches, ListWatch
@@ -25,7 +26,9 @@ from dynkube.client._writes import PatchLike, PatchTypeLike
 
 __all__ = [
     "APIClient",
+    "Applied",
     "Batches",
+    "Change",
     "Condition",
     "ConditionLike",
     "FieldSelectorLike",

@@ -38,6 +38,19 @@ def check_kind(obj: Unstructured, resource: APIResource) -> None:
         )
 
 
+def check_complete(obj: Unstructured, subresource: str) -> None:
+    """Refuse an object for a subresource with a kind of its own that does not say what it is.
+
+    Raises:
+        InvalidObject: apiVersion or kind is missing.
+    """
+    for field, value in (("apiVersion", obj.api_version), ("kind", obj.kind)):
+        if not value:
+            raise InvalidObject(
+                f"the object for {subresource!r} has no {field}: add it, the server needs to know what it is"
+            )
+
+
 def check_name(obj: Unstructured, *, generate: bool = False) -> None:
     """Refuse an object without a name; with ``generate`` a generateName will do.
 

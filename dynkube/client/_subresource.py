@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dynkube.client import _apply, _reads, _writes
-from dynkube.client._objects import ObjectLike, as_object
+from dynkube.client._applied import Applied
+from dynkube.client._objects import ObjectLike, as_object, check_complete
 from dynkube.client._options import FieldValidation, GetOptions, WriteOptions
+from dynkube.client._subresources import check_subresource, shows_whole_object
 from dynkube.client._target import Target
 from dynkube.client._writes import PatchLike, PatchTypeLike
-from dynkube.errors import InvalidInput, InvalidObject
+from dynkube.errors import InvalidObject
 from dynkube.meta import PatchType, Unstructured
-
-# The subresources that are a part of the object itself; others answer objects of their own kinds.
-_SAME_KIND = frozenset({"status", "ephemeralcontainers", "resize"})
 
 
 class SubresourceClient:
@@ -25,8 +24,7 @@ class SubresourceClient:
     __slots__ = ("_target", "name")
 
     def __init__(self, target: Target, name: str) -> None:
-        if not name or "/" in name:
-            raise InvalidInput(f"subresource {name!r} is not the name of one, like 'status' or 'scale'")
+        check_subresource(name)
         self._target = target
         self.name: str = name
 
@@ -123,7 +121,7 @@ class SubresourceClient:
             TransportError: no usable answer.
         """
         options = self._options(dry_run, field_manager, field_validation, timeout)
-        if self.name in _SAME_KIND:
+        if shows_whole_object(self.name):
             body = as_object(obj)
             _same(name, body.name, "name")
             return await _writes.update(self._target, body, namespace, options, subresource=self.name)
@@ -164,13 +162,14 @@ class SubresourceClient:
         dry_run: bool = False,
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
-    ) -> Unstructured:
+        live: Unstructured | None = None,
+    ) -> Applied:
         """Server-side apply on it, see :meth:`ResourceClient.apply`; on ``status`` it owns fields of the status only.
 
-        ``obj`` is of the resource's own kind. A scale is changed with :meth:`patch`, as kubectl does.
+        ``obj`` is of the resource's own kind, and for ``scale`` a ``Scale``.
         """
         options = self._options(dry_run, field_manager, field_validation, timeout, force)
-        return await _apply.apply(self._target, obj, namespace, options, subresource=self.name)
+        return await _apply.apply(self._target, obj, namespace, options, subresource=self.name, live=live)
 
     def _options(
         self,
@@ -194,11 +193,7 @@ class SubresourceClient:
 
 def _complete(obj: ObjectLike, subresource: str) -> Unstructured:
     body = as_object(obj)
-    for field, value in (("apiVersion", body.api_version), ("kind", body.kind)):
-        if not value:
-            raise InvalidObject(
-                f"the object for {subresource!r} has no {field}: add it, the server needs to know what it is"
-            )
+    check_complete(body, subresource)
     return body
 
 

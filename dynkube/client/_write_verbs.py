@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynkube.client import _apply, _writes
+from dynkube.client import _writes
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import (
     DeleteOptions,
@@ -18,7 +18,7 @@ from dynkube.meta import PatchType, Unstructured, UnstructuredList
 
 
 class WriteVerbs(Verbs):
-    """``create``, ``update``, ``update_status``, ``patch``, ``apply``, ``delete`` and ``delete_collection``."""
+    """``create``, ``update``, ``update_status``, ``patch``, ``delete`` and ``delete_collection``."""
 
     __slots__ = ()
 
@@ -146,48 +146,6 @@ class WriteVerbs(Verbs):
             force=force,
         )
         return await _writes.patch(self._target, name, patch, patch_type, namespace, options)
-
-    async def apply(
-        self,
-        obj: ObjectLike,
-        *,
-        namespace: str | None = None,
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> Unstructured:
-        """Server-side apply: say which fields you want to own, and with what values (KEP-555).
-
-        Creates the object where there is none. Fields that this manager applied before and that ``obj`` no
-        longer has are given up, and removed if nobody else owns them.
-
-        Args:
-            obj: apiVersion, kind, metadata.name and the fields to own; nothing that was read along with them.
-            namespace: ``None`` means the object's own, or else the context's.
-            field_manager: whose fields they are; ``None`` means the client's.
-            force: take fields that others own with other values.
-            dry_run: see the class, as for the others.
-            field_validation: see the class.
-            timeout: see the class.
-
-        Returns:
-            The whole object as stored.
-
-        Raises:
-            ApplyConflict: others own fields with other values; ``causes`` says who and which.
-            InvalidObject: as for :meth:`create`, or it has managedFields, so it was read and not written.
-            Invalid: it does not validate.
-        """
-        options = self._target.write_options(
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-            force=force,
-        )
-        return await _apply.apply(self._target, obj, namespace, options)
 
     async def delete(
         self,

@@ -1,51 +1,196 @@
-"""Server-side apply in its simple form."""
+"""Server-side apply: what is asked, and what is said of the answer."""
 
 from __future__ import annotations
 
+import copy
+import pickle
+from typing import Any
+
 import pytest
+import trio
 
-from dynkube.errors import ApplyConflict, Conflict, InvalidObject
-from tests.client.wire import ScriptedServer, connect, ok, refusal
+from dynkube.client import Applied, Change
+from dynkube.errors import ApplyConflict, Conflict, DeadlineExceeded, InvalidInput, InvalidObject, ServiceUnavailable
+from dynkube.meta import Unstructured
+from tests.client.wire import Answer, ScriptedServer, connect, ok, refusal
 
-CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"a": "1"}}
+MAPS = "/api/v1/namespaces/shop/configmaps/web"
+WEB = "/apis/apps/v1/namespaces/shop/deployments/web"
+ABSENT = refusal(404, "NotFound", "there is none", details={"name": "web"})
+
+
+def config(version: str = "", **fields: Any) -> dict[str, Any]:
+    """A ConfigMap, as read where it has a version."""
+    metadata = {"name": "web", **({"resourceVersion": version, "namespace": "shop", "uid": "u"} if version else {})}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "1"}, **fields}
+
+
+async def apply(*answers: Answer, obj: dict[str, Any] | None = None, **options: Any) -> tuple[ScriptedServer, Applied]:
+    server = ScriptedServer(*answers)
+    applied = await connect(server).resource("configmaps").apply(obj or config(), **options)
+    return server, applied
 
 
 async def test_an_apply_sends_the_fields_to_own() -> None:
-    server = ScriptedServer(ok(CONFIG))
+    server, applied = await apply(ok(config("1")), ok(config("2")), field_manager="me")
 
-    applied = await connect(server).resource("configmaps").apply(CONFIG, field_manager="me")
-
-    request = server.requests[0]
-    assert applied == CONFIG
-    assert (request.method, request.headers["content-type"]) == ("PATCH", "application/apply-patch+yaml")
+    _, request = server.requests
+    assert server.asked == [f"GET {MAPS}", f"PATCH {MAPS}"]
+    assert applied == config("2")
+    assert request.headers["content-type"] == "application/apply-patch+yaml"
     assert dict(request.url.params) == {"fieldManager": "me", "force": "false"}
-    assert server.bodies == [CONFIG]
+    assert Unstructured(request.content) == config()
 
 
-async def test_force_and_dry_run_are_sent() -> None:
-    server = ScriptedServer(ok(CONFIG))
+async def test_options_become_parameters() -> None:
+    server, _ = await apply(ok(config("1")), ok(config("1")), force=True, dry_run=True, field_validation="Strict")
 
-    await connect(server).resource("configmaps").apply(CONFIG, force=True, dry_run=True)
+    params = {"fieldManager": "tester", "force": "true", "dryRun": "All", "fieldValidation": "Strict"}
+    assert dict(server.requests[1].url.params) == params
 
-    assert dict(server.requests[0].url.params) == {"fieldManager": "tester", "force": "true", "dryRun": "All"}
+
+@pytest.mark.parametrize(
+    ("before", "after", "change"),
+    [
+        (ABSENT, ok(config("1"), status=201), Change.CREATED),
+        (ok(config("1")), ok(config("2")), Change.CHANGED),
+        (ok(config("1")), ok(config("1")), Change.UNCHANGED),
+        (refusal(403, "Forbidden"), ok(config("1")), Change.UNKNOWN),
+        (refusal(405, "MethodNotAllowed"), ok(config("1")), Change.UNKNOWN),
+        (refusal(403, "Forbidden"), ok(config("1"), status=201), Change.CREATED),
+        (ABSENT, ok(config("1")), Change.CHANGED),  # somebody was faster
+        (ok(config("1")), ok(config("2"), status=201), Change.CREATED),  # it was deleted meanwhile
+    ],
+)
+async def test_it_is_said_what_was_done(before: Answer, after: Answer, change: Change) -> None:
+    _, applied = await apply(before, after)
+
+    assert applied.change is change
+    assert applied.changed is (change is not Change.UNCHANGED)
+
+
+OWNED = {"manager": "me", "operation": "Apply", "time": "2024-01-01T00:00:00Z", "fieldsV1": {"f:data": {}}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change"),
+    [
+        ({}, {}, Change.UNCHANGED),
+        ({}, {"data": {"a": "2"}}, Change.CHANGED),
+        ({}, {"managedFields": [OWNED]}, Change.UNCHANGED),  # nobody knows who owned what
+        ({"managedFields": []}, {"managedFields": [OWNED]}, Change.CHANGED),
+        ({"managedFields": [OWNED]}, {"managedFields": [{**OWNED, "time": "2025-01-01T00:00:00Z"}]}, Change.UNCHANGED),
+    ],
+)
+async def test_of_a_dry_run_contents_are_compared(before: Any, after: Any, change: Change) -> None:
+    def answer(fields: dict[str, Any]) -> dict[str, Any]:
+        obj = copy.deepcopy(config("1"))
+        obj["data"] = fields.get("data", obj["data"])
+        obj["metadata"] |= {name: value for name, value in fields.items() if name == "managedFields"}
+        return obj
+
+    _, applied = await apply(ok(answer(before)), ok(answer(after)), dry_run=True)
+
+    assert applied.change is change
+
+
+async def test_an_object_at_hand_saves_reading_it() -> None:
+    live = Unstructured(config("1"))
+
+    server, applied = await apply(ok(config("1")), live=live)
+    assert (server.asked, applied.change) == ([f"PATCH {MAPS}"], Change.UNCHANGED)
+
+    _, applied = await apply(ok(config("7")), live=live)
+    assert applied.change is Change.CHANGED
+
+    reborn = config("7")
+    reborn["metadata"]["uid"] = "another"
+    _, applied = await apply(ok(reborn), live=live)
+    assert applied.change is Change.CHANGED
+
+
+@pytest.mark.parametrize(
+    ("live", "message"),
+    [
+        (config("1"), "live is {'apiVersion'.*: give the object as it was read"),
+        (Unstructured(config()), "with its resourceVersion, or leave it out"),
+        (Unstructured(config("1", metadata={"name": "b", "resourceVersion": "1"})), "give the same object"),
+    ],
+)
+async def test_what_cannot_be_the_live_object_is_refused(live: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        await apply(live=live)
+
+
+async def test_what_comes_back_is_an_object_like_any_other() -> None:
+    _, applied = await apply(ABSENT, ok(config("1"), status=201))
+
+    assert isinstance(applied, Unstructured)
+    assert repr(applied) == "<ConfigMap v1 shop/web rv=1 created>"
+    assert applied.transform(["data", "a"], "2")["data"] == {"a": "2"}
+    again = pickle.loads(pickle.dumps(applied))
+    assert (again, again.change) == (applied, Change.CREATED)
+
+
+@pytest.mark.parametrize(
+    ("subresource", "obj", "asked"),
+    [
+        ("status", {"apiVersion": "apps/v1", "kind": "Deployment"}, [f"GET {WEB}", f"PATCH {WEB}/status"]),
+        ("scale", {"apiVersion": "autoscaling/v1", "kind": "Scale"}, [f"GET {WEB}/scale", f"PATCH {WEB}/scale"]),
+    ],
+)
+async def test_subresources_are_applied_to_as_well(subresource: str, obj: dict[str, Any], asked: list[str]) -> None:
+    obj = {**obj, "metadata": {"name": "web"}}
+    server = ScriptedServer(*[ok(obj)] * 4)
+    deployments = connect(server).resource("deployments")
+
+    await deployments.apply(obj, subresource=subresource)
+    await deployments.subresource(subresource).apply(obj)
+
+    assert server.asked == [*asked, *asked]
+
+
+async def test_what_is_no_subresource_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="subresource 'status/x' is not the name of one"):
+        await apply(subresource="status/x")
 
 
 async def test_what_was_read_is_refused_with_a_word_on_what_to_do() -> None:
-    read = {**CONFIG, "metadata": {"name": "web", "managedFields": [{"manager": "kubectl"}]}}
-    server = ScriptedServer()
+    read = config(metadata={"name": "web", "managedFields": [{"manager": "kubectl"}]})
 
     with pytest.raises(InvalidObject, match=r"managedFields, so it was read .* use update\(\)"):
-        await connect(server).resource("configmaps").apply(read)
-
-    assert server.requests == []
+        await apply(obj=read)
 
 
 async def test_fields_that_others_own_are_a_conflict_that_names_them() -> None:
     causes = [{"reason": "FieldManagerConflict", "field": ".data.a", "message": 'conflict with "kubectl"'}]
-    server = ScriptedServer(refusal(409, "Conflict", "Apply failed with 1 conflict", details={"causes": causes}))
+    answer = refusal(409, "Conflict", "Apply failed with 1 conflict", details={"causes": causes})
 
     with pytest.raises(ApplyConflict) as caught:
-        await connect(server).resource("configmaps").apply(CONFIG)
+        await apply(ABSENT, answer)
 
     assert isinstance(caught.value, Conflict)
-    assert [(cause.field, cause.message) for cause in caught.value.causes] == [(".data.a", 'conflict with "kubectl"')]
+    assert [(each.path, each.manager, each.operation) for each in caught.value.conflicts] == [
+        (".data.a", "kubectl", "Apply")
+    ]
+
+
+async def test_a_server_that_cannot_be_read_from_is_not_written_to() -> None:
+    with pytest.raises(ServiceUnavailable):
+        await apply(refusal(503, "ServiceUnavailable"))
+
+
+async def test_the_timeout_is_for_all_of_it() -> None:
+    class Slow(ScriptedServer):
+        async def handle_async_request(self, request: Any) -> Any:
+            answer = await super().handle_async_request(request)
+            await trio.sleep(4 if request.url.path == MAPS else 0)
+            return answer
+
+    server = Slow(ok(config("1")), ok(config("1")))
+
+    began = trio.current_time()
+    with pytest.raises(DeadlineExceeded):
+        await connect(server).resource("configmaps").apply(config(), timeout=6)
+
+    assert trio.current_time() - began == 6

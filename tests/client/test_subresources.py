@@ -28,7 +28,6 @@ WEB = "/apis/apps/v1/namespaces/shop/deployments/web"
         ("scale", lambda s: s.patch("web", {"spec": {"replicas": 2}}), f"PATCH {WEB}/scale"),
         ("status", lambda s: s.get("web"), f"GET {WEB}/status"),
         ("status", lambda s: s.update(DEPLOYMENT), f"PUT {WEB}/status"),
-        ("status", lambda s: s.apply(DEPLOYMENT), f"PATCH {WEB}/status"),
         ("eviction", lambda s: s.create("web", EVICTION), f"POST {WEB}/eviction"),
         ("rollback", lambda s: s.create("web", EVICTION, namespace="shop"), f"POST {WEB}/rollback"),
     ],

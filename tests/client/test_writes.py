@@ -32,7 +32,6 @@ async def send(call: Call, answer: Answer | None = None, *, resource: str = "dep
         (lambda r: r.update(DEPLOYMENT), "PUT /apis/apps/v1/namespaces/shop/deployments/web"),
         (lambda r: r.update_status(DEPLOYMENT), "PUT /apis/apps/v1/namespaces/shop/deployments/web/status"),
         (lambda r: r.patch("web", {}), "PATCH /apis/apps/v1/namespaces/shop/deployments/web"),
-        (lambda r: r.apply(DEPLOYMENT), "PATCH /apis/apps/v1/namespaces/shop/deployments/web"),
         (lambda r: r.delete("web"), "DELETE /apis/apps/v1/namespaces/shop/deployments/web"),
         (lambda r: r.delete_collection(namespace="b"), "DELETE /apis/apps/v1/namespaces/b/deployments"),
     ],
@@ -74,14 +73,12 @@ async def test_the_client_names_itself_as_field_manager() -> None:
         lambda r, **options: r.update(DEPLOYMENT, **options),
         lambda r, **options: r.update_status(DEPLOYMENT, **options),
         lambda r, **options: r.patch("web", {}, **options),
-        lambda r, **options: r.apply(DEPLOYMENT, **options, force=True),
     ],
 )
 async def test_options_become_parameters(call: Callable[..., Any]) -> None:
     server = await send(lambda r: call(r, dry_run=True, field_manager="me", field_validation="Strict"))
 
     params = dict(server.requests[0].url.params)
-    params.pop("force", None)
     assert params == {"dryRun": "All", "fieldManager": "me", "fieldValidation": "Strict"}
 
 
@@ -161,7 +158,13 @@ def without(field: str) -> dict[str, object]:
         (lambda r: r.create(without("apiVersion")), "'web' has no apiVersion: add apiVersion: 'apps/v1'"),
         (lambda r: r.update(without("kind")), "'web' has no kind: add kind: 'Deployment'"),
         (lambda r: r.update(without("metadata")), r"no metadata\.name: add it"),
-        (lambda r: r.apply({**DEPLOYMENT, "metadata": {"generateName": "web-"}}), r"no metadata\.name"),
+        (
+            lambda r: r.apply({**DEPLOYMENT, "metadata": {"generateName": "web-"}}),
+            r"generateName and no metadata\.name.* create\(\)",
+        ),
+        (lambda r: r.apply({**DEPLOYMENT, "metadata": {}}), r"no metadata\.name: add it"),
+        (lambda r: r.apply({"kind": "List", "apiVersion": "v1", "items": []}), r"List is a list of objects"),
+        (lambda r: r.apply({"kind": "PodList", "apiVersion": "v1", "items": []}), r"PodList is a list of objects"),
         (lambda r: r.create({**DEPLOYMENT, "metadata": {}}), r"neither metadata\.name nor metadata\.generateName"),
         (lambda r: r.create(pod("a")), r"is v1 Pod, but deployments\.v1\.apps takes apps/v1 Deployment"),
         (lambda r: r.create({**DEPLOYMENT, "apiVersion": "apps/v1beta1"}), "is apps/v1beta1 Deployment, but"),

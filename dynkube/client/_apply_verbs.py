@@ -1,0 +1,75 @@
+"""The verbs of server-side apply, as :class:`ResourceClient` shows them."""
+
+from __future__ import annotations
+
+from dynkube.client import _apply
+from dynkube.client._applied import Applied
+from dynkube.client._objects import ObjectLike
+from dynkube.client._options import FieldValidation
+from dynkube.client._subresources import check_subresource
+from dynkube.client._target import Verbs
+from dynkube.meta import Unstructured
+
+
+class ApplyVerbs(Verbs):
+    """``apply``."""
+
+    __slots__ = ()
+
+    async def apply(
+        self,
+        obj: ObjectLike,
+        *,
+        namespace: str | None = None,
+        field_manager: str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+        subresource: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+        live: Unstructured | None = None,
+    ) -> Applied:
+        """Server-side apply: say which fields you want to own, and with what values (KEP-555).
+
+        Creates the object where there is none. Fields that this manager applied before and that ``obj`` no
+        longer has are given up, and removed if nobody else owns them.
+
+        Two requests: to tell whether anything changed, the live object is read before, unless ``live`` is given.
+        What somebody else writes in between counts as a change.
+
+        Args:
+            obj: apiVersion, kind, metadata.name and the fields to own; nothing that was read along with them.
+                With a ``metadata.resourceVersion`` it is applied only if the live object has that one.
+            namespace: ``None`` means the object's own, or else the context's.
+            field_manager: whose fields they are; ``None`` means the client's.
+            force: take fields that others own with other values.
+            dry_run: see the class, as for the others.
+            subresource: apply to ``"status"``, or to another one, in place of the object itself.
+            field_validation: see the class.
+            timeout: see the class.
+            live: the object as you last saw it, for example in an informer. Saves reading it; ``change`` then says
+                what is different from that.
+
+        Returns:
+            The whole object as stored. Its ``change`` says what was done: created, changed or unchanged; unknown
+            where the user may not read it, which ``changed`` counts as true.
+
+        Raises:
+            ApplyConflict: others own fields with other values; ``conflicts`` says which and who.
+            Conflict: the object has another resourceVersion than ``obj``.
+            InvalidObject: it says nothing of what it is, or something else; it has no name (a generateName is
+                none), is a list, or contradicts ``namespace``; or it has managedFields, so it was read and not written.
+            InvalidInput: an argument cannot be right.
+            Invalid: it does not validate.
+            NotFound: there is no such namespace, or nothing to have that subresource.
+        """
+        if subresource is not None:
+            check_subresource(subresource)
+        options = self._target.write_options(
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+            force=force,
+        )
+        return await _apply.apply(self._target, obj, namespace, options, subresource=subresource, live=live)
