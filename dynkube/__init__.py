@@ -11,6 +11,7 @@ Start with :func:`connect`. The floors, each importing only from those below it:
     rest        one request, one answer
     config      which cluster, as whom
     telemetry   observers: metrics, spans
+    fields      who owns which field: paths, sets of fields, managedFields
     meta        GVR, Unstructured, selectors, JSONPath: data without I/O
     errors      the exception tree
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from dynkube.config import InsecureTLSWarning
     from dynkube.discovery import APIResource, RESTMapper
     from dynkube.errors import DynkubeError
+    from dynkube.fields import FieldPath, FieldSet, Manager, Owners, fields_of, owners
     from dynkube.informers import (
         ABSENT,
         DEGRADED,
@@ -89,7 +91,9 @@ __all__ = [
     "Client",
     "Deleted",
     "DynkubeError",
+    "FieldPath",
     "FieldSelector",
+    "FieldSet",
     "Filter",
     "Informer",
     "InformerEvent",
@@ -100,8 +104,10 @@ __all__ = [
     "LabelFilter",
     "LabelSelector",
     "Limits",
+    "Manager",
     "Modified",
     "NamespaceFilter",
+    "Owners",
     "PatchType",
     "Phase",
     "PredicateFilter",
@@ -115,6 +121,8 @@ __all__ = [
     "connect",
     "drop_managed_fields",
     "errors",
+    "fields_of",
+    "owners",
 ]
 
 _HOMES: Final[dict[str, tuple[str, ...]]] = {
@@ -124,6 +132,7 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "config": ("InsecureTLSWarning",),
     "discovery": ("APIResource", "RESTMapper"),
     "errors": ("DynkubeError",),
+    "fields": ("FieldPath", "FieldSet", "Manager", "Owners", "fields_of", "owners"),
     "informers": (
         "ABSENT",
         "DEGRADED",

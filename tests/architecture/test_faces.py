@@ -13,7 +13,7 @@ import pytest
 
 import dynkube
 
-PACKAGES = ["errors", "meta", "telemetry", "config", "rest", "discovery", "client", "informers", "testing"]
+PACKAGES = ["errors", "meta", "fields", "telemetry", "config", "rest", "discovery", "client", "informers", "testing"]
 
 
 def visible(module: ModuleType) -> set[str]:

@@ -1,0 +1,25 @@
+"""Who owns which field, as data: paths, sets of them, and what ``managedFields`` says. No I/O, no trio."""
+
+from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
+from dynkube.fields._owners import Owners, fields_of, owners
+from dynkube.fields._path import FieldPath, PathLike
+from dynkube.fields._set import FieldSet
+from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step
+
+__all__ = [
+    "Field",
+    "FieldPath",
+    "FieldSet",
+    "ItemIndex",
+    "ItemKey",
+    "ItemValue",
+    "ManagedFieldsEntry",
+    "Manager",
+    "Operation",
+    "Owners",
+    "PathLike",
+    "Step",
+    "fields_of",
+    "managed",
+    "owners",
+]

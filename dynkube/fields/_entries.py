@@ -1,0 +1,135 @@
+"""The entries of ``metadata.managedFields``: who manages which fields of an object, by which kind of write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias, cast
+
+from dynkube.errors import InvalidObject
+from dynkube.fields._set import FieldSet
+from dynkube.meta import JSONObject
+
+Operation: TypeAlias = Literal["Apply", "Update"]
+"""How a manager came to own fields: by applying, or by any other write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manager:
+    """Who manages fields of an object.
+
+    Attributes:
+        name: The field manager.
+        operation: ``"Apply"``, or ``"Update"`` for all other writes. The same name may have done both.
+        subresource: What was written through, as ``"status"``; ``""`` for the object itself.
+        api_version: The version it wrote in; the names of its fields are those of this version.
+        time: When it last changed what it owns, where that is known.
+    """
+
+    name: str
+    operation: Operation
+    subresource: str = ""
+    api_version: str = ""
+    time: datetime | None = None
+
+    @property
+    def since(self) -> str:
+        """The time as text, as the API writes it; ``""`` where it is not known."""
+        return "" if self.time is None else self.time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def __str__(self) -> str:
+        through = f" through {self.subresource}" if self.subresource else ""
+        return f"{self.name} ({self.operation}{through})"
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedFieldsEntry:
+    """One entry: a manager and what it owns."""
+
+    manager: Manager
+    fields: FieldSet
+
+    def to_json(self) -> JSONObject:
+        """As ``metadata.managedFields`` has it."""
+        manager = self.manager
+        entry: JSONObject = {
+            "manager": manager.name,
+            "operation": manager.operation,
+            "apiVersion": manager.api_version,
+        }
+        if manager.time is not None:
+            entry["time"] = manager.since
+        entry |= {"fieldsType": "FieldsV1", "fieldsV1": self.fields.to_fields_v1()}
+        if manager.subresource:
+            entry["subresource"] = manager.subresource
+        return entry
+
+
+def managed(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
+    """The entries of an object's ``metadata.managedFields``, in its order; none where it has none.
+
+    Args:
+        obj: An object as read from a server.
+
+    Raises:
+        InvalidObject: An entry cannot be read.
+    """
+    return tuple(entry_from_json(raw, f"managedFields[{index}]") for index, raw in enumerate(raw_entries(obj)))
+
+
+def raw_entries(obj: Mapping[str, Any]) -> list[Any]:
+    """The list ``metadata.managedFields`` as it is; empty where there is none."""
+    metadata = obj.get("metadata")
+    raw = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
+    if raw is None:
+        return []
+    if not isinstance(raw, list):
+        raise InvalidObject(f"metadata.managedFields is {_kind(raw)}, and not a list")
+    return raw
+
+
+def entry_from_json(raw: object, where: str) -> ManagedFieldsEntry:
+    """Read one entry; ``where`` it stands is for the message."""
+    if not isinstance(raw, Mapping):
+        raise InvalidObject(f"{where} is {_kind(raw)}, and not an object")
+    operation = raw.get("operation")
+    if operation not in ("Apply", "Update"):
+        raise InvalidObject(f"{where}.operation is {operation!r}, and neither 'Apply' nor 'Update'")
+    if raw.get("fieldsType") != "FieldsV1":
+        raise InvalidObject(f"{where}.fieldsType is {raw.get('fieldsType')!r}; only FieldsV1 can be read")
+    manager = Manager(
+        name=_text(raw, "manager", where),
+        operation=cast("Operation", operation),
+        subresource=_text(raw, "subresource", where),
+        api_version=_text(raw, "apiVersion", where),
+        time=_time(_text(raw, "time", where), where),
+    )
+    try:
+        fields = FieldSet.from_fields_v1(raw.get("fieldsV1") or {})
+    except InvalidObject as error:
+        raise InvalidObject(f"{where}, of {manager}: {error}") from error
+    return ManagedFieldsEntry(manager, fields)
+
+
+def _text(raw: Mapping[str, Any], name: str, where: str) -> str:
+    value = raw.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InvalidObject(f"{where}.{name} is {_kind(value)}, and not text")
+    return value
+
+
+def _time(text: str, where: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidObject(f"{where}.time is {text!r}, which is no time: {error}") from error
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+def _kind(value: object) -> str:
+    return f"{value!r} ({type(value).__name__})"

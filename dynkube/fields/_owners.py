@@ -1,0 +1,142 @@
+"""Who owns which field of an object, from its ``managedFields``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from dynkube._tables import Table
+from dynkube.errors import InvalidInput, InvalidObject
+from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
+from dynkube.fields._path import FieldPath, PathLike
+from dynkube.fields._set import FieldSet
+
+_COLUMNS = ("FIELD", "MANAGER", "OPERATION", "SINCE")
+
+
+class Owners(Mapping[FieldPath, tuple[Manager, ...]]):
+    """Each owned field of an object, in order, and its managers; ``print()`` it for a table.
+
+    Reads like a dict, and takes paths as text: ``owners(obj)[".spec.replicas"]``. Fields without owners are not in it.
+    """
+
+    __slots__ = ("_managers",)
+
+    def __init__(self, entries: Iterable[ManagedFieldsEntry]) -> None:
+        found: dict[FieldPath, list[Manager]] = {}
+        for entry in entries:
+            for path in entry.fields:
+                found.setdefault(path, []).append(entry.manager)
+        self._managers = {path: tuple(found[path]) for path in sorted(found)}
+
+    def at(self, path: PathLike) -> tuple[Manager, ...]:
+        """Who decides on the value at ``path``: its owners, else those of the nearest owned field above it.
+
+        What lies in a list or map that is replaced as a whole (``.spec.selector.matchLabels.app`` of a Deployment)
+        has no owner of its own. Empty where nobody owns any of it.
+        """
+        asked = nearest = FieldPath.parse(path)
+        while nearest not in self._managers and nearest.steps:
+            nearest = nearest.parent
+        if nearest != asked and self._is_inner(nearest):
+            return ()  # one of its other fields, each of which has owners of its own
+        return self._managers.get(nearest, ())
+
+    def within(self, path: PathLike) -> Owners:
+        """The same for ``path`` and what is below it alone."""
+        parent = FieldPath.parse(path)
+        part = Owners(())
+        part._managers = {each: found for each, found in self._managers.items() if each.is_within(parent)}
+        return part
+
+    def managers(self) -> tuple[Manager, ...]:
+        """All who own something of it, each once."""
+        return tuple(dict.fromkeys(manager for found in self._managers.values() for manager in found))
+
+    def _is_inner(self, path: FieldPath) -> bool:
+        return any(each != path and each.is_within(path) for each in self._managers)
+
+    def __getitem__(self, path: PathLike) -> tuple[Manager, ...]:
+        return self._managers[FieldPath.parse(path)]
+
+    def __contains__(self, path: object) -> bool:
+        return (FieldPath.parse(path) if isinstance(path, str) else path) in self._managers
+
+    def __iter__(self) -> Iterator[FieldPath]:
+        return iter(self._managers)
+
+    def __len__(self) -> int:
+        return len(self._managers)
+
+    def _table(self) -> Table:
+        rows = (
+            (str(path) if place == 0 else "", manager.name, f"{manager.operation} {manager.subresource}", manager.since)
+            for path, found in self._managers.items()
+            for place, manager in enumerate(found)
+        )
+        return Table(_COLUMNS, tuple(rows))
+
+    def __str__(self) -> str:
+        return str(self._table())
+
+    def __repr__(self) -> str:
+        return f"<Owners of {len(self)} fields: {', '.join(map(str, self.managers()))}>"
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+
+def owners(obj: Mapping[str, Any]) -> Owners:
+    """Who owns which field of an object.
+
+    Args:
+        obj: An object as read from a server, ``managedFields`` included.
+
+    Raises:
+        InvalidObject: It has no managedFields, or some that cannot be read.
+    """
+    return Owners(recorded(obj))
+
+
+def fields_of(
+    obj: Mapping[str, Any], manager: str, *, operation: Operation | None = None, subresource: str | None = None
+) -> FieldSet:
+    """The fields of an object that a manager owns; none where it owns nothing.
+
+    Args:
+        obj: An object as read from a server, ``managedFields`` included.
+        manager: The field manager's name.
+        operation: ``"Apply"`` or ``"Update"`` for what it owns by this kind of write alone; ``None`` for both.
+        subresource: For what it owns through this subresource alone, where ``""`` is the object itself; ``None``
+            for all of it.
+
+    Raises:
+        InvalidObject: The object has no managedFields, or some that cannot be read.
+        InvalidInput: ``operation`` is neither ``"Apply"`` nor ``"Update"``.
+    """
+    if operation not in (None, "Apply", "Update"):
+        raise InvalidInput(f"operation is {operation!r}: say 'Apply' or 'Update', or leave it out for both")
+    found = FieldSet()
+    for entry in recorded(obj):
+        its = entry.manager
+        if its.name == manager and operation in (None, its.operation) and subresource in (None, its.subresource):
+            found |= entry.fields
+    return found
+
+
+def recorded(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
+    """The entries of an object that must have some.
+
+    Raises:
+        InvalidObject: It has none, or some that cannot be read.
+    """
+    entries = managed(obj)
+    if not entries:
+        metadata = obj.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, Mapping) else None
+        called = f"{obj.get('kind') or 'the object'} {name!r}" if name else "the object"
+        raise InvalidObject(
+            f"{called} has no metadata.managedFields, so nothing is known of who owns its fields. Informers drop them "
+            "unless they are made with transform=None, and so do manifests: read the object from the server, with get()"
+        )
+    return entries

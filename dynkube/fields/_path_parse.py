@@ -1,0 +1,181 @@
+"""Reads paths as people write them and as API servers print them: ``.spec.containers[name="web"].image``."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final, NoReturn
+
+from dynkube.errors import InvalidInput
+from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step
+from dynkube.meta import JSON
+
+_NAME: Final = re.compile(r"[^.\[\]]+")
+_INDEX: Final = re.compile(r"\d+\s*\]")
+_KEY_NAME: Final = re.compile(r"[^=,\[\]\"'\s]+")
+_BARE_VALUE: Final = re.compile(r"[^,\[\]\"'\s]+")
+_BLANKS: Final = re.compile(r"\s*")
+_QUOTED: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", re.DOTALL)
+_ESCAPE: Final = re.compile(
+    r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.)|$)",
+    re.DOTALL,
+)
+# Those of JSON, and those that Go has besides (\a, \v).
+_SHORT: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_LITERAL: Final = {'"': '"', "'": "'", "\\": "\\", "/": "/"}
+
+
+def parse_steps(text: str) -> tuple[Step, ...]:
+    """The steps of a path.
+
+    Raises:
+        InvalidInput: It does not parse.
+    """
+    return _Parser(text).path()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def path(self) -> tuple[Step, ...]:
+        text = self._text
+        if text == ".":
+            return ()
+        if not text:
+            self._fail("it is empty: write '.' for the whole object")
+        steps = []
+        while self._at < len(text):
+            if text[self._at] == "[":
+                steps.append(self._bracket())
+                continue
+            if text[self._at] == ".":
+                self._at += 1
+            elif steps:
+                self._fail("a step starts with '.' or '['")
+            steps.append(Field(self._take(_NAME, "the name of a field is missing")))
+        return tuple(steps)
+
+    def _bracket(self) -> Step:
+        self._at += 1
+        self._blanks()
+        if self._next() == "=":
+            self._at += 1
+            value = self._value()
+            self._close()
+            return ItemValue(value)
+        if _INDEX.match(self._text, self._at):
+            index = int(self._take(re.compile(r"\d+"), ""))
+            self._close()
+            return ItemIndex(index)
+        return self._quoted_field_or_keys()
+
+    def _quoted_field_or_keys(self) -> Step:
+        keys: dict[str, JSON] = {}
+        while True:
+            start = self._at
+            is_quoted = self._next() in ("'", '"')
+            name = (
+                self._quoted() if is_quoted else self._take(_KEY_NAME, "a key, a position or a quoted name is missing")
+            )
+            self._blanks()
+            if is_quoted and not keys and self._next() == "]":
+                self._close()
+                return Field(name)
+            if self._next() != "=":
+                self._at = start
+                self._fail(f"write [KEY=VALUE] for a list item, or quote the name of a field: [{json.dumps(name)}]")
+            self._at += 1
+            if name in keys:
+                self._at = start
+                self._fail(f"the key {name!r} is there twice")
+            keys[name] = self._value()
+            if self._next() != ",":
+                self._close()
+                return ItemKey(keys)
+            self._at += 1
+            self._blanks()
+
+    def _value(self) -> JSON:
+        self._blanks()
+        if self._next() in ("'", '"'):
+            value: JSON = self._quoted()
+        elif self._next() in ("[", "{"):
+            value = self._nested()
+        else:
+            value = _scalar(self._take(_BARE_VALUE, "a value is missing"))
+        self._blanks()
+        return value
+
+    def _nested(self) -> JSON:
+        """A list or an object, in JSON: such items of sets exist on paper only."""
+        try:
+            value, self._at = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode(self._text, self._at)
+        except (ValueError, RecursionError) as error:
+            self._fail(f"the value is no JSON ({error})")
+        return value  # type: ignore[no-any-return]  # JSON is what a JSON decoder gives
+
+    def _quoted(self) -> str:
+        match = _QUOTED.match(self._text, self._at)
+        if match is None:
+            self._fail("the quote is not closed")
+        start = self._at
+        self._at = match.end()
+        return _ESCAPE.sub(lambda escape: self._unescaped(escape, start), match[0][1:-1])
+
+    def _unescaped(self, escape: re.Match[str], start: int) -> str:
+        high, low, *numbers, single = escape.groups()
+        if high is not None:
+            return (bytes.fromhex(high) + bytes.fromhex(low)).decode("utf-16-be")
+        for number in numbers:
+            if number is not None:
+                code = int(number, 16)
+                if 0xD800 <= code < 0xE000 or code > 0x10FFFF:
+                    self._at = start
+                    self._fail(f"{escape[0]} is no character")
+                return chr(code)
+        found = _SHORT.get(single) or _LITERAL.get(single)
+        if found is None:
+            self._at = start
+            self._fail(f"{escape[0]} is no escape: write a backslash as \\\\")
+        return found
+
+    def _close(self) -> None:
+        self._blanks()
+        if self._next() != "]":
+            self._fail("']' is missing")
+        self._at += 1
+
+    def _next(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _blanks(self) -> None:
+        match = _BLANKS.match(self._text, self._at)
+        assert match is not None, "it matches no blanks as well"
+        self._at = match.end()
+
+    def _take(self, pattern: re.Pattern[str], otherwise: str) -> str:
+        match = pattern.match(self._text, self._at)
+        if match is None:
+            self._fail(otherwise)
+        self._at = match.end()
+        return match[0]
+
+    def _fail(self, problem: str) -> NoReturn:
+        text = self._text
+        raise InvalidInput(f"path {text!r} does not parse: {problem}\n  {text}\n  {' ' * self._at}^")
+
+
+def _scalar(text: str) -> JSON:
+    """What stands without quotes: a number, a boolean, null, and otherwise a text."""
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except ValueError:
+        return text
+    return value if value is None or isinstance(value, bool | int | float) else text
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")

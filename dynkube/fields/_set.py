@@ -1,0 +1,142 @@
+"""``FieldSet``: a set of fields, read from FieldsV1 and written as it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from dynkube.errors import InvalidInput, InvalidObject
+from dynkube.fields._path import FieldPath, PathLike
+from dynkube.fields._steps import Step
+from dynkube.meta import JSONObject
+
+
+class FieldSet(AbstractSet[FieldPath]):
+    """Which fields of an object: an immutable set of paths, with what all sets have (``|``, ``&``, ``-``, ``<=``).
+
+    A path that is in it says nothing of those below: ``.metadata.labels`` and ``.metadata.labels.app`` are two fields,
+    as they are in FieldsV1. Iterating gives them in order. ``in`` takes text as well::
+
+        ".spec.replicas" in fields_of(obj, "autoscaler")
+
+    Args:
+        paths: The fields.
+
+    Raises:
+        InvalidInput: One does not parse, or is the whole object, which nobody owns.
+    """
+
+    __slots__ = ("_paths", "_sorted")
+
+    _paths: frozenset[FieldPath]
+    _sorted: tuple[FieldPath, ...] | None
+
+    def __init__(self, paths: Iterable[PathLike] = ()) -> None:
+        self._paths = frozenset(map(FieldPath.parse, paths))
+        self._sorted = None
+        if FieldPath() in self._paths:
+            raise InvalidInput("'.', the whole object, is no field that anybody owns: name fields of it, like '.spec'")
+
+    @classmethod
+    def from_fields_v1(cls, encoded: Mapping[str, Any]) -> FieldSet:
+        """Read ``managedFields[].fieldsV1``.
+
+        Raises:
+            InvalidObject: A key is no path element, or its value no object.
+        """
+        paths = []
+        pending: list[tuple[tuple[Step, ...], Mapping[str, Any]]] = [((), encoded)]
+        while pending:
+            steps, node = pending.pop()
+            if not isinstance(node, Mapping):
+                raise InvalidObject(f"FieldsV1 has {node!r} at {FieldPath(steps)}, where an object belongs")
+            if steps and (not node or "." in node):
+                paths.append(FieldPath(steps))
+            for key, below in node.items():
+                if key != ".":
+                    pending.append(((*steps, Step.from_wire(key)), below))
+        return cls(paths)
+
+    def to_fields_v1(self) -> JSONObject:
+        """As ``managedFields[].fieldsV1`` has it, in the API server's order."""
+        root: dict[str, Any] = {}
+        for path in self:
+            node = root
+            for step in path.steps:
+                node = node.setdefault(step.wire, {})
+            node["."] = {}
+        pending = list(root.values())
+        while pending:  # the dot is written only where there is more beside it
+            node = pending.pop()
+            below = [child for key, child in node.items() if key != "."]
+            if not below:
+                node.clear()
+            pending.extend(below)
+        return root
+
+    def leaves(self) -> FieldSet:
+        """Those with no other below them."""
+        inner = {FieldPath(path.steps[:length]) for path in self._paths for length in range(1, len(path.steps))}
+        return self._of(self._paths - inner)
+
+    def within(self, path: PathLike) -> FieldSet:
+        """Those at ``path`` or below it."""
+        parent = FieldPath.parse(path)
+        return self._of(each for each in self._paths if each.is_within(parent))
+
+    def without(self, *paths: PathLike) -> FieldSet:
+        """Those that are neither at one of ``paths`` nor below one: ``-`` leaves what is below."""
+        parents = [FieldPath.parse(path) for path in paths]
+        return self._of(each for each in self._paths if not any(each.is_within(parent) for parent in parents))
+
+    # ── what sets have; the other side may hold paths as text ────────────────────────────────
+
+    def __or__(self, other: AbstractSet[Any]) -> FieldSet:
+        return self._of(self._paths | _paths_of(other))
+
+    def __and__(self, other: AbstractSet[Any]) -> FieldSet:
+        return self._of(self._paths & _paths_of(other))
+
+    def __sub__(self, other: AbstractSet[Any]) -> FieldSet:
+        return self._of(self._paths - _paths_of(other))
+
+    def __xor__(self, other: AbstractSet[Any]) -> FieldSet:
+        return self._of(self._paths ^ _paths_of(other))
+
+    __ror__, __rand__, __rxor__ = __or__, __and__, __xor__
+
+    def __rsub__(self, other: AbstractSet[Any]) -> FieldSet:
+        return self._of(_paths_of(other) - self._paths)
+
+    @classmethod
+    def _of(cls, paths: Iterable[FieldPath]) -> FieldSet:
+        """Of paths that are read and checked."""
+        self = cls.__new__(cls)
+        self._paths = frozenset(paths)
+        self._sorted = None
+        return self
+
+    def __contains__(self, path: object) -> bool:
+        return (FieldPath.parse(path) if isinstance(path, str) else path) in self._paths
+
+    def __iter__(self) -> Iterator[FieldPath]:
+        if self._sorted is None:
+            self._sorted = tuple(sorted(self._paths))
+        return iter(self._sorted)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __hash__(self) -> int:
+        return hash(self._paths)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    def __repr__(self) -> str:
+        return f"FieldSet({[str(path) for path in self]!r})"
+
+
+def _paths_of(other: AbstractSet[Any]) -> frozenset[FieldPath]:
+    return other._paths if isinstance(other, FieldSet) else frozenset(map(FieldPath.parse, other))

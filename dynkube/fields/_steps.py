@@ -1,0 +1,304 @@
+"""The steps of a path: a field, a list item by its keys, by its value, or by its position.
+
+What a step is called in FieldsV1 is its identity: two steps are equal where they are written alike there. (Python
+calls ``True`` equal to ``1``, and the API server does not.) Semantics and order are those of structured-merge-diff's
+path elements.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from dynkube.errors import InvalidInput, InvalidObject
+from dynkube.meta import JSON, UNREADABLE
+
+# Go's encoder, which writes FieldsV1, escapes these for the sake of HTML.
+_ESCAPED_BY_GO: Final = re.compile("[<>&\u2028\u2029]")
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_$-]+")
+# Between these Go writes numbers without an exponent.
+_MIN_PLAIN: Final = 1e-6
+_MAX_PLAIN: Final = 1e21
+
+Ordering: TypeAlias = tuple[Any, ...]
+
+
+class Step:
+    """One step of a path; one of :class:`Field`, :class:`ItemKey`, :class:`ItemValue`, :class:`ItemIndex`.
+
+    Immutable, hashable, ordered as the API server orders them. ``wire`` is how FieldsV1 writes it (``f:spec``,
+    ``k:{"name":"web"}``); ``str()`` is how a person does (``.spec``, ``[name="web"]``).
+    """
+
+    __slots__ = ("_hash", "wire")
+
+    wire: str
+    _hash: int
+
+    def __init__(self, wire: str) -> None:
+        object.__setattr__(self, "wire", wire)
+        object.__setattr__(self, "_hash", hash(wire))
+
+    @staticmethod
+    def from_wire(text: str) -> Step:
+        """Read a key of FieldsV1.
+
+        Raises:
+            InvalidObject: It is none: another prefix, or no JSON behind it.
+        """
+        prefix, rest = text[:2], text[2:]
+        if prefix == "f:":
+            return Field(rest)
+        try:
+            if prefix == "k:":
+                return ItemKey(msgspec.json.decode(rest, type=dict[str, Any]))
+            if prefix == "v:":
+                return ItemValue(msgspec.json.decode(rest))
+            if prefix == "i:":
+                return ItemIndex(int(rest))
+        except (*UNREADABLE, ValueError) as error:
+            raise InvalidObject(f"FieldsV1 has the key {text!r}, which cannot be read: {error}") from error
+        raise InvalidObject(f"FieldsV1 has the key {text!r}, which starts with none of f:, k:, v: and i:")
+
+    @property
+    def order(self) -> Ordering:
+        """What it is sorted by: fields first, then keys, values, positions."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return self.wire == other.wire if isinstance(other, Step) else NotImplemented
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __lt__(self, other: Step) -> bool:
+        return self.order < other.order
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed: make a new one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed: make a new one")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Step.from_wire, (self.wire,)
+
+
+class Field(Step):
+    """A field of an object, or a key of a map: ``.spec``, ``["app.kubernetes.io/name"]``.
+
+    Args:
+        name: Its name, as it is.
+
+    Raises:
+        InvalidInput: It is no text, or one that JSON cannot hold.
+    """
+
+    __slots__ = ()
+    __match_args__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"f:{_check_text(name)}")
+
+    @property
+    def name(self) -> str:
+        """The field's name."""
+        return self.wire[2:]
+
+    @property
+    def order(self) -> Ordering:
+        """By name."""
+        return (0, self.wire)
+
+    def __str__(self) -> str:
+        name = self.name
+        return f".{name}" if _PLAIN_NAME.fullmatch(name) else f"[{quoted(name)}]"
+
+    def __repr__(self) -> str:
+        return f"Field({self.name!r})"
+
+
+class ItemKey(Step):
+    """The item of a list that has these values in its key fields: ``[name="web"]``.
+
+    Args:
+        keys: The key fields and their values; at least one.
+
+    Raises:
+        InvalidInput: There is none, or one is no JSON.
+    """
+
+    __slots__ = ("keys",)
+    __match_args__ = ("keys",)
+
+    keys: Mapping[str, JSON]
+
+    def __init__(self, keys: Mapping[str, JSON]) -> None:
+        ordered = _plain(keys)
+        if not isinstance(ordered, dict) or not ordered:
+            raise InvalidInput(f"a list item is found by at least one key field, as in {{'name': 'web'}}, not {keys!r}")
+        super().__init__(f"k:{_as_go_writes(ordered)}")
+        object.__setattr__(self, "keys", MappingProxyType(ordered))
+
+    @property
+    def order(self) -> Ordering:
+        """By names and values of the keys."""
+        return (1, tuple((name, _value_order(value)) for name, value in self.keys.items()))
+
+    def __str__(self) -> str:
+        keys = (f"{_key_name(name)}={_json(value)}" for name, value in self.keys.items())
+        return f"[{','.join(keys)}]"
+
+    def __repr__(self) -> str:
+        return f"ItemKey({dict(self.keys)!r})"
+
+
+class ItemValue(Step):
+    """The item of a list that serves as a set: ``[="example.com/protect"]``.
+
+    Args:
+        value: The item, as it is.
+
+    Raises:
+        InvalidInput: It is no JSON.
+    """
+
+    __slots__ = ("value",)
+    __match_args__ = ("value",)
+
+    value: JSON
+
+    def __init__(self, value: JSON) -> None:
+        value = _plain(value)
+        super().__init__(f"v:{_as_go_writes(value)}")
+        object.__setattr__(self, "value", value)
+
+    @property
+    def order(self) -> Ordering:
+        """By value: numbers, texts, booleans, then the rest."""
+        return (2, _value_order(self.value))
+
+    def __str__(self) -> str:
+        return f"[={_json(self.value)}]"
+
+    def __repr__(self) -> str:
+        return f"ItemValue({self.value!r})"
+
+
+class ItemIndex(Step):
+    """The item at a position of a list, from 0: ``[0]``.
+
+    Args:
+        index: The position.
+
+    Raises:
+        InvalidInput: It is no whole number from 0 on.
+    """
+
+    __slots__ = ("index",)
+    __match_args__ = ("index",)
+
+    index: int
+
+    def __init__(self, index: int) -> None:
+        if type(index) is not int or index < 0:  # True is no position
+            raise InvalidInput(f"the position of a list item is a whole number from 0 on, not {index!r}")
+        super().__init__(f"i:{index}")
+        object.__setattr__(self, "index", index)
+
+    @property
+    def order(self) -> Ordering:
+        """By position."""
+        return (3, self.index)
+
+    def __str__(self) -> str:
+        return f"[{self.index}]"
+
+    def __repr__(self) -> str:
+        return f"ItemIndex({self.index})"
+
+
+def same_json(one: object, other: object) -> bool:
+    """Whether two JSON values are the same: ``1`` is ``1.0``, and neither is ``True``."""
+    return _value_order(one) == _value_order(other)
+
+
+def quoted(text: str) -> str:
+    """``text`` in double quotes, with what must be escaped escaped."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _key_name(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else quoted(name)
+
+
+def _json(value: JSON) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{quoted(name)}:{_json(item)}' for name, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_json, value))}]"
+    return json.dumps(value)
+
+
+def _number(value: float) -> str:
+    """As Go writes it, which has exponents where Python has none, and the other way round."""
+    text = repr(value)
+    if "e-" in text and abs(value) >= _MIN_PLAIN:
+        return format(Decimal(text), "f")
+    return text.replace("e-0", "e-")
+
+
+def _as_go_writes(value: JSON) -> str:
+    return _ESCAPED_BY_GO.sub(lambda match: f"\\u{ord(match[0]):04x}", _json(value))
+
+
+def _plain(value: object) -> JSON:
+    """A private copy of a JSON value with each number in its one form. Raises InvalidInput for what is no JSON."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return _check_text(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return int(value) if value.is_integer() and abs(value) < _MAX_PLAIN else value
+    if isinstance(value, Mapping):
+        return dict(sorted((_check_text(name), _plain(item)) for name, item in value.items()))
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    raise InvalidInput(f"{value!r} is no JSON, so no list item has it")
+
+
+def _check_text(text: object) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"the name of a field is text, not {text!r}")
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{text!r} is half a character at offset {error.start}, which JSON cannot hold") from None
+    return text
+
+
+def _value_order(value: object) -> Ordering:
+    if isinstance(value, bool):
+        return (2, value)
+    if isinstance(value, int | float):
+        return (0, value)
+    if isinstance(value, str):
+        return (1, value)
+    if isinstance(value, list | tuple):
+        return (3, tuple(map(_value_order, value)))
+    if isinstance(value, Mapping):
+        return (4, tuple((name, _value_order(item)) for name, item in sorted(value.items())))
+    return (5,)

@@ -1,0 +1,34 @@
+"""Objects with ``managedFields``, as servers give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NOON = "2024-01-02T12:00:00Z"
+
+
+def entry(
+    manager: str,
+    fields: dict[str, Any],
+    operation: str = "Apply",
+    *,
+    api_version: str = "apps/v1",
+    time: str = NOON,
+    subresource: str = "",
+) -> dict[str, Any]:
+    """One entry of ``managedFields``."""
+    found: dict[str, Any] = {"manager": manager, "operation": operation, "apiVersion": api_version, "time": time}
+    found |= {"fieldsType": "FieldsV1", "fieldsV1": fields}
+    return found | ({"subresource": subresource} if subresource else {})
+
+
+def deployment(*entries: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    """A Deployment of which somebody keeps the fields."""
+    metadata: dict[str, Any] = {"name": "web", "namespace": "shop", "managedFields": list(entries)}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def owned_image(name: str = "web") -> dict[str, Any]:
+    """FieldsV1 of who keeps the image of a container."""
+    item: dict[str, Any] = {".": {}, "f:image": {}, "f:name": {}}
+    return {"f:spec": {"f:template": {"f:spec": {"f:containers": {f'k:{{"name":"{name}"}}': item}}}}}

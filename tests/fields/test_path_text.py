@@ -1,0 +1,138 @@
+"""Paths as text: what a person writes, what we print, and what API servers print."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube import FieldPath
+from dynkube.errors import InvalidInput
+from dynkube.fields import Field, ItemKey, ItemValue, Step
+from tests.fields.strategies import paths
+
+
+@given(paths)
+def test_what_is_printed_can_be_read(path: FieldPath) -> None:
+    assert FieldPath.parse(str(path)) == path
+    assert eval(repr(path)) == path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".",
+        ".spec.replicas",
+        '.spec.containers[name="web"].image',
+        '.spec.ports[containerPort=80,protocol="TCP"]',
+        '.metadata.labels["app.kubernetes.io/name"]',
+        '.metadata.finalizers[="example.com/protect"]',
+        ".spec.args[0]",
+        ".spec.x-kubernetes-map-type.$ref",
+        '.spec.weird[""]["a b"]["\\"\\\\"]["ü"]',
+        ".spec.sets[=1][=1.5][=true][=null]",
+        '.spec.sets[=[1,"a"]][={"a":{"b":null}}]',
+        '.spec.items["a.b"="c"]',
+    ],
+)
+def test_a_path_prints_as_it_is_written(text: str) -> None:
+    expected = text.replace('["a.b"="c"]', '["a.b"="c"]')
+
+    assert str(FieldPath.parse(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "printed"),
+    [
+        ("spec.replicas", ".spec.replicas"),
+        ("['spec'].replicas", ".spec.replicas"),
+        (".spec.containers[name=web]", '.spec.containers[name="web"]'),
+        (".spec.containers[ name = 'web' , id = 7 ]", '.spec.containers[id=7,name="web"]'),
+        (".spec.ports[protocol=TCP,containerPort=80]", '.spec.ports[containerPort=80,protocol="TCP"]'),
+        (".spec.items[id=1e+06]", ".spec.items[id=1000000]"),
+        (".spec.items[id=1.0][0 ]", ".spec.items[id=1][0]"),
+        (".spec.items[on=true,off=null]", ".spec.items[off=null,on=true]"),
+        (".spec.items[at=2024-01-02T03:04:05Z]", '.spec.items[at="2024-01-02T03:04:05Z"]'),
+        (".spec.items[n=NaN]", '.spec.items[n="NaN"]'),
+        (r'.spec.items[="\a\x00\u00fc\U0001f600\ud83d\ude00\/"]', '.spec.items[="\x07\\u0000ü😀😀/"]'),
+        (".data.my key", '.data["my key"]'),
+    ],
+)
+def test_a_path_may_be_written_in_other_ways(written: str, printed: str) -> None:
+    path = FieldPath.parse(written)
+
+    assert path == FieldPath.parse(printed)
+    assert FieldPath.parse(str(path)) == path
+
+
+@pytest.mark.parametrize(
+    ("printed", "steps"),
+    [
+        (
+            '.spec.template.spec.containers[name="web"].ports[containerPort=80,protocol="TCP"].name',
+            [
+                *(Field(name) for name in ("spec", "template", "spec", "containers")),
+                ItemKey({"name": "web"}),
+                Field("ports"),
+                ItemKey({"containerPort": 80, "protocol": "TCP"}),
+                Field("name"),
+            ],
+        ),
+        ('.metadata.finalizers[="a\\"b"]', [Field("metadata"), Field("finalizers"), ItemValue('a"b')]),
+    ],
+)
+def test_what_a_server_prints_is_read(printed: str, steps: list[Step]) -> None:
+    assert FieldPath.parse(printed) == FieldPath(steps)
+
+
+def test_a_name_with_dots_that_a_server_printed_is_found_among_the_paths_that_may_be_meant() -> None:
+    printed = ".metadata.labels.app.kubernetes.io/name"
+    meant = FieldPath.parse('.metadata.labels["app.kubernetes.io/name"]')
+
+    assert meant.as_server() == printed
+    assert FieldPath.parse(printed, among=[FieldPath.parse(".metadata"), meant]) == meant
+    assert len(FieldPath.parse(printed)) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "at"),
+    [
+        ("", "it is empty", 0),
+        (".spec.", "the name of a field is missing", 6),
+        (".spec..a", "the name of a field is missing", 6),
+        (".spec[0]a", "a step starts with '.' or '['", 8),
+        (".a[name=web", "']' is missing", 11),
+        (".a[]", "a key, a position or a quoted name is missing", 3),
+        (".a[name]", r'quote the name of a field: ["name"]', 3),
+        (".a[-1]", "write [KEY=VALUE]", 3),
+        (".a[name=]", "a value is missing", 8),
+        (".a[name=web,]", "a key, a position or a quoted name is missing", 12),
+        (".a[name=web,name=db]", "the key 'name' is there twice", 12),
+        (".a['x','y']", "write [KEY=VALUE]", 3),
+        ('.a["web', "the quote is not closed", 3),
+        ('.a["\\q"]', "\\q is no escape", 3),
+        ('.a["\\ud800"]', "\\ud800 is no character", 3),
+        ('.a["\\UFFFFFFFF"]', "\\UFFFFFFFF is no character", 3),
+        (".a[={1}]", "the value is no JSON", 4),
+        (".a[=[NaN]]", "the value is no JSON", 4),
+        (".a]", "a step starts with '.' or '['", 2),
+    ],
+)
+def test_what_does_not_parse_is_refused_with_the_place(text: str, problem: str, at: int) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        FieldPath.parse(text)
+
+    message, shown, mark = str(caught.value).split("\n")
+    assert problem in message
+    assert shown.strip() == text
+    assert mark.index("^") - 2 == at
+
+
+@given(st.text(alphabet=".[]=,'\"\\ abk0e{}-ü\ud800\n", max_size=20))
+def test_any_text_is_a_path_or_refused(text: str) -> None:
+    try:
+        path = FieldPath.parse(text)
+    except InvalidInput:
+        return
+
+    assert FieldPath.parse(str(path)) == path

@@ -1,0 +1,149 @@
+"""Sets of fields, and FieldsV1, which they are read from and written as."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from dynkube import FieldPath, FieldSet
+from dynkube.errors import InvalidInput, InvalidObject
+from dynkube.fields import ItemValue
+from tests.fields.strategies import field_sets, paths
+
+# As kube-apiserver writes it, in its order.
+WRITTEN = {
+    "f:metadata": {
+        "f:finalizers": {".": {}, r'v:"\u003cb\u003e \u0026 c"': {}, 'v:"a"': {}},
+        "f:labels": {"f:app.kubernetes.io/name": {}},
+    },
+    "f:spec": {
+        "f:containers": {
+            'k:{"name":"web"}': {
+                ".": {},
+                "f:image": {},
+                "f:ports": {'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}},
+            }
+        },
+        "f:numbers": {"v:1e-7": {}, "v:0.00001": {}, "v:1.5": {}, "v:10": {}},
+        "f:selector": {},
+    },
+}
+
+
+def test_fields_v1_is_read_and_written_as_it_was() -> None:
+    fields = FieldSet.from_fields_v1(WRITTEN)
+
+    assert fields.to_fields_v1() == WRITTEN
+    assert [str(path) for path in fields.within(".spec.containers")] == [
+        '.spec.containers[name="web"]',
+        '.spec.containers[name="web"].image',
+        '.spec.containers[name="web"].ports[containerPort=80,protocol="TCP"]',
+        '.spec.containers[name="web"].ports[containerPort=80,protocol="TCP"].containerPort',
+    ]
+
+
+def in_order(node: dict[str, Any]) -> list[Any]:
+    return [(key, in_order(below)) for key, below in node.items()]
+
+
+def test_fields_are_written_in_the_server_s_order() -> None:
+    fields = FieldSet(reversed(list(FieldSet.from_fields_v1(WRITTEN))))
+
+    assert in_order(fields.to_fields_v1()) == in_order(WRITTEN)
+
+
+@given(field_sets)
+def test_any_set_survives_fields_v1(fields: FieldSet) -> None:
+    written = fields.to_fields_v1()
+
+    assert FieldSet.from_fields_v1(written) == fields
+    assert in_order(FieldSet.from_fields_v1(written).to_fields_v1()) == in_order(written)
+
+
+@given(field_sets, field_sets, paths)
+def test_sets_are_sets(one: FieldSet, other: FieldSet, path: FieldPath) -> None:
+    mine, theirs = set(one), set(other)
+
+    assert set(one | other) == mine | theirs
+    assert set(one & other) == mine & theirs
+    assert set(one - other) == mine - theirs
+    assert set(one ^ other) == mine ^ theirs
+    assert (one <= other) == (mine <= theirs)
+    assert (path in one) == (path in mine)
+    assert hash(one | other) == hash(other | one)
+    assert list(one) == sorted(mine)
+
+
+@given(field_sets)
+def test_leaves_have_nothing_below_them_and_all_else_does(fields: FieldSet) -> None:
+    leaves = fields.leaves()
+
+    assert all(fields.within(path) == FieldSet([path]) for path in leaves)
+    assert all(len(fields.within(path)) > 1 for path in fields - leaves)
+
+
+@given(field_sets, paths)
+def test_a_set_is_what_is_within_a_path_and_what_is_not(fields: FieldSet, path: FieldPath) -> None:
+    for chosen in (path, *fields):
+        assert fields.within(chosen) | fields.without(chosen) == fields
+        assert not fields.within(chosen) & fields.without(chosen)
+        assert not fields.without(chosen).within(chosen)
+
+
+def test_paths_may_be_given_as_text() -> None:
+    fields = FieldSet([".spec.replicas", ".spec.paused", "metadata.labels.app"])
+
+    assert ".spec.replicas" in fields
+    assert ".spec" not in fields
+    assert list(map(str, fields - {".spec.paused"})) == [".metadata.labels.app", ".spec.replicas"]
+    assert not {".spec.paused"} - fields
+    assert fields & {".spec.paused"} == FieldSet([".spec.paused"])
+    assert str(fields.without(".metadata", ".spec.paused")) == ".spec.replicas"
+    assert eval(repr(fields)) == fields
+
+
+def test_a_set_has_text_values_that_go_would_escape() -> None:
+    fields = FieldSet.from_fields_v1(WRITTEN)
+
+    assert FieldPath.parse(".metadata.finalizers") / ItemValue("<b> & c") in fields
+    assert FieldSet.from_fields_v1({"f:a": {'v:"<"': {}}}).to_fields_v1() == {"f:a": {r'v:"\u003c"': {}}}
+
+
+@pytest.mark.parametrize(
+    ("encoded", "message"),
+    [
+        ({"spec": {}}, "'spec', which starts with none of"),
+        ({"f:spec": {"x:a": {}}}, "'x:a', which starts with none of"),
+        ({"f:a": {'k:{"name"}': {}}}, "cannot be read"),
+        ({"f:a": {"k:[]": {}}}, "cannot be read"),
+        ({"f:a": {"k:{}": {}}}, "cannot be read"),
+        ({"f:a": {"v:": {}}}, "cannot be read"),
+        ({"f:a": {"i:one": {}}}, "cannot be read"),
+        ({"f:a": {"i:-1": {}}}, "cannot be read"),
+        ({"f:a": {"v:" + "[" * 5000 + "]" * 5000: {}}}, "cannot be read"),
+        ({"f:spec": {"f:a": 7}}, "has 7 at .spec.a, where an object belongs"),
+        ({"f:spec": []}, r"has \[\] at .spec, where an object belongs"),
+        ([], r"has \[\] at ., where an object belongs"),
+    ],
+)
+def test_what_is_no_fields_v1_is_refused(encoded: Any, message: str) -> None:
+    with pytest.raises(InvalidObject, match=message):
+        FieldSet.from_fields_v1(encoded)
+
+
+def test_fields_nested_ever_so_deep_are_read_and_written() -> None:
+    encoded: dict[str, Any] = {}
+    for _ in range(2000):
+        encoded = {"f:a": encoded}
+
+    (path,) = FieldSet.from_fields_v1(encoded)
+
+    assert len(path) == 2000
+    assert len(str(path)) == 4000
+
+
+def test_nobody_owns_the_whole_object() -> None:
+    with pytest.raises(InvalidInput, match="the whole object"):
+        FieldSet(["."])
