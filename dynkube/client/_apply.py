@@ -7,102 +7,16 @@ conflict, unless ``force`` takes it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-
+from dynkube.client._application import Application, prepare
 from dynkube.client._applied import Applied, Change, change_of
-from dynkube.client._deadline import Deadline
-from dynkube.client._objects import (
-    ObjectLike,
-    as_object,
-    check_complete,
-    check_kind,
-    check_name,
-    namespace_of_object,
-)
+from dynkube.client._conflicts import all_there, explained
+from dynkube.client._objects import ObjectLike
 from dynkube.client._options import WriteOptions
-from dynkube.client._subresources import shows_whole_object
+from dynkube.client._take_over import apply_taking
 from dynkube.client._target import Target, as_answered
-from dynkube.client._writes import write_request
-from dynkube.discovery import APIResource
-from dynkube.errors import Forbidden, InvalidInput, InvalidObject, MethodNotAllowed, NotFound
-from dynkube.meta import PatchType, Unstructured
-from dynkube.rest import Answer, Request
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
-    """One object on its way to where it is applied; each method is one request."""
-
-    target: Target
-    resource: APIResource
-    body: Unstructured
-    path: str
-    live_path: str
-    options: WriteOptions
-    deadline: Deadline
-
-    async def read(self) -> Unstructured | None:
-        """The live object as it is now; ``None`` if there is none.
-
-        Raises:
-            APIError: it cannot be read.
-        """
-        request = Request(method="GET", path=self.live_path, timeout=self.deadline.left())
-        try:
-            return await self.target.send(request, self.resource)
-        except NotFound:
-            return None
-
-    async def send(self, *, force: bool, dry_run: bool, resource_version: str = "") -> Answer:
-        """The apply itself.
-
-        Args:
-            force: take fields that others own with other values.
-            dry_run: have it answered, and nothing written.
-            resource_version: apply only to the object as it was read; see :func:`guarded`.
-
-        Raises:
-            ApplyConflict: others own fields with other values, as far as the answer says.
-            Conflict: the object has another resourceVersion.
-        """
-        options = replace(self.options, force=force, dry_run=dry_run, timeout=self.deadline.left())
-        body = guarded(self.body, resource_version) if resource_version else self.body
-        content_type = PatchType.APPLY.content_type
-        request = write_request("PATCH", self.path, body.json, options, content_type=content_type)
-        return await self.target.answer(request, self.resource)
-
-
-async def prepare(
-    target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions, *, subresource: str | None
-) -> Application:
-    """Check an object that is to be applied, and find out where to.
-
-    Raises:
-        InvalidObject: it cannot be right.
-        WrongScope: its namespace does not fit its resource.
-    """
-    deadline = Deadline.after(options.timeout)
-    body = as_object(obj)
-    _check_one(body)
-    resource = await target.resolve()
-    whole = shows_whole_object(subresource)
-    if whole:
-        check_kind(body, resource)
-    else:
-        check_complete(body, str(subresource))
-    _check_applicable(body)
-    namespace = namespace_of_object(body, resource, namespace, default=target.session.namespace)
-    path = target.path(resource, body.name, namespace, subresource=subresource)
-    return Application(
-        target=target,
-        resource=resource,
-        body=body,
-        path=path,
-        live_path=target.path(resource, body.name, namespace) if whole else path,
-        options=options,
-        deadline=deadline,
-    )
+from dynkube.errors import UNREAD, ApplyConflict, DynkubeError, Forbidden, InvalidInput, MethodNotAllowed
+from dynkube.fields import FieldPath
+from dynkube.meta import Unstructured
 
 
 async def apply(
@@ -113,13 +27,30 @@ async def apply(
     *,
     subresource: str | None = None,
     live: Unstructured | None = None,
+    take: tuple[FieldPath, ...] = (),
 ) -> Applied:
-    """PATCH with the fields of ``obj``; creates the object where there is none."""
+    """PATCH with the fields of ``obj``; creates the object where there is none.
+
+    Args:
+        target: the resource.
+        obj: what to apply.
+        namespace: where, if it does not say so itself.
+        options: how; ``force`` in them takes everything.
+        subresource: to which part of it.
+        live: the object as the caller has seen it.
+        take: without ``force``, which fields to take from others.
+    """
     application = await prepare(target, obj, namespace, options, subresource=subresource)
     if live is not None:
         _check_live(live, application.body)
     before, unread = (live, False) if live is not None else await _look(application)
-    answer = await application.send(force=bool(options.force), dry_run=options.dry_run)
+    try:
+        if take and not options.force:
+            answer = await apply_taking(application, take)
+        else:
+            answer = await application.send(force=bool(options.force), dry_run=options.dry_run)
+    except ApplyConflict as conflict:
+        raise await _explained(conflict, application, None if unread else before) from None
     after = as_answered(answer)
     if answer.status == 201:
         return Applied(after, Change.CREATED)
@@ -134,36 +65,16 @@ async def _look(application: Application) -> tuple[Unstructured | None, bool]:
         return None, True
 
 
-def guarded(obj: Unstructured, resource_version: str) -> Unstructured:
-    """``obj`` to be applied only while the live object has ``resource_version``, or is gone.
-
-    A resourceVersion in what is applied is a precondition: 409 if the live object has another. Without a live
-    object the server creates one all the same. A precondition of the caller's own stays.
-    """
-    return obj if obj.resource_version else obj.transform(["metadata", "resourceVersion"], resource_version)
-
-
-def _check_one(obj: Unstructured) -> None:
-    if obj.kind.endswith("List") and isinstance(obj.get("items"), list):
-        raise InvalidObject(f"{obj.kind} is a list of objects, and an apply is about one: apply each of its items")
-
-
-def _check_applicable(obj: Unstructured) -> None:
-    metadata = obj.get("metadata")
-    if not isinstance(metadata, Mapping):
-        metadata = {}
-    if not obj.name and metadata.get("generateName"):
-        raise InvalidObject(
-            f"{obj.kind} has metadata.generateName and no metadata.name: an apply says which object is meant, so give "
-            "it a name; create() makes a new object with a name of the server's choice"
-        )
-    check_name(obj)
-    if metadata.get("managedFields"):
-        raise InvalidObject(
-            f"{obj.kind} {obj.name!r} has metadata.managedFields, so it was read from a server: applying it would "
-            "claim every field in it. Write an object with only the fields you want to own; to change what you read "
-            "and send all of it back, use update(). The server refuses managedFields in an apply."
-        )
+async def _explained(conflict: ApplyConflict, application: Application, live: Unstructured | None) -> ApplyConflict:
+    """The error with both values and the owners; read anew what is not up to that, if it can be read."""
+    if any(each.ours is not UNREAD for each in conflict.conflicts):
+        return conflict  # it has been worked out already
+    if live is None or not all_there(conflict, live):
+        try:
+            live = await application.read()
+        except DynkubeError:  # the conflict is what there is to say, and it says less without that
+            live = None
+    return explained(conflict, application.body, live)
 
 
 def _check_live(live: object, obj: Unstructured) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dynkube.client import _apply
 from dynkube.client._applied import Applied
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import FieldValidation
 from dynkube.client._subresources import check_subresource
+from dynkube.client._take_over import read_force
 from dynkube.client._target import Verbs
+from dynkube.fields import PathLike
 from dynkube.meta import Unstructured
 
 
@@ -22,7 +26,7 @@ class ApplyVerbs(Verbs):
         *,
         namespace: str | None = None,
         field_manager: str | None = None,
-        force: bool = False,
+        force: bool | Iterable[PathLike] = False,
         dry_run: bool = False,
         subresource: str | None = None,
         field_validation: FieldValidation | None = None,
@@ -42,7 +46,9 @@ class ApplyVerbs(Verbs):
                 With a ``metadata.resourceVersion`` it is applied only if the live object has that one.
             namespace: ``None`` means the object's own, or else the context's.
             field_manager: whose fields they are; ``None`` means the client's.
-            force: take fields that others own with other values.
+            force: take the fields that others own with other values; or a list of paths, to take only what lies
+                within these: ``force=[".spec.replicas"]``. Never more: whatever changes meanwhile is looked at anew.
+                Where there is something to take, paths cost three requests more, and the right to read.
             dry_run: see the class, as for the others.
             subresource: apply to ``"status"``, or to another one, in place of the object itself.
             field_validation: see the class.
@@ -65,11 +71,12 @@ class ApplyVerbs(Verbs):
         """
         if subresource is not None:
             check_subresource(subresource)
+        everything, take = read_force(force)
         options = self._target.write_options(
             dry_run=dry_run,
             field_manager=field_manager,
             field_validation=field_validation,
             timeout=timeout,
-            force=force,
+            force=everything,
         )
-        return await _apply.apply(self._target, obj, namespace, options, subresource=subresource, live=live)
+        return await _apply.apply(self._target, obj, namespace, options, subresource=subresource, live=live, take=take)

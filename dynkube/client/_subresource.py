@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dynkube.client import _apply, _reads, _writes
 from dynkube.client._applied import Applied
 from dynkube.client._objects import ObjectLike, as_object, check_complete
 from dynkube.client._options import FieldValidation, GetOptions, WriteOptions
 from dynkube.client._subresources import check_subresource, shows_whole_object
+from dynkube.client._take_over import read_force
 from dynkube.client._target import Target
 from dynkube.client._writes import PatchLike, PatchTypeLike
 from dynkube.errors import InvalidObject
+from dynkube.fields import PathLike
 from dynkube.meta import PatchType, Unstructured
 
 
@@ -158,7 +162,7 @@ class SubresourceClient:
         *,
         namespace: str | None = None,
         field_manager: str | None = None,
-        force: bool = False,
+        force: bool | Iterable[PathLike] = False,
         dry_run: bool = False,
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
@@ -168,8 +172,9 @@ class SubresourceClient:
 
         ``obj`` is of the resource's own kind, and for ``scale`` a ``Scale``.
         """
-        options = self._options(dry_run, field_manager, field_validation, timeout, force)
-        return await _apply.apply(self._target, obj, namespace, options, subresource=self.name, live=live)
+        everything, take = read_force(force)
+        options = self._options(dry_run, field_manager, field_validation, timeout, everything)
+        return await _apply.apply(self._target, obj, namespace, options, subresource=self.name, live=live, take=take)
 
     def _options(
         self,

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from dynkube.client import Applied, Change
-from dynkube.errors import ApplyConflict, Conflict, DeadlineExceeded, InvalidInput, InvalidObject, ServiceUnavailable
+from dynkube.errors import DeadlineExceeded, InvalidInput, InvalidObject, ServiceUnavailable
 from dynkube.meta import Unstructured
 from tests.client.wire import Answer, ScriptedServer, connect, ok, refusal
 
@@ -160,19 +160,6 @@ async def test_what_was_read_is_refused_with_a_word_on_what_to_do() -> None:
 
     with pytest.raises(InvalidObject, match=r"managedFields, so it was read .* use update\(\)"):
         await apply(obj=read)
-
-
-async def test_fields_that_others_own_are_a_conflict_that_names_them() -> None:
-    causes = [{"reason": "FieldManagerConflict", "field": ".data.a", "message": 'conflict with "kubectl"'}]
-    answer = refusal(409, "Conflict", "Apply failed with 1 conflict", details={"causes": causes})
-
-    with pytest.raises(ApplyConflict) as caught:
-        await apply(ABSENT, answer)
-
-    assert isinstance(caught.value, Conflict)
-    assert [(each.path, each.manager, each.operation) for each in caught.value.conflicts] == [
-        (".data.a", "kubectl", "Apply")
-    ]
 
 
 async def test_a_server_that_cannot_be_read_from_is_not_written_to() -> None:

@@ -1,0 +1,133 @@
+"""One object to be applied: checked, and with the requests that are about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from dynkube.client._deadline import Deadline
+from dynkube.client._objects import (
+    ObjectLike,
+    as_object,
+    check_complete,
+    check_kind,
+    check_name,
+    namespace_of_object,
+)
+from dynkube.client._options import WriteOptions
+from dynkube.client._subresources import shows_whole_object
+from dynkube.client._target import Target
+from dynkube.client._writes import write_request
+from dynkube.discovery import APIResource
+from dynkube.errors import InvalidObject, NotFound
+from dynkube.meta import PatchType, Unstructured
+from dynkube.rest import Answer, Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """One object on its way to where it is applied; each method is one request."""
+
+    target: Target
+    resource: APIResource
+    body: Unstructured
+    subresource: str | None
+    path: str
+    live_path: str
+    options: WriteOptions
+    deadline: Deadline
+
+    async def read(self) -> Unstructured | None:
+        """The live object as it is now; ``None`` if there is none.
+
+        Raises:
+            APIError: it cannot be read.
+        """
+        request = Request(method="GET", path=self.live_path, timeout=self.deadline.left())
+        try:
+            return await self.target.send(request, self.resource)
+        except NotFound:
+            return None
+
+    async def send(self, *, force: bool, dry_run: bool, resource_version: str = "") -> Answer:
+        """The apply itself.
+
+        Args:
+            force: take fields that others own with other values.
+            dry_run: have it answered, and nothing written.
+            resource_version: apply only to the object as it was read; see :func:`guarded`.
+
+        Raises:
+            ApplyConflict: others own fields with other values, as far as the answer says.
+            Conflict: the object has another resourceVersion.
+        """
+        options = replace(self.options, force=force, dry_run=dry_run, timeout=self.deadline.left())
+        body = guarded(self.body, resource_version) if resource_version else self.body
+        content_type = PatchType.APPLY.content_type
+        request = write_request("PATCH", self.path, body.json, options, content_type=content_type)
+        return await self.target.answer(request, self.resource)
+
+
+async def prepare(
+    target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions, *, subresource: str | None
+) -> Application:
+    """Check an object that is to be applied, and find out where to.
+
+    Raises:
+        InvalidObject: it cannot be right.
+        WrongScope: its namespace does not fit its resource.
+    """
+    deadline = Deadline.after(options.timeout)
+    body = as_object(obj)
+    _check_one(body)
+    resource = await target.resolve()
+    whole = shows_whole_object(subresource)
+    if whole:
+        check_kind(body, resource)
+    else:
+        check_complete(body, str(subresource))
+    _check_applicable(body)
+    namespace = namespace_of_object(body, resource, namespace, default=target.session.namespace)
+    path = target.path(resource, body.name, namespace, subresource=subresource)
+    return Application(
+        target=target,
+        resource=resource,
+        body=body,
+        subresource=subresource,
+        path=path,
+        live_path=target.path(resource, body.name, namespace) if whole else path,
+        options=options,
+        deadline=deadline,
+    )
+
+
+def guarded(obj: Unstructured, resource_version: str) -> Unstructured:
+    """``obj`` to be applied only while the live object has ``resource_version``, or is gone.
+
+    A resourceVersion in what is applied is a precondition: 409 if the live object has another. Without a live
+    object the server creates one all the same. A precondition of the caller's own stays.
+    """
+    return obj if obj.resource_version else obj.transform(["metadata", "resourceVersion"], resource_version)
+
+
+def _check_one(obj: Unstructured) -> None:
+    if obj.kind.endswith("List") and isinstance(obj.get("items"), list):
+        raise InvalidObject(f"{obj.kind} is a list of objects, and an apply is about one: apply each of its items")
+
+
+def _check_applicable(obj: Unstructured) -> None:
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, Mapping):
+        metadata = {}
+    if not obj.name and metadata.get("generateName"):
+        raise InvalidObject(
+            f"{obj.kind} has metadata.generateName and no metadata.name: an apply says which object is meant, so give "
+            "it a name; create() makes a new object with a name of the server's choice"
+        )
+    check_name(obj)
+    if metadata.get("managedFields"):
+        raise InvalidObject(
+            f"{obj.kind} {obj.name!r} has metadata.managedFields, so it was read from a server: applying it would "
+            "claim every field in it. Write an object with only the fields you want to own; to change what you read "
+            "and send all of it back, use update(). The server refuses managedFields in an apply."
+        )

@@ -1,0 +1,143 @@
+"""From what an answer says of a conflict to all that can be known of it: paths, owners, times and both values. Pure.
+
+kube-apiserver 1.20 names some fields wrongly where several below one list item clash: two paths come out as the last
+of them (``.spec.containers[name="web"].image`` twice, for ``args`` and ``image``). Who clashes it says rightly. So
+where a manager does not own what it is said to own, or owns it twice, the fields are found by comparing values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from dynkube.client._secrets import HIDDEN, hides, is_secret
+from dynkube.errors import UNREAD, ApplyConflict, FieldConflict, InvalidInput, InvalidObject
+from dynkube.fields import FieldPath, FieldSet, ManagedFieldsEntry, Manager, managed
+from dynkube.meta import MISSING, Unstructured
+
+
+def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | None) -> ApplyConflict:
+    """The same error with what the two objects tell besides.
+
+    Args:
+        error: as the answer was read.
+        ours: what was to be applied.
+        live: what it clashed with; ``None`` where that could not be read.
+    """
+    entries = _entries(live)
+    found: list[FieldConflict] = []
+    groups: dict[tuple[str, str, str, str], list[FieldConflict]] = {}
+    for each in error.conflicts:
+        groups.setdefault((each.manager, each.operation, each.subresource, each.api_version), []).append(each)
+    for reported in groups.values():
+        entry = next((entry for entry in entries if is_of(reported[0], entry.manager)), None)
+        if entry is None or live is None:
+            found += (_valued(each, ours, live) for each in reported)
+        else:
+            found += (
+                conflict_at(path, entry.manager, ours, live) for path in _paths(reported, entry.fields, ours, live)
+            )
+    return ApplyConflict(error.status, request=error.request, conflicts=found)
+
+
+def all_there(error: ApplyConflict, live: Unstructured) -> bool:
+    """Whether an object knows all managers of a conflict: if not, it is older than that, or has no managedFields."""
+    managers = [entry.manager for entry in _entries(live)]
+    return all(any(is_of(each, manager) for manager in managers) for each in error.conflicts)
+
+
+def conflict_at(path: FieldPath, manager: Manager, ours: Unstructured, live: Unstructured) -> FieldConflict:
+    """All of a conflict: ``manager`` owns the field at ``path`` of ``live``, and ``ours`` has another value."""
+    return FieldConflict(
+        path=str(path),
+        manager=manager.name,
+        operation=manager.operation,
+        subresource=manager.subresource,
+        api_version=manager.api_version,
+        time=manager.time,
+        ours=_shown(path, ours),
+        live=_shown(path, live),
+    )
+
+
+def taken(
+    before: Unstructured, after: Unstructured, *, manager: str, subresource: str | None
+) -> dict[Manager, FieldSet]:
+    """Which fields others than ``manager`` have lost between two states of an object, and who.
+
+    Args:
+        before: an object.
+        after: the answer to a forced apply of ``manager``.
+        manager: who has applied.
+        subresource: to which subresource.
+
+    Raises:
+        InvalidObject: managedFields cannot be read.
+    """
+    kept = {_identity(entry.manager): entry.fields for entry in managed(after)}
+    lost: dict[Manager, FieldSet] = {}
+    for entry in managed(before):
+        its = entry.manager
+        # Before v1.22 no entry says its subresource.
+        if (its.name, its.operation) == (manager, "Apply") and its.subresource in ("", subresource or ""):
+            continue
+        fields = (entry.fields - kept.get(_identity(its), FieldSet())).leaves()
+        if fields:
+            lost[its] = fields
+    return lost
+
+
+def is_of(conflict: FieldConflict, manager: Manager) -> bool:
+    """Whether a conflict is with this manager; the version counts where the conflict says it."""
+    return (
+        (conflict.manager, conflict.operation, conflict.subresource)
+        == (manager.name, manager.operation, manager.subresource)
+    ) and conflict.api_version in ("", manager.api_version)
+
+
+def _identity(manager: Manager) -> tuple[str, str, str, str]:
+    version = "" if manager.operation == "Apply" else manager.api_version
+    return manager.name, manager.operation, manager.subresource, version
+
+
+def _entries(live: Unstructured | None) -> tuple[ManagedFieldsEntry, ...]:
+    try:
+        return () if live is None else managed(live)
+    except InvalidObject:  # the conflict is what counts; of a newer kind of entry nothing more can be said
+        return ()
+
+
+def _paths(
+    reported: Iterable[FieldConflict], fields: FieldSet, ours: Unstructured, live: Unstructured
+) -> list[FieldPath]:
+    """The fields that are meant, all owned by one manager."""
+    printed = {path.as_server(): path for path in fields}
+    texts = [each.path for each in reported]
+    if len(set(texts)) == len(texts) and all(text in printed for text in texts):
+        return [printed[text] for text in texts]
+    differing = [path for path in fields.leaves() if _differ(path, ours, live)]
+    return differing or [printed.get(text) or _parsed(text) for text in dict.fromkeys(texts)]
+
+
+def _differ(path: FieldPath, ours: Unstructured, live: Unstructured) -> bool:
+    value = path.find(ours)
+    return value is not MISSING and value != path.find(live)
+
+
+def _parsed(text: str) -> FieldPath:
+    try:
+        return FieldPath.parse(text)
+    except InvalidInput:
+        return FieldPath() / text
+
+
+def _valued(conflict: FieldConflict, ours: Unstructured, live: Unstructured | None) -> FieldConflict:
+    path = _parsed(conflict.path)
+    return replace(conflict, ours=_shown(path, ours), live=UNREAD if live is None else _shown(path, live))
+
+
+def _shown(path: FieldPath, obj: Mapping[str, object]) -> object:
+    value = path.find(obj)
+    if value is MISSING:
+        return UNREAD
+    return HIDDEN if isinstance(obj, Unstructured) and is_secret(obj) and hides(path) else value

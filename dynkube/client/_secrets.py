@@ -1,0 +1,58 @@
+"""Values that are not for showing: those of Secrets, wherever an object keeps them. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dynkube.fields import Field, FieldPath
+from dynkube.meta import MISSING, Unstructured
+
+HIDDEN: Final = "***"
+"""What stands for a value that is not shown."""
+
+_SECTIONS: Final = ("data", "stringData")
+# `kubectl apply` keeps all of a Secret in there, values included.
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def is_secret(obj: Unstructured) -> bool:
+    """Whether an object holds values that are not for showing."""
+    return obj.kind == "Secret" and obj.api_version == "v1"
+
+
+def hides(path: FieldPath) -> bool:
+    """Whether the value at this path of a Secret, or one below it, is not for showing."""
+    match path.steps:
+        case (Field(name), *_):
+            if name in _SECTIONS:
+                return True
+            return name == "metadata" and path.steps[1:] in (
+                (Field("annotations"), Field(_LAST_APPLIED)),
+                (Field("annotations"),),
+                (),
+            )
+    return not path.steps
+
+
+def hide(before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
+    """Replace the values of a Secret in both of its states, in place; it stays visible which ones differ.
+
+    As ``kubectl diff`` shows them: ``*** (before)`` and ``*** (after)`` where there are two that differ.
+    """
+    for section in (*_SECTIONS, "annotations"):
+        olds, news = (_section(state, section) for state in (before, after))
+        for key in {**olds, **news} if section != "annotations" else (_LAST_APPLIED,):
+            old, new = olds.get(key, MISSING), news.get(key, MISSING)
+            differ = MISSING not in (old, new) and old != new
+            if old is not MISSING:
+                olds[key] = f"{HIDDEN} (before)" if differ else HIDDEN
+            if new is not MISSING:
+                news[key] = f"{HIDDEN} (after)" if differ else HIDDEN
+
+
+def _section(state: dict[str, Any] | None, name: str) -> dict[str, Any]:
+    if state is None:
+        return {}
+    parent = state.get("metadata") if name == "annotations" else state
+    found = parent.get(name) if isinstance(parent, dict) else None
+    return found if isinstance(found, dict) else {}

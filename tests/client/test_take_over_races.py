@@ -1,0 +1,140 @@
+"""Taking over paths while somebody else writes: what is read, tried and written are one state of the object."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx2
+import pytest
+
+import dynkube
+from dynkube import Change, fields_of
+from dynkube.errors import ApplyConflict, Conflict, Forbidden
+from dynkube.testing import APIServer, User
+
+
+def config(**data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+
+
+class Interrupted(httpx2.AsyncBaseTransport):
+    """Does something between a client and its server before certain requests."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+        self.before: Callable[[str], None] = lambda _: None
+        self.seen: list[str] = []
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        params = request.url.params
+        words = [request.method, *(word for word in ("force", "dryRun") if params.get(word) in ("true", "All"))]
+        if "configmaps/" in request.url.path:
+            self.seen.append(" ".join(words))
+            self.before(self.seen[-1])
+        return await self._inner.handle_async_request(request)
+
+
+@pytest.fixture
+def wire(server: APIServer) -> Interrupted:
+    server.apply(config(a="1", b="1"), field_manager="first")
+    return Interrupted(server.transport())
+
+
+@pytest.fixture
+async def client(wire: Interrupted) -> AsyncIterator[dynkube.Client]:
+    async with dynkube.connect(transport=wire) as client:
+        yield client
+
+
+async def test_what_comes_between_looking_and_taking_is_looked_at_anew(
+    server: APIServer, wire: Interrupted, client: dynkube.Client
+) -> None:
+    def meanwhile(request: str) -> None:
+        if request == "PATCH force" and "PATCH force" not in wire.seen[:-1]:
+            server.apply(config(c="1"), field_manager="third")
+
+    wire.before = meanwhile
+    applied = await client.resource("configmaps").apply(config(a="2"), force=[".data.a"])
+
+    assert wire.seen == ["GET", *["PATCH", "GET", "PATCH force dryRun", "PATCH force"] * 2]
+    assert applied["data"] == {"a": "2", "b": "1", "c": "1"}
+
+
+async def test_a_field_that_somebody_takes_meanwhile_is_not_taken_back(
+    server: APIServer, wire: Interrupted, client: dynkube.Client
+) -> None:
+    def meanwhile(request: str) -> None:
+        if request == "PATCH force":
+            server.apply(config(c="theirs"), field_manager="third")
+
+    wire.before = meanwhile
+    with pytest.raises(ApplyConflict) as caught:
+        await client.resource("configmaps").apply(config(a="2", c="mine"), force=[".data.a"])
+
+    assert [(each.path, each.manager) for each in caught.value.conflicts] == [(".data.c", "third")]
+    assert server.get("configmaps", "a")["data"] == {"a": "1", "b": "1", "c": "theirs"}
+
+
+async def test_where_somebody_writes_all_the_time_it_ends_in_a_conflict(
+    server: APIServer, wire: Interrupted, client: dynkube.Client
+) -> None:
+    numbers = iter(range(100))
+
+    def meanwhile(request: str) -> None:
+        if request == "PATCH force":
+            server.apply(config(c=str(next(numbers))), field_manager="third")
+
+    wire.before = meanwhile
+    with pytest.raises(Conflict, match="the object has been modified"):
+        await client.resource("configmaps").apply(config(a="2"), force=[".data.a"])
+
+    assert wire.seen.count("PATCH force") == 5
+    assert server.get("configmaps", "a")["data"]["a"] == "1"
+
+
+async def test_an_object_that_goes_meanwhile_is_created(
+    server: APIServer, wire: Interrupted, client: dynkube.Client
+) -> None:
+    def meanwhile(request: str) -> None:
+        if wire.seen == ["GET", "PATCH", "GET"]:
+            server.delete("configmaps", "a")
+
+    wire.before = meanwhile
+    applied = await client.resource("configmaps").apply(config(a="2"), force=[".data.a"])
+
+    assert (applied["data"], applied.change) == ({"a": "2"}, Change.CREATED)
+
+
+async def test_who_may_not_read_may_not_take_by_path(server: APIServer) -> None:
+    async with APIServer(rbac=True) as guarded:
+        guarded.apply(config(a="1"), field_manager="first")
+        guarded.grant("writer", verbs=["patch", "create"], resource="configmaps", namespace="default")
+        async with dynkube.connect(transport=guarded.transport(User("writer"))) as client:
+            with pytest.raises(Forbidden, match='cannot get resource "configmaps"'):
+                await client.resource("configmaps").apply(config(a="2"), force=[".data.a"])
+
+        assert guarded.get("configmaps", "a")["data"] == {"a": "1"}
+
+
+async def test_a_conflict_with_what_came_after_reading_has_its_owner_all_the_same(
+    server: APIServer, wire: Interrupted, client: dynkube.Client
+) -> None:
+    def meanwhile(request: str) -> None:
+        if request == "PATCH":
+            server.apply(config(c="theirs"), field_manager="third")
+
+    wire.before = meanwhile
+    with pytest.raises(ApplyConflict) as caught:
+        await client.resource("configmaps").apply(config(c="mine"))
+
+    (conflict,) = caught.value.conflicts
+    assert (conflict.manager, conflict.ours, conflict.live) == ("third", "mine", "theirs")
+    assert conflict.time is not None
+    assert wire.seen == ["GET", "PATCH", "GET"]
+
+
+async def test_a_manager_that_was_forced_out_owns_nothing_of_it(client: dynkube.Client) -> None:
+    applied = await client.resource("configmaps").apply(config(a="2", b="2"), force=True)
+
+    assert not fields_of(applied, "first")

@@ -1,0 +1,78 @@
+"""What an apply says it has done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dynkube import Change, Client
+from tests.contract.cluster import Cluster
+
+
+def config(**data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_created_changed_and_unchanged_are_told_apart(cluster: Cluster, client: Client, dry_run: bool) -> None:
+    maps = client.resource("configmaps")
+    options: dict[str, Any] = {"namespace": cluster.namespace, "field_manager": "me"}
+
+    created = await maps.apply(config(a="1"), dry_run=dry_run, **options)
+    await maps.apply(config(a="1"), **options)
+    unchanged = await maps.apply(config(a="1"), dry_run=dry_run, **options)
+    changed = await maps.apply(config(a="2"), dry_run=dry_run, **options)
+
+    assert [each.change for each in (created, unchanged, changed)] == [
+        Change.CREATED,
+        Change.UNCHANGED,
+        Change.CHANGED,
+    ]
+    assert changed["data"] == {"a": "2"}
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_owning_what_is_there_already_is_a_change(cluster: Cluster, client: Client, dry_run: bool) -> None:
+    maps = client.resource("configmaps")
+    await maps.apply(config(a="1"), namespace=cluster.namespace, field_manager="first")
+
+    second = await maps.apply(config(a="1"), namespace=cluster.namespace, field_manager="second", dry_run=dry_run)
+
+    assert second.change is Change.CHANGED
+
+
+async def test_who_may_not_read_is_told_that_nobody_knows(
+    cluster: Cluster, client: Client, connect: Callable[..., Client]
+) -> None:
+    rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch", "create"]}]
+    await client.resource("roles").create(
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "w"}, "rules": rules},
+        namespace=cluster.namespace,
+    )
+    user = f"writer-{cluster.namespace}"
+    subjects = [{"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}]
+    ref = {"kind": "Role", "name": "w", "apiGroup": "rbac.authorization.k8s.io"}
+    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "w"}}
+    await client.resource("rolebindings").create(
+        {**binding, "subjects": subjects, "roleRef": ref}, namespace=cluster.namespace
+    )
+    await cluster.until(lambda: _may_patch(cluster.acting_as(user)))
+
+    async with connect(user=user) as writer:
+        maps = writer.resource("configmaps")
+        created = await maps.apply(config(a="1"), namespace=cluster.namespace)
+        again = await maps.apply(config(a="1"), namespace=cluster.namespace)
+        with pytest.raises(Exception, match=r'\.data\.a: yours "2", owned by "dynkube" \(Apply\)'):
+            await maps.apply(config(a="2"), namespace=cluster.namespace, field_manager="other")
+
+    assert [created.change, again.change] == [Change.CREATED, Change.UNKNOWN]
+    assert again.changed
+
+
+async def _may_patch(cluster: Cluster) -> bool:
+    answer = await cluster.call(
+        "PATCH", cluster.path("configmaps", "probe"), body="{}", content_type="application/merge-patch+json"
+    )
+    return answer.code == 404
