@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from dynkube.errors import AlreadyExists, APIError, InvalidInput, NoMatch
-from dynkube.meta import GVR, ResourceArg, version_priority
+from dynkube.meta import GVR, ResourceArg, version_priority, yaml
 from dynkube.testing._calls.api import APPLY_PATCH, Call, JSONObject, Result, Verb
 from dynkube.testing._definitions.crds import DEFINITIONS
 from dynkube.testing._engine import Engine
@@ -14,7 +14,6 @@ from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._manifests import Manifest as LoadedManifest
 from dynkube.testing._manifests import Source, read_manifests
 from dynkube.testing._verbs.namespaces import NAMESPACES
-from dynkube.testing._wire import yaml
 
 Manifest: TypeAlias = Mapping[str, object] | str
 Objects: TypeAlias = list[JSONObject]

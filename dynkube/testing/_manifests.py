@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dynkube.errors import InvalidInput
+from dynkube.meta import yaml
 from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._wire import yaml
 
 #: A path to a file or folder, YAML or JSON text, one object, or any number of these.
 Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | Iterable[Source]"

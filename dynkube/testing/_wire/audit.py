@@ -12,10 +12,9 @@ from urllib.parse import urlencode
 import msgspec
 import trio
 
-from dynkube.meta import GVR
+from dynkube.meta import GVR, yaml
 from dynkube.testing._calls.users import User
 from dynkube.testing._faults.facts import RequestFacts
-from dynkube.testing._wire import yaml
 from dynkube.testing._wire.http import HTTPRequest
 
 # Enough for every object that etcd would take, and for all of the requests of a test.

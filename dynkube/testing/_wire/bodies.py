@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from dynkube.errors import APIError
+from dynkube.meta import yaml
 from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Verb
 from dynkube.testing._calls.gotext import json_name
-from dynkube.testing._wire import protobuf, refusals, yaml
+from dynkube.testing._wire import protobuf, refusals
 from dynkube.testing._wire.jsonerrors import parse_json
 from dynkube.testing._wire.layouts import JSON_TYPE, YAML_TYPE
 

@@ -6,8 +6,8 @@ import base64
 import os
 from pathlib import Path
 
+from dynkube.meta import yaml
 from dynkube.testing._files import replace_privately
-from dynkube.testing._wire import yaml
 
 
 def build_kubeconfig(

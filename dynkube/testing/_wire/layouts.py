@@ -7,8 +7,8 @@ from typing import Protocol
 
 import msgspec
 
+from dynkube.meta import yaml
 from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._wire import yaml
 
 JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"

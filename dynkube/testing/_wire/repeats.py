@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from dynkube.meta import yaml
 from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH
 from dynkube.testing._calls.gotext import quoted
-from dynkube.testing._wire import protobuf, yaml
+from dynkube.testing._wire import protobuf
 
 # Of an operation in a JSON patch.
 _MEMBERS = {"from", "op", "path", "value"}

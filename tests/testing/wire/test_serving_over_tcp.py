@@ -15,12 +15,12 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
+from dynkube.meta.yaml import load_document
 from dynkube.testing import APIServer
 from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
 from dynkube.testing._wire.app import serve_lifespan
 from dynkube.testing._wire.endpoint import Endpoint
 from dynkube.testing._wire.tcp import serve_tcp
-from dynkube.testing._wire.yaml import load_document
 
 
 @asynccontextmanager

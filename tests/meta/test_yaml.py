@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.testing._wire.yaml import dump, load_document, load_located
+from dynkube.meta.yaml import dump, load_document, load_located
 
 
 @pytest.mark.parametrize(

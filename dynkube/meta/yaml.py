@@ -1,12 +1,16 @@
-"""YAML as kubectl reads it: YAML 1.1 scalars without the dates, times and other surprises of PyYAML's own loader."""
+"""YAML as kubectl reads it: YAML 1.1 scalars without the dates, times and other surprises of PyYAML's own loader.
+
+A module to import by itself: PyYAML is loaded with it, which those who read no YAML need not pay for.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 
 import yaml
-from yaml.nodes import MappingNode, ScalarNode
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 # PyYAML's C parser is 8 times faster and comes with nearly every build; the pure one reads the same.
 _Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -114,27 +118,72 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))
 
 
-def load_located(text: str | bytes, *, lenient: bool = False) -> Iterator[tuple[int, object]]:
-    """Each document of ``text`` that is not empty, with the number of its first line (from 1).
+class MalformedYAML(ValueError):
+    """A text that is not YAML; the message has line and column, where the parser tells."""
+
+    def __init__(self, problem: str, *, line: int | None = None, column: int | None = None) -> None:
+        where = "" if line is None else f"line {line}, column {column}: "
+        super().__init__(f"yaml: {where}{problem}")
+        self.problem = problem
+        self.line = line
+        """From 1; ``None`` where the parser does not tell."""
+        self.column = column
+        """From 1; ``None`` where the parser does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """One document that is not empty.
+
+    Attributes:
+        line: Of its beginning, from 1.
+        data: What it says.
+        item_lines: Where each of its ``items`` begins, if it has some.
+    """
+
+    line: int
+    data: object
+    item_lines: tuple[int, ...] = ()
+
+
+def load_all(text: str | bytes, *, lenient: bool = False) -> Iterator[Located]:
+    """Each document of ``text`` that is not empty.
 
     Where it is ``lenient`` the last of several equal keys counts; they are refused otherwise.
 
     Raises:
-        ValueError: It is not YAML; the message has line and column.
+        MalformedYAML: It is not YAML.
     """
-    loader = _LenientLoader(text) if lenient else _Loader(text)
+    # Made where what it raises is caught: it looks for characters that YAML does not have.
+    loader: _Loader | None = None
     try:
+        loader = _LenientLoader(text) if lenient else _Loader(text)
         while loader.check_node():
             node = loader.get_node()
             document = loader.construct_document(node)
             if document is not None:
-                yield node.start_mark.line + 1, document
+                yield Located(node.start_mark.line + 1, document, _item_lines(node))
     except yaml.MarkedYAMLError as error:
-        raise ValueError(_describe(error)) from None
+        raise _located(error) from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"yaml: {' '.join(str(error).split())}") from None
+        raise MalformedYAML(" ".join(str(error).split())) from None
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
+
+
+def _item_lines(node: Node) -> tuple[int, ...]:
+    if isinstance(node, MappingNode):
+        for key, value in node.value:
+            if isinstance(key, ScalarNode) and key.value == "items" and isinstance(value, SequenceNode):
+                return tuple(item.start_mark.line + 1 for item in value.value)
+    return ()
+
+
+def load_located(text: str | bytes, *, lenient: bool = False) -> Iterator[tuple[int, object]]:
+    """Each document of ``text`` that is not empty, with the number of its first line; see :func:`load_all`."""
+    for document in load_all(text, lenient=lenient):
+        yield document.line, document.data
 
 
 def load_document(text: str | bytes, *, lenient: bool = False) -> object:
@@ -168,7 +217,9 @@ for _first, _resolvers in _Loader.yaml_implicit_resolvers.items():
         _Dumper.add_implicit_resolver(_tag, _pattern, [_first])
 
 
-def _describe(error: yaml.MarkedYAMLError) -> str:
+def _located(error: yaml.MarkedYAMLError) -> MalformedYAML:
     mark = error.problem_mark or error.context_mark
-    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-    return f"yaml: {where}{error.problem or error.context or 'malformed'}"
+    problem = error.problem or error.context or "malformed"
+    if mark is None:
+        return MalformedYAML(problem)
+    return MalformedYAML(problem, line=mark.line + 1, column=mark.column + 1)
