@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from dynkube.meta import yaml
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._schemas.cellibrary import CEL
-from dynkube.meta import yaml
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the published definitions are not here")
