@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from types import TracebackType
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Self
 
 import trio
 
-from dynkube.client import APIClient, ResourceClient
+from dynkube._nursery import OwnedNursery
+from dynkube.client import APIClient, FieldValidation, ResourceClient
 from dynkube.config import ClientConfig
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
 from dynkube.errors import ClosedError
@@ -25,6 +26,16 @@ from dynkube.informers import (
     Selector,
     Transform,
     drop_managed_fields,
+)
+from dynkube.manifests import (
+    ApplyOptions,
+    ApplyRun,
+    ApplySet,
+    Entry,
+    ManifestSource,
+    OnError,
+    leaves,
+    read_applyset,
 )
 from dynkube.meta import GVK, GVR, check_resource
 from dynkube.rest import Limits, RESTClient, RESTStatistics, notice_suspension
@@ -83,7 +94,7 @@ class Client:
                 config, transport=self._transport, http2=self._http2, limits=self._limits, observers=self._observers
             )
             await stack.enter_async_context(rest)
-            nursery = await stack.enter_async_context(_OwnedNursery())
+            nursery = await stack.enter_async_context(OwnedNursery())
             nursery.start_soon(notice_suspension, self._settings.suspended, partial(_after_sleep, rest))
             discovery = DiscoveryClient(rest)
             mapper = DeferredRESTMapper(discovery)
@@ -208,6 +219,68 @@ class Client:
             indexes=indexes,
         )
 
+    def apply_all(
+        self,
+        source: ManifestSource,
+        *,
+        namespace: str | None = None,
+        field_manager: str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+        prune: ApplySet | str | None = None,
+        on_error: OnError = "stop",
+        on_entry: Callable[[Entry], object] | None = None,
+        parallel: int = 10,
+        field_validation: FieldValidation | None = None,
+        crd_timeout: float = 60.0,
+        timeout: float | None = None,
+    ) -> ApplyRun:
+        """Server-side apply of many objects: ``report = await client.apply_all("manifests/")``.
+
+        Namespaces and CRDs go first; objects of a CRD wait until it is served, without asking again and again;
+        webhooks and admission policies go last; the rest in parallel. What the server has already as it should be
+        is told apart by its resourceVersion. To follow a long run, see :class:`~dynkube.manifests.ApplyRun`.
+
+        Args:
+            source: objects, YAML or JSON text, paths of files and folders, ``"-"`` for standard input, or any number
+                of these. Folders are read with all that is below them.
+            namespace: of namespaced objects that name none; ``None`` means the context's. An object that names
+                another one is refused.
+            field_manager: whose fields they are; ``None`` means the client's.
+            force: take fields that others own with other values.
+            dry_run: write nothing, and report what would become of each object. What needs a CRD or a namespace
+                that only the run itself would create is skipped, as the server cannot check it.
+            prune: the :class:`~dynkube.manifests.ApplySet` that the source is (``"shop"``, ``"configmaps/shop"``):
+                members of it that are not in the source any more are deleted, once everything else was applied.
+            on_error: ``"stop"`` sends nothing more after the first object that is not applied, and nothing at all
+                where the source itself has mistakes; ``"continue"`` applies everything else.
+            on_entry: called with each entry as it comes to be; what it raises ends the run.
+            parallel: how many requests go out at once.
+            field_validation: what the server does about unknown and doubled fields.
+            crd_timeout: seconds after which the objects of a CRD that is not served fail, with the reason.
+            timeout: seconds for each request; ``None`` means the client's default.
+
+        Returns:
+            The run: await it for the :class:`~dynkube.manifests.Report`. Nothing is sent before. What goes wrong with
+            single objects is in the report and not raised. Cancelled, it says in ``run.report`` what it has done.
+
+        Raises:
+            InvalidInput: an argument cannot be right; the message names it and the fix.
+        """
+        options = ApplyOptions(
+            namespace=namespace,
+            field_manager=field_manager,
+            force=force,
+            dry_run=dry_run,
+            prune=read_applyset(prune),
+            on_error=on_error,
+            parallel=parallel,
+            field_validation=field_validation,
+            crd_timeout=crd_timeout,
+            timeout=timeout,
+        )
+        return ApplyRun(lambda: (self._now.api, self._now.informers), leaves(source), options, on_entry=on_entry)
+
     # ── how it is doing ──────────────────────────────────────────────────────────────────────
 
     def informers(self) -> InformerStatuses:
@@ -243,53 +316,3 @@ class _Running:
         self.config = config
         self.api = api
         self.informers = informers
-
-
-class _OwnedNursery:
-    """A nursery that ends with the block, and shows in no exception that leaves it.
-
-    What the block raised comes out as it was raised, a group of the user's own included; what a background
-    task raised comes alone if it is alone. Wrapping a user's KeyError in a group, because informers happen to
-    run in a nursery, would be our structure leaking into their code.
-    """
-
-    def __init__(self) -> None:
-        self._manager = trio.open_nursery()
-        self._nursery: trio.Nursery | None = None
-
-    async def __aenter__(self) -> trio.Nursery:
-        self._nursery = await self._manager.__aenter__()
-        return self._nursery
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> bool:
-        assert self._nursery is not None
-        self._nursery.cancel_scope.cancel()
-        try:
-            return bool(await self._manager.__aexit__(exc_type, exc, traceback))
-        except BaseExceptionGroup as group:
-            own = set(map(id, _leaves(exc)))
-            # A cancellation from outside reaches the block and the background tasks alike: where the block made an
-            # exception of it, that is what counts.
-            if exc is not None and all(id(leaf) in own or isinstance(leaf, trio.Cancelled) for leaf in _leaves(group)):
-                return False  # nothing but what the block raised, which goes on as it is
-            alone = _alone(group)
-            if alone is None:
-                raise
-            raise alone from alone.__cause__
-
-
-def _leaves(exc: BaseException | None) -> Iterator[BaseException]:
-    if isinstance(exc, BaseExceptionGroup):
-        for inner in exc.exceptions:
-            yield from _leaves(inner)
-    elif exc is not None:
-        yield exc
-
-
-def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
-    if len(group.exceptions) != 1:
-        return None
-    inner = group.exceptions[0]
-    return _alone(inner) if isinstance(inner, BaseExceptionGroup) else inner

@@ -20,6 +20,7 @@ from dynkube.informers._filters import (
 from dynkube.informers._handlers import EventStream, HandlerStatistics, Registration
 from dynkube.informers._index import IndexFunc
 from dynkube.informers._informer import Informer, Selector
+from dynkube.informers._serving import Serving, crd_serves
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State
 from dynkube.informers._statistics import InformerStatistics, InformerStatus, InformerStatuses
@@ -53,7 +54,9 @@ __all__ = [
     "PredicateFilter",
     "Registration",
     "Selector",
+    "Serving",
     "State",
     "Transform",
+    "crd_serves",
     "drop_managed_fields",
 ]

@@ -11,11 +11,13 @@ import trio
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
 from dynkube.informers._crds import CRDWatcher
 from dynkube.informers._reflector import ServerFeatures
+from dynkube.informers._serving import Serving
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._shared import SharedInformer, SharingKey
 from dynkube.informers._slices import Slices
 from dynkube.informers._statistics import InformerStatuses
 from dynkube.informers._tracker import AvailabilityTracker
+from dynkube.meta import GVR
 from dynkube.rest import RESTClient
 from dynkube.telemetry import NOBODY, HandlerRun, Observers
 
@@ -63,6 +65,10 @@ class InformerFactory:
     def crd_watcher(self) -> CRDWatcher | None:
         """The watch on CRDs, while an informer needs it."""
         return self._tracker.watcher
+
+    def serving(self, gvr: GVR) -> Serving:
+        """Follows whether ``gvr`` is served, once it is entered. Plain."""
+        return Serving(self._tracker, gvr)
 
     def acquire(self, key: SharingKey) -> SharedInformer:
         """The informer for ``key``, started if nobody uses it yet. Plain; pair it with :meth:`release`."""

@@ -1,0 +1,26 @@
+"""Many objects at once: manifests from files and elsewhere, applied in order, reported one by one, pruned by ApplySet.
+
+``_sources.py`` and ``_documents.py`` read, ``_order.py`` says what goes first, ``_work.py`` is the course of a run,
+``_sending.py`` one object of it, ``_keeper.py`` the ApplySet on the server. Start reading in ``_run.py``.
+"""
+
+from dynkube.manifests._applyset import ApplySet
+from dynkube.manifests._options import ApplyOptions, OnError, read_applyset
+from dynkube.manifests._place import Place
+from dynkube.manifests._report import Entry, Outcome, Report
+from dynkube.manifests._run import ApplyRun
+from dynkube.manifests._sources import ManifestSource, leaves
+
+__all__ = [
+    "ApplyOptions",
+    "ApplyRun",
+    "ApplySet",
+    "Entry",
+    "ManifestSource",
+    "OnError",
+    "Outcome",
+    "Place",
+    "Report",
+    "leaves",
+    "read_applyset",
+]

@@ -1,0 +1,106 @@
+"""Applies objects in parallel, each to exactly one entry: also where it fails, has to wait, or is cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+import trio
+
+from dynkube.errors import ApplyConflict, DynkubeError
+from dynkube.manifests._readiness import CannotTell, Readiness
+from dynkube.manifests._report import Entry, Outcome
+from dynkube.manifests._sending import Item, Sender, missing_namespace
+from dynkube.manifests._stop import Stop
+
+
+class Applier:
+    """Applies one wave after the other.
+
+    Args:
+        sender: applies a single object.
+        limiter: how many requests are out at once.
+        stop: whether to go on.
+        record: called with each object and what became of it.
+        namespace: of objects that name none.
+    """
+
+    def __init__(
+        self,
+        sender: Sender,
+        limiter: trio.CapacityLimiter,
+        stop: Stop,
+        record: Callable[[Item, Entry], None],
+        *,
+        namespace: str,
+    ) -> None:
+        self._sender = sender
+        self._limiter = limiter
+        self._stop = stop
+        self._record = record
+        self._namespace = namespace
+        self.missing: Collection[str] = ()
+        """Namespaces that a dry run would have created, so that what goes into them cannot be checked."""
+
+    async def apply(self, wave: Sequence[Item], readiness: Readiness | None = None) -> None:
+        """Apply all of ``wave``, beginning with the first; those that have to wait hold nobody up.
+
+        Args:
+            wave: what.
+            readiness: of custom resources; ``None`` where there are none in the wave.
+        """
+        async with trio.open_nursery() as nursery:
+            for item in wave:
+                definition = item.definition
+                if (
+                    readiness is not None
+                    and definition is not None
+                    and not readiness.is_ready(definition, item.version)
+                ):
+                    nursery.start_soon(self._apply_when_ready, item, readiness)
+                else:
+                    await self._limiter.acquire_on_behalf_of(item)
+                    nursery.start_soon(self._apply, item, readiness)
+
+    async def _apply_when_ready(self, item: Item, readiness: Readiness) -> None:
+        assert item.definition is not None
+        try:
+            with self._stop.scope():
+                await readiness.wait(item.definition, item.version)
+        except CannotTell as unknown:
+            self._record(item, item.entry(Outcome.SKIPPED, reason=str(unknown)))
+        except DynkubeError as error:
+            self._record(item, self._failure(item, error))
+        else:
+            await self._limiter.acquire_on_behalf_of(item)
+            await self._apply(item, readiness)
+
+    async def _apply(self, item: Item, readiness: Readiness | None) -> None:
+        """Apply one object, and give back its place among those that are out."""
+        try:
+            if self._stop.reason:
+                entry = item.entry(Outcome.SKIPPED, reason=self._stop.reason)
+            elif readiness is not None and item.definition is not None and readiness.is_new(item.definition):
+                entry = await self._sender.send_settled(item, readiness.deadline)
+            else:
+                entry = await self._sender.send(item)
+        except DynkubeError as error:
+            entry = self._failure(item, error)
+        except trio.Cancelled:
+            if item.sent:
+                reason = "sent, and the run ended before the answer"
+                self._record(item, item.entry(Outcome.INTERRUPTED, reason=reason))
+            raise
+        finally:
+            self._limiter.release_on_behalf_of(item)
+        self._record(item, entry)
+
+    def _failure(self, item: Item, error: DynkubeError) -> Entry:
+        namespace = item.object.namespace or self._namespace
+        if missing_namespace(error, namespace):
+            if namespace in self.missing:
+                reason = f"its namespace {namespace} would be created, and without it the server cannot check this"
+                return item.entry(Outcome.SKIPPED, reason=reason)
+            reason = f"there is no namespace {namespace}: create it, or add a Namespace to the source"
+            return item.entry(Outcome.FAILED, error=error, reason=reason)
+        outcome = Outcome.CONFLICTED if isinstance(error, ApplyConflict) else Outcome.FAILED
+        return item.entry(outcome, error=error)

@@ -1,0 +1,155 @@
+"""From text to documents: YAML or JSON, each document with its line, each mistake with line and column. Pure.
+
+A mistake costs the document that it is in, and not those around it: ``---`` at the beginning of a line ends whatever
+is open, by YAML's own rules (it is forbidden inside of scalars), so each document is read by itself.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dynkube.errors import InvalidObject
+from dynkube.manifests._place import Place
+
+# With the directives (%YAML 1.1) before it, which belong to the document that it begins.
+_MARKER = re.compile(r"^(?:%[^\n]*\n(?:(?:[%#][^\n]*)?\n)*)?---(?=\s|\Z)", re.MULTILINE)
+# Without aliases a text has fewer values than characters; a few aliases of aliases make billions of them.
+_ALIASES_MAY_ADD = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document, or what is wrong with it.
+
+    Attributes:
+        place: where it begins, or where the mistake is.
+        data: what it says.
+        item_lines: the lines of its ``items``, where they are known.
+        error: why there is no data.
+    """
+
+    place: Place
+    data: object = None
+    item_lines: tuple[int, ...] = ()
+    error: InvalidObject | None = None
+
+
+def read_documents(text: str | bytes, name: str) -> list[Document]:
+    """Every document in ``text`` that is not empty, in order.
+
+    Args:
+        text: YAML (several documents, as kubectl reads them) or JSON (several objects after each other).
+        name: what the text is called in places.
+    """
+    try:
+        decoded = text if isinstance(text, str) else _decode(text)
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        return [_mistake(Place(name, line), f"it is not UTF-8 text: {error.reason} at byte {error.start}")]
+    if decoded.lstrip().startswith("{"):
+        documents, mistake = _read_json(decoded, name)
+        if mistake is None:
+            return documents
+        # What is no JSON may be YAML in braces; if it is neither, the name says which one was meant.
+        as_yaml = list(_read_yaml(decoded, name))
+        return [mistake] if name.endswith(".json") and any(found.error for found in as_yaml) else as_yaml
+    return list(_read_yaml(decoded, name))
+
+
+def _decode(text: bytes) -> str:
+    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # what PowerShell's > writes
+        return text.decode("utf-16")
+    return text.decode("utf-8-sig")
+
+
+def _mistake(place: Place, message: str) -> Document:
+    return Document(place, error=InvalidObject(message))
+
+
+# ── YAML ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_yaml(text: str, name: str) -> Iterator[Document]:
+    from dynkube.meta import yaml  # PyYAML: needed by nobody who applies dicts
+
+    for offset, chunk in _chunks(text):
+        try:
+            for found in yaml.load_all(chunk):
+                place = Place(name, offset + found.line)
+                if _is_bomb(found.data, chunk):
+                    yield _mistake(place, "its aliases multiply: written out it would have too many values to apply")
+                    continue
+                yield Document(place, found.data, tuple(offset + line for line in found.item_lines))
+        except yaml.MalformedYAML as error:
+            place = Place(name, offset + (error.line or 1), error.column)
+            yield _mistake(place, f"malformed YAML: {error.problem}")
+
+
+def _chunks(text: str) -> Iterator[tuple[int, str]]:
+    """Each document's text, with the number of lines before it."""
+    begin = line = 0
+    for marker in _MARKER.finditer(text):
+        chunk = text[begin : marker.start()]
+        yield line, chunk
+        line += chunk.count("\n")
+        begin = marker.start()
+    yield line, text[begin:]
+
+
+def _is_bomb(data: object, text: str) -> bool:
+    if "*" not in text:
+        return False
+    budget = len(text) + _ALIASES_MAY_ADD
+    open_values = [data]
+    while open_values:
+        budget -= 1
+        if budget < 0:
+            return True
+        value = open_values.pop()
+        if isinstance(value, dict):
+            open_values.extend(value.values())
+        elif isinstance(value, list):
+            open_values.extend(value)
+    return False
+
+
+# ── JSON ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_json(text: str, name: str) -> tuple[list[Document], Document | None]:
+    """The objects in ``text``, and the mistake that ends them."""
+    decoder = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_refuse)
+    documents: list[Document] = []
+    position = 0
+    while (position := _next(text, position)) < len(text):
+        line = text.count("\n", 0, position) + 1
+        try:
+            data, position = decoder.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            return documents, _mistake(Place(name, error.lineno, error.colno), f"malformed JSON: {error.msg}")
+        except (ValueError, RecursionError) as error:
+            return documents, _mistake(Place(name, line), f"malformed JSON: {error}")
+        documents.append(Document(Place(name, line), data))
+    return documents, None
+
+
+def _next(text: str, position: int) -> int:
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f'key "{next(name for name in names if names.count(name) > 1)}" is there twice')
+    return found
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(f"{constant} is not a number that JSON has")

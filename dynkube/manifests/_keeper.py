@@ -1,0 +1,277 @@
+"""Keeps an ApplySet on the server: its parent before and after a run, and the deletion of what left the set.
+
+What is deleted has the set's label at the moment of its deletion: the delete is bound to the version in which the label
+was seen, so an object that another set takes over meanwhile is left alone. kubectl deletes by name alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from importlib.metadata import PackageNotFoundError, version
+
+import trio
+
+from dynkube.client import APIClient, ResourceClient
+from dynkube.discovery import APIResource
+from dynkube.errors import ApplyConflict, Conflict, DiscoveryFailed, DynkubeError, InvalidInput, NotFound
+from dynkube.manifests._applyset import PARENT_TYPE, PART_OF, ApplySet, GroupKind, Parent, Scope
+from dynkube.manifests._order import Wave, wave_of
+from dynkube.manifests._report import Entry, Outcome
+from dynkube.meta import Unstructured
+
+_CRDS = "customresourcedefinitions.v1.apiextensions.k8s.io"
+_MADE_WHEN_NEEDED = frozenset({"secrets.v1", "configmaps.v1"})
+_ATTEMPTS = 5  # at deleting an object that changes all the time
+
+
+class Keeper:
+    """One ApplySet during one run.
+
+    Args:
+        api: where requests go.
+        wanted: which set, as the caller says it.
+        parent: the same, as the server knows its parent.
+        resource: the verbs on the parent's resource.
+        dry_run: write nothing.
+        limiter: how many requests go out at once.
+    """
+
+    def __init__(
+        self,
+        api: APIClient,
+        wanted: ApplySet,
+        parent: Parent,
+        resource: ResourceClient,
+        *,
+        dry_run: bool,
+        limiter: trio.CapacityLimiter,
+    ) -> None:
+        self.wanted = wanted
+        self.parent = parent
+        self._api = api
+        self._resource = resource
+        self._dry_run = dry_run
+        self._limiter = limiter
+        self._before = Scope()
+        self._now = Scope()
+        self._uid = ""
+
+    @classmethod
+    async def of(cls, api: APIClient, wanted: ApplySet, *, dry_run: bool, limiter: trio.CapacityLimiter) -> Keeper:
+        """Find out what kind of parent is meant, and whether such a one may be a parent.
+
+        Raises:
+            InvalidInput: it may not.
+            DynkubeError: the server does not know its resource, or gave no answer.
+        """
+        resource = api.resource(wanted.resource)
+        found = await resource.resolve()
+        if str(found.gvr) not in _MADE_WHEN_NEEDED:
+            await _check_parent_type(api, found)
+        if not found.namespaced and wanted.namespace is not None:
+            raise InvalidInput(
+                f"{found.gvr} are cluster-scoped: leave namespace={wanted.namespace!r} out of the ApplySet"
+            )
+        namespace = (wanted.namespace or api.namespace) if found.namespaced else ""
+        parent = Parent(gvk=found.gvk, namespace=namespace, name=wanted.name, tooling=wanted.tooling or _tooling())
+        return cls(api, wanted, parent, resource, dry_run=dry_run, limiter=limiter)
+
+    # ── before ───────────────────────────────────────────────────────────────────────────────
+
+    async def open(self, scope: Scope) -> None:
+        """Read the parent, and have it cover what is about to be applied too.
+
+        Written before the members are, so that an interrupted run leaves no member that no later run would find.
+
+        Raises:
+            InvalidInput: the object is no parent of this set, or that of another tool.
+            DynkubeError: it cannot be read or written.
+        """
+        self._now = scope
+        live = await self._read()
+        if live is not None:
+            self.parent.check(live)
+            self._uid = live.uid
+            found, resources = self.parent.scope(live)
+            self._before = found | Scope(await self._kinds_of(resources))
+        await self._write(self._before | scope)
+
+    async def _read(self) -> Unstructured | None:
+        parent = self.parent
+        try:
+            return await self._resource.get(parent.name, namespace=parent.namespace or None)
+        except NotFound as error:
+            if str((await self._resource.resolve()).gvr) in _MADE_WHEN_NEEDED:
+                return None
+            raise InvalidInput(
+                f"{parent} does not exist: create it first; only Secrets and ConfigMaps are made as they are needed"
+            ) from error
+
+    async def _write(self, scope: Scope) -> None:
+        manifest, manager = self.parent.manifest(scope), self.parent.field_manager
+        try:
+            await self._resource.apply(manifest, field_manager=manager, dry_run=self._dry_run)
+        except ApplyConflict:
+            # Somebody edited what only the set's tool should write; the tool's own word counts, as with kubectl.
+            await self._resource.apply(manifest, field_manager=manager, dry_run=self._dry_run, force=True)
+
+    async def _kinds_of(self, resources: Collection[str]) -> frozenset[GroupKind]:
+        """The kinds of group-resources, which older versions of kubectl listed."""
+        if not resources:
+            return frozenset()
+        discovery = (await self._api.mapper.load()).discovery
+        return frozenset(
+            GroupKind.of(resource.gvk)
+            for resource in discovery.resources
+            if ".".join(filter(None, (resource.gvr.resource, resource.gvr.group))) in resources
+        )
+
+    # ── after ────────────────────────────────────────────────────────────────────────────────
+
+    async def prune(self, applied: Collection[str], tell: Callable[[Entry], None]) -> None:
+        """Delete the members that were not applied now, and have the parent cover what is left.
+
+        Where one could not be deleted the parent goes on covering it, and the next run tries again.
+
+        Args:
+            applied: the uids of what was applied.
+            tell: called with an entry for each object that was deleted, or could not be.
+        """
+        try:
+            leaving = [obj for obj in await self._members() if obj.uid not in applied and obj.uid != self._uid]
+        except DynkubeError as error:
+            tell(_failed(f"the members of the ApplySet of {self.parent} cannot be listed", error))
+            return
+        if not await self._delete_all(leaving, tell):
+            return
+        try:
+            await self._write(self._now)
+        except DynkubeError as error:
+            tell(_failed(f"all is applied and pruned, but {self.parent} could not be updated", error))
+
+    async def _members(self) -> list[Unstructured]:
+        """All objects with the set's label, where the parent says that there are some."""
+        found: list[Unstructured] = []
+        resources = [await self._resource_of(kind) for kind in sorted(self._before.kinds)]
+
+        async def look(resource: APIResource, namespace: str | None) -> None:
+            async with self._limiter:
+                selector = {PART_OF: self.parent.id}
+                found.extend(await self._api.resource(resource.gvr).list(namespace=namespace, label_selector=selector))
+
+        failures: list[DynkubeError] = []
+
+        async def try_to_look(resource: APIResource, namespace: str | None) -> None:
+            try:
+                await look(resource, namespace)
+            except DynkubeError as error:
+                failures.append(error)
+
+        async with trio.open_nursery() as nursery:
+            for resource in filter(None, resources):
+                namespaces = sorted(self._before.namespaces) if resource.namespaced else [None]
+                for namespace in namespaces:
+                    nursery.start_soon(try_to_look, resource, namespace)
+        if failures:
+            raise failures[0]
+        return found
+
+    async def _resource_of(self, wanted: GroupKind) -> APIResource | None:
+        """``None`` where nothing serves the kind any more, so that there are no objects of it.
+
+        Raises:
+            DiscoveryFailed: nobody could tell.
+        """
+        mapper = await self._api.mapper.load()
+        gvk = next((gvk for gvk in mapper.kinds if GroupKind.of(gvk) == wanted), None)
+        if gvk is not None:
+            return await self._api.resource(gvk).resolve()
+        failures = mapper.discovery.failures
+        if any(key == "*" or key.partition("/")[0] == wanted.group for key in failures):
+            raise DiscoveryFailed(f"nobody could tell whether {wanted} is served", failures=failures)
+        return None
+
+    async def _delete_all(self, leaving: Iterable[Unstructured], tell: Callable[[Entry], None]) -> bool:
+        """In the reverse order of applying: what defines or holds other objects goes last. Whether all could be."""
+        waves: dict[tuple[Wave, bool], list[Unstructured]] = {}
+        for obj in leaving:
+            waves.setdefault((wave_of(obj.gvk), obj.kind != "Namespace"), []).append(obj)
+        failed: list[Unstructured] = []
+
+        async def delete(obj: Unstructured) -> None:
+            async with self._limiter:
+                entry = await self._delete(obj, tell)
+            if entry is not None:
+                tell(entry)
+                if entry.error is not None:
+                    failed.append(obj)
+
+        for key in sorted(waves, reverse=True):
+            async with trio.open_nursery() as nursery:
+                for obj in waves[key]:
+                    nursery.start_soon(delete, obj)
+        return not failed
+
+    async def _delete(self, obj: Unstructured, tell: Callable[[Entry], None]) -> Entry | None:
+        """``None`` where it is gone, is on its way out, or belongs to another set by now."""
+        resource, namespace = self._api.resource(obj.gvk), obj.namespace or None
+        try:
+            for _ in range(_ATTEMPTS):
+                if obj.deletion_timestamp or obj.labels.get(PART_OF) != self.parent.id:
+                    return None
+                try:
+                    await resource.delete(
+                        obj.name,
+                        namespace=namespace,
+                        uid=obj.uid,
+                        resource_version=obj.resource_version,
+                        propagation_policy="Background",
+                        dry_run=self._dry_run,
+                    )
+                except Conflict:
+                    obj = await resource.get(obj.name, namespace=namespace)
+                else:
+                    return Entry(outcome=Outcome.PRUNED, object=obj)
+        except NotFound:
+            return None
+        except DynkubeError as error:
+            return Entry(
+                outcome=Outcome.FAILED, object=obj, error=error, reason="it left the source and cannot be pruned"
+            )
+        except trio.Cancelled:
+            tell(
+                Entry(
+                    outcome=Outcome.INTERRUPTED,
+                    object=obj,
+                    reason="its deletion was sent, and the run ended before the answer",
+                )
+            )
+            raise
+        busy = InvalidInput(f"it changed {_ATTEMPTS} times while it was to be deleted: left for the next run")
+        return Entry(outcome=Outcome.FAILED, object=obj, error=busy)
+
+
+def _tooling() -> str:
+    try:
+        return f"dynkube/v{version('dynkube')}"
+    except PackageNotFoundError:  # run from a tree that is not installed
+        return "dynkube/v0.0.0"
+
+
+def _failed(what: str, error: DynkubeError) -> Entry:
+    return Entry(outcome=Outcome.FAILED, error=error, reason=what)
+
+
+async def _check_parent_type(api: APIClient, resource: APIResource) -> None:
+    """Only kinds whose CRD says so may be parents, so that nobody's objects become one by a slip."""
+    try:
+        crd = await api.resource(_CRDS).get(resource.gvr.crd_name)
+    except NotFound:
+        permitted = False
+    else:
+        permitted = PARENT_TYPE in crd.labels
+    if not permitted:
+        raise InvalidInput(
+            f"{resource.gvr} cannot be the parent of an ApplySet: choose secrets or configmaps, or a custom resource "
+            f"whose CRD has the label {PARENT_TYPE}"
+        )

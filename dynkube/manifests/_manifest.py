@@ -1,0 +1,143 @@
+"""From documents to objects: lists unfolded, each with its place, and what cannot be applied told apart. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from dynkube.errors import DynkubeError, InvalidInput, InvalidObject
+from dynkube.manifests._documents import Document
+from dynkube.manifests._place import Place
+from dynkube.meta import GVK, Unstructured, encode_json
+
+Identity = tuple[str, str, str, str]
+"""Group, kind, namespace and name: what says that two manifests are about one object, in whichever version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """One object of a source, or one thing in it that is none.
+
+    Attributes:
+        place: where it stands.
+        object: the object; ``None`` where there is none to be read.
+        error: why it cannot be applied, as far as that shows without a server.
+        same_as: where the same object stands before, word for word; it is applied once.
+    """
+
+    place: Place
+    object: Unstructured | None = None
+    error: DynkubeError | None = None
+    same_as: Place | None = None
+
+    @property
+    def gvk(self) -> GVK:
+        """What it says it is."""
+        return self.checked.gvk
+
+    @property
+    def checked(self) -> Unstructured:
+        """The object, of a manifest without error."""
+        assert self.object is not None, "asked for the object of a manifest that has none"
+        return self.object
+
+
+def from_document(document: Document) -> Iterator[Manifest]:
+    """The objects of one document; the items of a ``List``."""
+    if document.error is not None:
+        yield Manifest(place=document.place, error=document.error)
+        return
+    data = document.data
+    if isinstance(data, Mapping) and _is_list(data):
+        yield from _unfold(data, document)
+    else:
+        yield from_data(data, document.place)
+
+
+def from_data(data: object, place: Place) -> Manifest:
+    """One object, from what a decoder gave or a caller passed."""
+    if not isinstance(data, Mapping):
+        what = f"a {type(data).__name__}" if data is not None else "empty"
+        return Manifest(
+            place=place, error=InvalidObject(f"it is {what}, not a Kubernetes object with apiVersion and kind")
+        )
+    try:
+        obj = data if isinstance(data, Unstructured) else Unstructured(_encoded(data))
+    except InvalidObject as error:
+        return Manifest(place=place, error=error)
+    return Manifest(place=place, object=obj, error=_problem(obj))
+
+
+def _encoded(data: Mapping[str, object]) -> bytes:
+    try:
+        return encode_json(dict(data))
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InvalidObject(f"it cannot be written as JSON: {error}") from error
+
+
+def _is_list(data: Mapping[str, object]) -> bool:
+    kind, items = data.get("kind"), data.get("items")
+    return isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)
+
+
+def _unfold(data: Mapping[str, object], document: Document) -> Iterator[Manifest]:
+    kind, items = data["kind"], data["items"]
+    assert isinstance(kind, str)
+    assert isinstance(items, list)
+    # The items of a list of one kind may leave out what the list says.
+    common = {} if kind == "List" else {"apiVersion": data.get("apiVersion"), "kind": kind.removesuffix("List")}
+    for index, item in enumerate(items):
+        if index < len(document.item_lines):
+            place = replace(document.place, line=document.item_lines[index])
+        else:
+            place = replace(document.place, part=f"{document.place.part}items[{index}]")
+        body = {**common, **item} if isinstance(item, Mapping) else item
+        yield from from_document(Document(place, body))
+
+
+def _problem(obj: Unstructured) -> DynkubeError | None:
+    """What the object lacks to be applied."""
+    try:
+        _ = obj.gvk
+        metadata = obj.get("metadata")
+    except InvalidInput as error:  # InvalidObject too, for a body that cannot be read
+        return error
+    if obj.name:
+        return None
+    if isinstance(metadata, Mapping) and metadata.get("generateName"):
+        return InvalidObject(
+            "it has metadata.generateName: apply needs a metadata.name, as it says which object is meant"
+        )
+    return InvalidObject("it has no metadata.name: add it, it says which object is meant")
+
+
+def identity(manifest: Manifest, namespace: str) -> Identity:
+    """Which object it is about, if those that name no namespace are in ``namespace``."""
+    obj = manifest.checked
+    return manifest.gvk.group, obj.kind, obj.namespace or namespace, obj.name
+
+
+def refuse_contradictions(manifests: Iterable[Manifest], namespace: str) -> list[Manifest]:
+    """Mark what is there more than once.
+
+    Where all that is said of an object is the same, the first counts and the others refer to it. Where it
+    differs nobody can tell which was meant, and the last to be applied would win, another one each time: each of them
+    gets an error that names the others.
+    """
+    manifests = list(manifests)
+    places: dict[Identity, list[int]] = {}
+    for index, manifest in enumerate(manifests):
+        if manifest.error is None:
+            places.setdefault(identity(manifest, namespace), []).append(index)
+    for indexes in places.values():
+        first = manifests[indexes[0]]
+        if all(manifests[index].object == first.object for index in indexes[1:]):
+            for index in indexes[1:]:
+                manifests[index] = replace(manifests[index], same_as=first.place)
+            continue
+        all_places = [manifests[index].place for index in indexes]
+        for index in indexes:
+            others = ", ".join(str(place) for place in all_places if place != manifests[index].place)
+            error = InvalidObject(f"the same object stands at {others} with other content: keep one of them")
+            manifests[index] = replace(manifests[index], error=error)
+    return manifests

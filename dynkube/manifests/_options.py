@@ -1,0 +1,55 @@
+"""How a source is applied, checked when it is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from dynkube.client import FieldValidation
+from dynkube.errors import InvalidInput
+from dynkube.manifests._applyset import ApplySet
+
+OnError: TypeAlias = Literal["stop", "continue"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyOptions:
+    """How a source is applied; see :meth:`dynkube.Client.apply_all`."""
+
+    namespace: str | None = None
+    field_manager: str | None = None
+    force: bool = False
+    dry_run: bool = False
+    prune: ApplySet | None = None
+    on_error: OnError = "stop"
+    parallel: int = 10
+    field_validation: FieldValidation | None = None
+    crd_timeout: float = 60.0
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.on_error not in get_args(OnError):
+            raise InvalidInput(f"on_error must be 'stop' or 'continue', not {self.on_error!r}")
+        if self.parallel < 1:
+            raise InvalidInput(f"parallel must be at least 1, not {self.parallel!r}: so many requests go out at once")
+        if not self.crd_timeout > 0:
+            raise InvalidInput(f"crd_timeout must be a positive number of seconds, not {self.crd_timeout!r}")
+        if not isinstance(self.dry_run, bool):
+            raise InvalidInput(f"dry_run must be True or False, not {self.dry_run!r}")
+        if self.namespace in {"", "*"}:
+            raise InvalidInput(f"namespace={self.namespace!r} names no namespace: leave it out for the context's")
+
+
+def read_applyset(prune: ApplySet | str | None) -> ApplySet | None:
+    """What a caller passed as ``prune``.
+
+    Raises:
+        InvalidInput: it can be no ApplySet.
+    """
+    if prune is None or isinstance(prune, ApplySet):
+        return prune
+    if isinstance(prune, str):
+        return ApplySet.parse(prune)
+    raise InvalidInput(
+        f"prune is {prune!r}: pass the name of an ApplySet, like 'shop' or 'configmaps/shop', or an ApplySet"
+    )

@@ -1,0 +1,136 @@
+"""One run of applying many objects, as its caller holds it: awaited, or followed entry by entry."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+import trio
+
+from dynkube._nursery import OwnedNursery
+from dynkube.client import APIClient
+from dynkube.errors import ClosedError, InvalidInput
+from dynkube.informers import InformerFactory
+from dynkube.manifests._manifest import Manifest, refuse_contradictions
+from dynkube.manifests._options import ApplyOptions
+from dynkube.manifests._report import Entry, Outcome, Report
+from dynkube.manifests._sources import Leaf, read, read_stdin
+from dynkube.manifests._work import Work
+
+
+class ApplyRun:
+    """Applies all objects of a source, once; made by :meth:`dynkube.Client.apply_all`.
+
+    Await it for the report::
+
+        report = await client.apply_all("manifests/")
+
+    or follow it, where it takes long::
+
+        async with client.apply_all("manifests/") as run:
+            async for entry in run:
+                print(entry)
+        print(run.report.summary)
+
+    :attr:`report` may be read at any time, also after the run was cancelled: it says what was done by then. Leaving the
+    block before the run is through cancels what is left of it.
+    """
+
+    def __init__(
+        self,
+        clients: Callable[[], tuple[APIClient, InformerFactory]],
+        source: Sequence[Leaf],
+        options: ApplyOptions,
+        *,
+        on_entry: Callable[[Entry], object] | None = None,
+        stdin: Callable[[], bytes] = read_stdin,
+    ) -> None:
+        self._clients = clients
+        self._source = source
+        self._options = options
+        self._on_entry = on_entry
+        self._stdin = stdin
+        self._nursery = OwnedNursery()
+        self._send, self._receive = trio.open_memory_channel[Entry](float("inf"))
+        self._manifests: Sequence[Manifest] = ()
+        self._work: Work | None = None
+        self._began = False
+        self._complete = False
+        self._over = False
+
+    # ── for its caller ───────────────────────────────────────────────────────────────────────
+
+    def __await__(self) -> Generator[object, None, Report]:
+        return self._all().__await__()
+
+    async def _all(self) -> Report:
+        async with self:
+            async for _ in self:
+                pass
+        return self.report
+
+    async def __aenter__(self) -> Self:
+        """Begin.
+
+        Raises:
+            ClosedError: it was begun before, or its client is not open.
+        """
+        if self._began:
+            raise ClosedError("this run was begun before: call apply_all(...) again for another one")
+        self._began = True
+        api, informers = self._clients()
+        nursery = await self._nursery.__aenter__()
+        nursery.start_soon(self._perform, api, informers, name="apply_all")
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        try:
+            return await self._nursery.__aexit__(exc_type, exc, traceback)
+        finally:
+            self._over = True
+
+    async def __aiter__(self) -> AsyncIterator[Entry]:
+        """Each entry as it comes to be; ends with the run. Calls ``on_entry`` with each before it is handed out."""
+        async for entry in self._receive:
+            if self._on_entry is not None:
+                self._on_entry(entry)
+            yield entry
+
+    @property
+    def total(self) -> int:
+        """How many manifests there are; 0 until they were read."""
+        return len(self._manifests)
+
+    @property
+    def report(self) -> Report:
+        """What became of each object so far; of all of them, once the run is over."""
+        entries = [entry for index in range(len(self._manifests)) if (entry := self._entry(index)) is not None]
+        others = self._work.others if self._work is not None else []
+        return Report([*entries, *others], dry_run=self._options.dry_run, interrupted=self._over and not self._complete)
+
+    def _entry(self, index: int) -> Entry | None:
+        entry = self._work.entries.get(index) if self._work is not None else None
+        if entry is not None or not self._over:
+            return entry
+        manifest = self._manifests[index]
+        reason = "not sent: the run was interrupted before"
+        return Entry(outcome=Outcome.SKIPPED, place=manifest.place, object=manifest.object, reason=reason)
+
+    # ── what it does ─────────────────────────────────────────────────────────────────────────
+
+    async def _perform(self, api: APIClient, informers: InformerFactory) -> None:
+        with self._send:
+            # Standard input may never end, and then neither would a thread that is waited for.
+            manifests = await trio.to_thread.run_sync(partial(read, self._source, self._stdin), abandon_on_cancel=True)
+            if self._options.prune is not None and not manifests:
+                raise InvalidInput(
+                    "source has no objects, so all of the ApplySet would be pruned: delete them, if that is meant"
+                )
+            self._manifests = refuse_contradictions(manifests, self._options.namespace or api.namespace)
+            self._work = Work(api, informers, self._options, self._manifests, self._send.send_nowait)
+            await self._work.run()
+            self._complete = True

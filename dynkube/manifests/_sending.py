@@ -1,0 +1,164 @@
+"""Applies one object: reads what is there, sends what would change something, tells what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import trio
+
+from dynkube.client import APIClient, Change, ResourceClient
+from dynkube.errors import APIError, ApplyConflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
+from dynkube.manifests._applyset import check_member
+from dynkube.manifests._manifest import Manifest
+from dynkube.manifests._options import ApplyOptions
+from dynkube.manifests._order import Definition
+from dynkube.manifests._report import Entry, Outcome
+from dynkube.meta import GVK, GVR, Unstructured
+from dynkube.rest import Backoff
+
+_OUTCOMES = {
+    Change.CREATED: Outcome.CREATED,
+    Change.CHANGED: Outcome.CHANGED,
+    Change.UNCHANGED: Outcome.UNCHANGED,
+    Change.UNKNOWN: Outcome.APPLIED,
+}
+# For so long a server may judge objects by the schema that their CRD had before it was changed.
+_OLD_SCHEMA = 5.0
+_NOT_DECLARED = "field not declared in schema"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Item:
+    """One object on its way.
+
+    Attributes:
+        index: which manifest it is.
+        manifest: it and its place.
+        object: what is sent: that of the manifest, with the label of its ApplySet.
+        definition: what defines its kind, if a CRD of the same source does.
+        sent: whether a request that writes it has, or may have, gone out.
+    """
+
+    index: int
+    manifest: Manifest
+    object: Unstructured
+    definition: Definition | None = None
+    sent: bool = False
+
+    @property
+    def what(self) -> GVR | GVK:
+        """Its resource; of what a CRD here defines, without asking what is served."""
+        gvk = self.manifest.gvk
+        return gvk if self.definition is None else self.definition.gvr(gvk.version)
+
+    @property
+    def version(self) -> str:
+        """The version of its kind."""
+        return self.manifest.gvk.version
+
+    def entry(self, outcome: Outcome, *, error: DynkubeError | None = None, reason: str = "") -> Entry:
+        """What became of it, where the server has not answered with it."""
+        return Entry(outcome=outcome, place=self.manifest.place, object=self.object, error=error, reason=reason)
+
+
+class Sender:
+    """Applies objects one by one.
+
+    Args:
+        api: where requests go.
+        options: how.
+        applyset_id: which ApplySet they are members of; ``""`` for none.
+    """
+
+    def __init__(self, api: APIClient, options: ApplyOptions, *, applyset_id: str = "") -> None:
+        self._api = api
+        self._options = options
+        self._applyset_id = applyset_id
+
+    async def namespace_of(self, item: Item) -> str:
+        """Where it belongs: ``""`` for a cluster-scoped one.
+
+        Raises:
+            MappingError: the server does not serve its kind, or nobody could tell.
+        """
+        if item.definition is not None:
+            namespaced = item.definition.namespaced
+        else:
+            namespaced = (await self._api.resource(item.what).resolve()).namespaced
+        return item.object.namespace or self._options.namespace or self._api.namespace if namespaced else ""
+
+    async def send(self, item: Item) -> Entry:
+        """Apply it.
+
+        Raises:
+            DynkubeError: it was not applied.
+        """
+        resource = self._api.resource(item.what)
+        served = await resource.resolve()
+        namespace = self._options.namespace if served.namespaced else None
+        if not served.namespaced and item.object.namespace:
+            raise WrongScope(
+                f"it has metadata.namespace {item.object.namespace!r}, but {served.gvr} are cluster-scoped: remove it"
+            )
+        live = await self._live(resource, item.object, namespace)
+        if live is not None and self._applyset_id:
+            check_member(live, self._applyset_id)
+        options = self._options
+        item.sent = True
+        applied = await resource.apply(
+            item.object,
+            namespace=namespace,
+            field_manager=options.field_manager,
+            force=options.force,
+            dry_run=options.dry_run,
+            field_validation=options.field_validation,
+            timeout=options.timeout,
+            live=live,
+        )
+        return Entry(outcome=_OUTCOMES[applied.change], place=item.manifest.place, object=applied)
+
+    async def _live(self, resource: ResourceClient, obj: Unstructured, namespace: str | None) -> Unstructured | None:
+        try:
+            return await resource.get(obj.name, namespace=obj.namespace or namespace, timeout=self._options.timeout)
+        except (NotFound, Forbidden):
+            return None
+
+    async def send_settled(self, item: Item, deadline: float) -> Entry:
+        """Apply an object of a CRD that was written just now.
+
+        That the CRD is established the server tells before all of it acts accordingly: for moments it may still answer
+        404, not list the resource in discovery, or judge by the schema before. What such a moment explains is tried
+        again.
+
+        Args:
+            item: the object.
+            deadline: until when a resource that is not there yet is waited for.
+
+        Raises:
+            DynkubeError: it was not applied.
+        """
+        backoff = Backoff(initial=0.05, cap=1.0)
+        began = trio.current_time()
+        while True:
+            try:
+                return await self.send(item)
+            except DynkubeError as error:
+                now = trio.current_time()
+                if now >= (deadline if _not_there(error) else began + _OLD_SCHEMA if _not_declared(error) else now):
+                    raise
+            self._api.mapper.invalidate(item.manifest.gvk.group)
+            await trio.sleep(backoff.next(now))
+
+
+def _not_there(error: DynkubeError) -> bool:
+    """Whether the resource itself is what is missing."""
+    return isinstance(error, NoMatch) or (isinstance(error, NotFound) and not error.status.name)
+
+
+def _not_declared(error: DynkubeError) -> bool:
+    return isinstance(error, APIError) and not isinstance(error, ApplyConflict) and _NOT_DECLARED in str(error)
+
+
+def missing_namespace(error: DynkubeError, namespace: str) -> bool:
+    """Whether the server refused an object because its namespace is not there."""
+    return isinstance(error, NotFound) and error.status.kind == "namespaces" and error.status.name == namespace

@@ -1,0 +1,144 @@
+"""From what a caller passes to manifests: dicts, objects, text, files, folders, standard input, any mix of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from dynkube.errors import InvalidInput
+from dynkube.manifests._documents import read_documents
+from dynkube.manifests._manifest import Manifest, from_data, from_document
+from dynkube.manifests._place import Place
+
+ManifestSource: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, object] | Iterable[ManifestSource]"
+"""Objects, YAML or JSON text, paths of files and folders, ``"-"`` for standard input, or any number of these."""
+
+_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+_STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    name: str
+    text: str | bytes
+
+
+Leaf: TypeAlias = "Manifest | _Text | Path | None"
+"""One thing to read; ``None`` is standard input."""
+
+
+def leaves(source: object) -> list[Leaf]:
+    """What is in ``source``, none of it read yet.
+
+    A ``str`` with a line break or a brace in it is text, ``"-"`` is standard input, any other is a path.
+
+    Raises:
+        InvalidInput: something in it can be no source.
+    """
+    found: list[Leaf] = []
+    for leaf in _leaves(source):
+        if isinstance(leaf, Mapping):
+            place = Place(f"<object {sum(isinstance(other, Manifest) for other in found) + 1}>")
+            found.append(from_data(leaf, place))
+        else:
+            found.append(leaf)
+    return found
+
+
+def _leaves(source: object) -> Iterator[_Text | Path | Mapping[str, object] | None]:
+    if isinstance(source, Mapping):
+        yield source
+    elif isinstance(source, bytes):
+        yield _Text("<text>", source)
+    elif isinstance(source, str):
+        yield from _of_text(source)
+    elif isinstance(source, os.PathLike):
+        yield Path(source)
+    elif isinstance(source, Iterable):
+        for part in source:
+            yield from _leaves(part)
+    else:
+        raise InvalidInput(
+            f"source is a {type(source).__name__}: pass objects, YAML or JSON text, paths of files or folders, "
+            "'-' for standard input, or a list of these"
+        )
+
+
+def _of_text(source: str) -> Iterator[_Text | Path | None]:
+    if not source.strip():
+        raise InvalidInput("source is an empty text: pass a path, YAML or JSON, or '-' for standard input")
+    if source == _STDIN:
+        yield None
+    elif "\n" in source or "{" in source:
+        yield _Text("<text>", source)
+    else:
+        yield Path(source)
+
+
+def read(found: Iterable[Leaf], stdin: Callable[[], bytes]) -> list[Manifest]:
+    """Read all of it, in order. Blocks on the file system and on ``stdin``.
+
+    Of a folder all ``.yaml``, ``.yml`` and ``.json`` files below it are read, in the order of their paths; files and
+    folders whose names begin with a dot are left out. What cannot be read is a manifest with an error.
+    """
+    return [manifest for leaf in found for manifest in _read_leaf(leaf, stdin)]
+
+
+def _read_leaf(leaf: Leaf, stdin: Callable[[], bytes]) -> Iterator[Manifest]:
+    if isinstance(leaf, Manifest):
+        yield leaf
+    elif isinstance(leaf, Path):
+        yield from _read_path(leaf)
+    else:
+        name, text = ("<stdin>", stdin()) if leaf is None else (leaf.name, leaf.text)
+        for document in read_documents(text, name):
+            yield from from_document(document)
+
+
+def _read_path(path: Path) -> Iterator[Manifest]:
+    try:
+        files = sorted(_files_below(path)) if path.is_dir() else [path]
+    except OSError as error:
+        yield _unreadable(path, error)
+        return
+    if not files:
+        nothing = InvalidInput("there is no .yaml, .yml or .json file in this folder")
+        yield Manifest(place=Place(str(path)), error=nothing)
+    for file in files:
+        try:
+            text = file.read_bytes()
+        except OSError as error:
+            yield _unreadable(file, error)
+            continue
+        for document in read_documents(text, str(file)):
+            yield from from_document(document)
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    for directory, names, files in os.walk(folder, onerror=_raise):
+        names[:] = [name for name in names if not name.startswith(".")]
+        for file in files:
+            path = Path(directory, file)
+            if path.suffix in _SUFFIXES and not file.startswith("."):
+                yield path
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _unreadable(path: Path, error: OSError) -> Manifest:
+    why = "there is no such file or folder" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
+    return Manifest(place=Place(str(path)), error=InvalidInput(f"it cannot be read: {why}"))
+
+
+def read_stdin() -> bytes:
+    """All of standard input. Blocks until it ends.
+
+    By its file descriptor: a thread that is left behind in ``sys.stdin`` would hold a lock that Python wants when it
+    ends.
+    """
+    return b"".join(iter(lambda: os.read(0, 1 << 16), b""))

@@ -1,0 +1,168 @@
+"""The course of one run: what is known before anything is sent, then wave after wave, then what left the ApplySet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import trio
+
+from dynkube.client import APIClient
+from dynkube.errors import DynkubeError, MappingError
+from dynkube.informers import InformerFactory
+from dynkube.manifests._applier import Applier
+from dynkube.manifests._applyset import ApplySet, labelled, scope_of
+from dynkube.manifests._keeper import Keeper
+from dynkube.manifests._manifest import Manifest
+from dynkube.manifests._options import ApplyOptions
+from dynkube.manifests._order import Definitions, Wave, is_definition, wave_of
+from dynkube.manifests._readiness import Readiness
+from dynkube.manifests._report import DONE, TROUBLE, Entry, Outcome
+from dynkube.manifests._sending import Item, Sender
+from dynkube.manifests._stop import Stop
+from dynkube.meta import GVK
+
+
+class Work:
+    """Applies the manifests of one source, once.
+
+    Args:
+        api: where requests go.
+        informers: who knows when a CRD is served.
+        options: how.
+        manifests: what.
+        tell: called with each entry as it comes to be.
+    """
+
+    def __init__(
+        self,
+        api: APIClient,
+        informers: InformerFactory,
+        options: ApplyOptions,
+        manifests: Sequence[Manifest],
+        tell: Callable[[Entry], None],
+    ) -> None:
+        self._api = api
+        self._informers = informers
+        self._options = options
+        self._manifests = manifests
+        self._tell = tell
+        self._limiter = trio.CapacityLimiter(options.parallel)
+        self._stop = Stop()
+        self.entries: dict[int, Entry] = {}
+        """What became of the manifests so far, by their index."""
+        self.others: list[Entry] = []
+        """What became of the ApplySet: objects that were pruned, and trouble with its parent."""
+
+    async def run(self) -> None:
+        """Do all of it."""
+        items = self._items()
+        keeper = await self._find_set() if self._options.prune and not self._stop.reason else None
+        sender = Sender(self._api, self._options, applyset_id=keeper.parent.id if keeper else "")
+        namespace = self._options.namespace or self._api.namespace
+        applier = Applier(sender, self._limiter, self._stop, self._record, namespace=namespace)
+        if keeper is not None:
+            await self._open_set(keeper, items, sender, applier)
+        await self._apply(items, applier)
+        if keeper is not None:
+            await self._prune(keeper)
+
+    def _items(self) -> list[Item]:
+        """What can be applied, as far as that shows without a server; of the rest it is said why not."""
+        definitions = Definitions(manifest.checked for manifest in self._manifests if manifest.error is None)
+        items: list[Item] = []
+        for index, manifest in enumerate(self._manifests):
+            place, obj = manifest.place, manifest.object
+            if manifest.error is not None:
+                entry = Entry(outcome=Outcome.FAILED, place=place, object=obj, error=manifest.error)
+                self._keep(index, entry)
+            elif manifest.same_as is not None:
+                reason = f"the same stands at {manifest.same_as}"
+                self._keep(index, Entry(outcome=Outcome.SKIPPED, place=place, object=obj, reason=reason))
+            else:
+                definition = definitions.of(manifest.gvk)
+                items.append(Item(index=index, manifest=manifest, object=manifest.checked, definition=definition))
+        return items
+
+    # ── applying ─────────────────────────────────────────────────────────────────────────────
+
+    async def _apply(self, items: Sequence[Item], applier: Applier) -> None:
+        waves: dict[Wave, list[Item]] = {wave: [] for wave in Wave}
+        for item in items:
+            if item.index not in self.entries:
+                waves[wave_of(item.manifest.gvk)].append(item)
+        await applier.apply(waves.pop(Wave.FOUNDATIONS))
+        if self._options.dry_run:
+            applier.missing = {
+                item.object.name
+                for item in items
+                if item.object.kind == "Namespace" and self.entries[item.index].outcome is Outcome.CREATED
+            }
+        readiness = Readiness(
+            self._informers,
+            {item.object.name: self.entries[item.index] for item in items if is_definition(item.object)},
+            timeout=self._options.crd_timeout,
+            dry_run=self._options.dry_run,
+        )
+        for wave in waves.values():
+            await applier.apply(wave, readiness)
+
+    def _record(self, item: Item, entry: Entry) -> None:
+        self._keep(item.index, entry)
+
+    def _keep(self, index: int, entry: Entry) -> None:
+        self.entries[index] = entry
+        self._tell(entry)
+        if entry.outcome in TROUBLE and self._options.on_error == "stop":
+            self._stop.because(f"not sent: the run stops at the first that is not applied, {entry.source}")
+
+    # ── the ApplySet ─────────────────────────────────────────────────────────────────────────
+
+    async def _find_set(self) -> Keeper | None:
+        wanted = self._options.prune
+        assert wanted is not None
+        try:
+            return await Keeper.of(self._api, wanted, dry_run=self._options.dry_run, limiter=self._limiter)
+        except DynkubeError as error:
+            self._fail_set(wanted, error)
+            return None
+
+    async def _open_set(self, keeper: Keeper, items: list[Item], sender: Sender, applier: Applier) -> None:
+        """Label the members, and have the parent cover them before any of them is applied."""
+        members: list[tuple[GVK, str]] = []
+        for item in tuple(items):
+            try:
+                item.object = labelled(item.object, keeper.parent.id)
+                members.append((item.manifest.gvk, await sender.namespace_of(item)))
+            except MappingError:
+                continue  # it will fail, with this reason, when it is its turn
+            except DynkubeError as error:
+                items.remove(item)
+                self._record(item, item.entry(Outcome.FAILED, error=error))
+        # A parent may live in a namespace that the source itself brings.
+        home = ("", "Namespace", keeper.parent.namespace)
+        await applier.apply([i for i in items if (i.manifest.gvk.group, i.object.kind, i.object.name) == home])
+        if self._stop.reason:
+            return
+        try:
+            await keeper.open(scope_of(members))
+        except DynkubeError as error:
+            self._fail_set(keeper.wanted, error)
+
+    def _fail_set(self, wanted: ApplySet, error: DynkubeError) -> None:
+        reason = f"the ApplySet {wanted.resource}/{wanted.name} cannot be used"
+        self._keep_other(Entry(outcome=Outcome.FAILED, error=error, reason=reason))
+        self._stop.because(f"not sent: {reason}")
+
+    async def _prune(self, keeper: Keeper) -> None:
+        missing = [entry for entry in self.entries.values() if entry.outcome in TROUBLE]
+        if missing or self._stop.reason:
+            # What could not be applied may be about to replace what left.
+            reason = "nothing was pruned, as not everything was applied"
+            self._keep_other(Entry(outcome=Outcome.SKIPPED, reason=reason))
+            return
+        applied = {entry.object.uid for entry in self.entries.values() if entry.outcome in DONE and entry.object}
+        await keeper.prune(applied, self._keep_other)
+
+    def _keep_other(self, entry: Entry) -> None:
+        self.others.append(entry)
+        self._tell(entry)

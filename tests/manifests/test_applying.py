@@ -1,0 +1,149 @@
+"""Many objects at once: in which order, how many at a time, and what the report says of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+
+import dynkube
+from dynkube.errors import ClosedError, InvalidInput
+from dynkube.manifests import Entry, Outcome
+from dynkube.testing import APIServer, Delay
+from tests.manifests.kit import config, definition, namespace, outcomes, text_of, widget
+
+
+async def test_a_report_tells_created_then_unchanged_then_changed(client: dynkube.Client) -> None:
+    source = [config("a", x="1"), config("b")]
+
+    first = await client.apply_all(source)
+    again = await client.apply_all(source)
+    edited = await client.apply_all([config("a", x="2"), config("b")])
+
+    assert outcomes(first) == [("created", "configmap/a"), ("created", "configmap/b")]
+    assert outcomes(again) == [("unchanged", "configmap/a"), ("unchanged", "configmap/b")]
+    assert outcomes(edited) == [("changed", "configmap/a"), ("unchanged", "configmap/b")]
+    assert first.ok
+    assert (first.changed, again.changed, edited.changed) == (True, False, True)
+    assert first.counts == {Outcome.CREATED: 2}
+
+
+async def test_a_second_run_moves_no_resource_version(server: APIServer, client: dynkube.Client) -> None:
+    source = [definition(), widget("w", size=1), config("a")]
+    first = await client.apply_all(source)
+
+    second = await client.apply_all(source)
+
+    assert [entry.outcome for entry in second] == [Outcome.UNCHANGED] * 3
+    versions = [[entry.object.resource_version for entry in report if entry.object] for report in (first, second)]
+    assert versions[1][1:] == versions[0][1:]
+
+
+async def test_each_entry_has_file_and_line_and_the_live_object(client: dynkube.Client, tmp_path: Path) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text(text_of(config("a"), config("b")))
+
+    report = await client.apply_all(path)
+
+    assert [entry.source for entry in report] == [f"{path}:1", f"{path}:10"]
+    assert all(entry.object is not None and entry.object.uid for entry in report)
+    assert f"created  configmap/b  default    {path}:10" in str(report)
+
+
+async def test_what_others_need_goes_first_whatever_the_order_of_the_source(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    policy = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sa"}}
+    source = [{**policy, "metadata": {"name": "v"}}, widget("w"), config("c", namespace="shop"), account]
+
+    report = await client.apply_all([*source, definition(), namespace("shop")])
+
+    written = [request.resource.resource for request in server.requests if request.verb == "patch" and request.resource]
+    assert report.ok, report
+    assert set(written[:2]) == {"namespaces", "customresourcedefinitions"}
+    assert written[2] == "serviceaccounts"
+    assert set(written[3:5]) == {"configmaps", "widgets"}
+    assert written[5:] == ["validatingwebhookconfigurations"]
+
+
+async def test_no_more_requests_are_out_at_once_than_were_allowed(server: APIServer, client: dynkube.Client) -> None:
+    running: list[Entry] = []
+    server.inject(Delay(1), verb="patch", resource="configmaps")
+
+    began = trio.current_time()
+    await client.apply_all([config(f"c{n}") for n in range(12)], parallel=4, on_entry=running.append)
+
+    assert len(running) == 12
+    assert trio.current_time() - began == pytest.approx(3)
+
+
+async def test_entries_come_while_the_run_goes_on_in_the_order_in_which_they_are_done(client: dynkube.Client) -> None:
+    seen: list[Entry] = []
+
+    async with client.apply_all([config("a"), namespace("shop")], on_entry=seen.append) as run:
+        names = [entry.name async for entry in run]
+
+    assert names == ["namespace/shop", "configmap/a"]
+    assert [entry.name for entry in seen] == names
+    assert [entry.name for entry in run.report] == ["configmap/a", "namespace/shop"]
+    assert run.total == 2
+
+
+async def test_what_a_callback_raises_ends_the_run_and_comes_out_as_it_is(client: dynkube.Client) -> None:
+    def refuse(entry: Entry) -> None:
+        raise LookupError(entry.name)
+
+    run = client.apply_all([config("a"), config("b")], on_entry=refuse, parallel=1)
+    with pytest.raises(LookupError, match="configmap/a"):
+        await run
+
+    assert run.report.interrupted
+
+
+async def test_a_run_is_begun_once(client: dynkube.Client) -> None:
+    run = client.apply_all(config("a"))
+    await run
+
+    with pytest.raises(ClosedError, match="begun before"):
+        await run
+
+
+async def test_nothing_to_apply_is_no_error(client: dynkube.Client) -> None:
+    report = await client.apply_all([])
+
+    assert (list(report), report.ok, report.changed, report.summary) == ([], True, False, "nothing to apply")
+
+
+async def test_objects_go_into_the_namespace_that_is_given_unless_they_name_it(client: dynkube.Client) -> None:
+    await client.apply_all([namespace("shop"), namespace("other")])
+
+    report = await client.apply_all(
+        [config("a"), config("b", namespace="shop"), config("c", namespace="other"), namespace("more")],
+        namespace="shop",
+        on_error="continue",
+    )
+
+    assert [entry.namespace for entry in report] == ["shop", "shop", "other", ""]
+    assert [str(entry.outcome) for entry in report] == ["created", "created", "failed", "created"]
+    assert "the call says namespace='shop'" in report[2].message
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"on_error": "ignore"}, "on_error must be 'stop' or 'continue', not 'ignore'"),
+        ({"parallel": 0}, "parallel must be at least 1"),
+        ({"crd_timeout": 0}, "crd_timeout must be a positive number"),
+        ({"dry_run": "client"}, "dry_run must be True or False"),
+        ({"namespace": ""}, "namespace='' names no namespace"),
+        ({"prune": 7}, "prune is 7: pass the name of an ApplySet"),
+        ({"prune": "configmaps/"}, "neither NAME nor RESOURCE/NAME"),
+    ],
+)
+def test_options_that_cannot_be_right_are_refused_at_once(option: dict[str, object], message: str) -> None:
+    client = dynkube.connect(url="http://nowhere.invalid")
+
+    with pytest.raises(InvalidInput, match=message.replace("(", r"\(")):
+        _ = client.apply_all(config("a"), **option)  # type: ignore[arg-type]  # on purpose

@@ -1,0 +1,141 @@
+"""Mistakes in a source: each is told with file, line and column, and costs only the document that it is in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dynkube.manifests import ManifestSource, leaves
+from dynkube.manifests._manifest import refuse_contradictions
+from dynkube.manifests._sources import read
+from tests.manifests.kit import config
+
+GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n"
+
+
+def told(source: ManifestSource) -> list[str]:
+    """Each manifest's name, or place and mistake."""
+    manifests = refuse_contradictions(read(leaves(source), lambda: b""), "default")
+    return [
+        f"{manifest.place}: {manifest.error}" if manifest.error is not None else manifest.checked.name
+        for manifest in manifests
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ("a: [1, 2\n", r"<text>:\d:1: malformed YAML: did not find expected ',' or '\]'"),
+        ("a: b: c\n", "<text>:1:5: malformed YAML: mapping values are not allowed in this context"),
+        ("a: 1\n\tb: 2\n", "<text>:2:1: malformed YAML: found a tab character that violates"),
+        ("a: 1\na: 2\n", '<text>:2:1: malformed YAML: key "a" already set in map'),
+        ("a: *nobody\n", "<text>:1:4: malformed YAML: found undefined alias"),
+        ("a: !!python/object:os.system x\n", "<text>:1:4: malformed YAML: could not determine a constructor"),
+        ("a: \x00\n", "<text>:1: malformed YAML: "),
+        ("- 1\n- 2\n", "<text>:1: it is a list, not a Kubernetes object"),
+        ("just words\n", "<text>:1: it is a str, not a Kubernetes object"),
+        ("kind: ConfigMap\nmetadata: {name: a}\n", "<text>:1: apiVersion '' is neither"),
+        ("apiVersion: v1\nmetadata: {name: a}\n", "<text>:1: kind is empty"),
+        ("apiVersion: v1\nkind: ConfigMap\n", "<text>:1: it has no metadata.name"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n", "<text>:1: it has metadata.generateName"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: 7}\n", r"<text>:1: not a Kubernetes object: .*\$.metadata.name"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {a: 1}}\n", r"<text>:1: .*\$.metadata.labels"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place_and_the_next_document_is_read(text: str, mistake: str) -> None:
+    first, second = told(f"{text}---\n{GOOD}")
+
+    assert re.match(mistake, first), first
+    assert second == "good"
+
+
+def test_lines_are_those_of_the_file_wherever_the_document_stands(tmp_path: Path) -> None:
+    path = tmp_path / "many.yaml"
+    path.write_text(f"{GOOD}---\n# a comment\na: 1\nb: c: d\n---\n{GOOD.replace('good', 'other')}")
+
+    assert told(path) == [
+        "good",
+        f"{path}:7:5: malformed YAML: mapping values are not allowed in this context",
+        "other",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ('{"kind": "Pod"\n "x": [}', ":2:2: malformed JSON: Expecting ',' delimiter"),
+        ('{"kind":\t"Pod"]', ":1:15: malformed JSON: Expecting ',' delimiter"),
+        ('{"a": 1, "a": 2}', ':1: malformed JSON: key "a" is there twice'),
+    ],
+)
+def test_a_json_file_is_judged_as_json(text: str, mistake: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+
+    assert told(path) == [f"{path}{mistake}"]
+
+
+def test_aliases_that_multiply_are_refused_before_they_are_written_out() -> None:
+    levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 12))
+
+    assert told(f"l0: &l0 x\n{levels}") == [
+        "<text>:1: its aliases multiply: written out it would have too many values to apply"
+    ]
+
+
+def test_an_alias_of_itself_is_refused() -> None:
+    (mistake,) = told("a: &a\n  b: *a\n")
+
+    assert "aliases multiply" in mistake
+
+
+def test_bytes_that_are_no_text_are_told_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "latin.yaml"
+    path.write_bytes(b"a: 1\nb: \xe9\n")
+
+    assert told(path) == [f"{path}:2: it is not UTF-8 text: invalid continuation byte at byte 8"]
+
+
+def test_a_path_that_is_not_there_and_a_folder_without_manifests_are_told(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+
+    assert told([tmp_path / "no.yaml", tmp_path / "empty", config("good")]) == [
+        f"{tmp_path}/no.yaml: it cannot be read: there is no such file or folder",
+        f"{tmp_path}/empty: there is no .yaml, .yml or .json file in this folder",
+        "good",
+    ]
+
+
+def test_an_object_that_is_no_json_is_told() -> None:
+    (mistake,) = told({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": object()}})
+
+    assert mistake.startswith("<object 1>: it cannot be written as JSON")
+
+
+def test_contradicting_manifests_of_one_object_each_name_the_others() -> None:
+    objects = [config("a", x="1"), config("a", namespace="default", x="2"), config("a", namespace="b")]
+
+    first, second, third = told(objects)
+
+    assert first == "<object 1>: the same object stands at <object 2> with other content: keep one of them"
+    assert second.startswith("<object 2>: the same object stands at <object 1>")
+    assert third == "a"
+
+
+def test_another_version_of_a_kind_is_the_same_object() -> None:
+    old: dict[str, object] = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "a"},
+    }
+
+    assert all("stands at" in mistake for mistake in told([old, old | {"apiVersion": "autoscaling/v2"}]))
+
+
+def test_the_same_said_twice_is_no_mistake() -> None:
+    manifests = refuse_contradictions(read(leaves([config("a"), config("a")]), lambda: b""), "default")
+
+    assert [manifest.error for manifest in manifests] == [None, None]
+    assert [str(manifest.same_as or "") for manifest in manifests] == ["", "<object 1>"]

@@ -1,0 +1,130 @@
+"""What a source may be, and where each object of it stands."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from dynkube.errors import InvalidInput
+from dynkube.manifests import ManifestSource, leaves
+from dynkube.manifests._manifest import Manifest
+from dynkube.manifests._sources import read
+from dynkube.meta import Unstructured
+from tests.manifests.kit import config
+
+A = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+B = A.replace("name: a", "name: b")
+
+
+def found(source: ManifestSource, stdin: str = "") -> list[Manifest]:
+    return read(leaves(source), io.BytesIO(stdin.encode()).read)
+
+
+def names(source: ManifestSource, stdin: str = "") -> list[tuple[str, str]]:
+    return [(manifest.checked.name, str(manifest.place)) for manifest in found(source, stdin)]
+
+
+@pytest.mark.parametrize("obj", [config("a"), Unstructured(config("a"))], ids=["a dict", "an object"])
+def test_an_object_is_a_source(obj: ManifestSource) -> None:
+    assert names(obj) == [("a", "<object 1>")]
+
+
+@pytest.mark.parametrize(
+    "text", [A, A.encode(), "\ufeff" + A, A.encode("utf-16")], ids=["str", "utf-8", "BOM", "utf-16"]
+)
+def test_text_is_a_source(text: str | bytes) -> None:
+    assert names(text) == [("a", "<text>:1")]
+
+
+def test_json_is_a_source_with_one_object_or_several() -> None:
+    text = '{"apiVersion":"v1","kind":"ConfigMap",\n\t"metadata":{"name":"a"}}\n'
+
+    assert names(text + text.replace('"a"', '"b"')) == [("a", "<text>:1"), ("b", "<text>:3")]
+
+
+def test_yaml_in_braces_is_no_json_and_a_source_too() -> None:
+    assert names("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}") == [("a", "<text>:1")]
+
+
+def test_a_folder_is_read_with_all_below_it_in_order_and_without_what_is_hidden(tmp_path: Path) -> None:
+    for name in ("b.yml", "sub/deep/a.yaml", "sub/c.json", "notes.md", ".git/x.yaml", ".hidden.yaml"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(A.replace("name: a", f"name: {path.stem}"))
+
+    assert names(tmp_path) == [
+        ("b", f"{tmp_path}/b.yml:1"),
+        ("c", f"{tmp_path}/sub/c.json:1"),
+        ("a", f"{tmp_path}/sub/deep/a.yaml:1"),
+    ]
+
+
+def test_a_dash_is_standard_input() -> None:
+    assert names("-", stdin=f"# first\n{A}---\n{B}") == [("a", "<stdin>:2"), ("b", "<stdin>:6")]
+
+
+def test_any_mix_of_these_is_a_source(tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text(A)
+
+    mixed: list[ManifestSource] = [
+        config("x"),
+        [tmp_path / "f.yaml", str(tmp_path)],
+        (part for part in [B, config("y")]),
+    ]
+
+    assert names(mixed) == [
+        ("x", "<object 1>"),
+        ("a", f"{tmp_path}/f.yaml:1"),
+        ("a", f"{tmp_path}/f.yaml:1"),
+        ("b", "<text>:1"),
+        ("y", "<object 2>"),
+    ]
+
+
+@pytest.mark.parametrize("source", [7, None, [config("a"), 7], ""])
+def test_what_can_be_no_source_is_refused_at_once(source: ManifestSource) -> None:
+    with pytest.raises(InvalidInput, match="source is"):
+        leaves(source)
+
+
+def test_empty_documents_are_passed_over() -> None:
+    assert names(f"---\n# nothing here\n---\n{A}---\n---\n") == [("a", "<text>:4")]
+
+
+def test_directives_and_markers_with_content_are_yaml_too() -> None:
+    text = "%YAML 1.1\n---\n" + A + "...\n%YAML 1.1\n--- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n"
+
+    assert [name for name, _ in names(text)] == ["a", "b"]
+
+
+def test_lists_are_unfolded_each_item_with_its_line() -> None:
+    text = (
+        "apiVersion: v1\nkind: List\nitems:\n"
+        "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
+        "- apiVersion: v1\n  kind: ConfigMapList\n  items:\n  - metadata: {name: b}\n"
+    )
+
+    assert [name for name, _ in names(text)] == ["a", "b"]
+    assert [place for _, place in names(text)] == ["<text>:4", "<text>:5 items[0]"]
+    assert found(text)[1].checked.kind == "ConfigMap"
+
+
+def test_items_of_a_json_list_are_told_by_number() -> None:
+    text = '{"kind": "ConfigMapList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}}]}'
+
+    assert names(text) == [("a", "<text>:1 items[0]")]
+
+
+def test_an_empty_list_is_nothing() -> None:
+    assert names("apiVersion: v1\nkind: List\nitems: []\n") == []
+
+
+def test_reading_changes_no_dict_and_takes_no_part_in_later_changes() -> None:
+    obj = config("a", key="before")
+    (manifest,) = found(obj)
+
+    obj["data"]["key"] = "after"
+
+    assert manifest.checked["data"] == {"key": "before"}
