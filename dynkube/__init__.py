@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dynkube.config import InsecureTLSWarning
     from dynkube.discovery import APIResource, RESTMapper
     from dynkube.errors import DynkubeError
-    from dynkube.fields import FieldPath, FieldSet, Manager, Owners, fields_of, owners
+    from dynkube.fields import FieldPath, FieldSet, Manager, Owners, extract, fields_of, owners
     from dynkube.informers import (
         ABSENT,
         DEGRADED,
@@ -121,6 +121,7 @@ __all__ = [
     "connect",
     "drop_managed_fields",
     "errors",
+    "extract",
     "fields_of",
     "owners",
 ]
@@ -132,7 +133,7 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "config": ("InsecureTLSWarning",),
     "discovery": ("APIResource", "RESTMapper"),
     "errors": ("DynkubeError",),
-    "fields": ("FieldPath", "FieldSet", "Manager", "Owners", "fields_of", "owners"),
+    "fields": ("FieldPath", "FieldSet", "Manager", "Owners", "extract", "fields_of", "owners"),
     "informers": (
         "ABSENT",
         "DEGRADED",

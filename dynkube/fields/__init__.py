@@ -1,6 +1,7 @@
 """Who owns which field, as data: paths, sets of them, and what ``managedFields`` says. No I/O, no trio."""
 
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
+from dynkube.fields._extract import extract
 from dynkube.fields._owners import Owners, fields_of, owners
 from dynkube.fields._path import FieldPath, PathLike
 from dynkube.fields._set import FieldSet
@@ -19,6 +20,7 @@ __all__ = [
     "Owners",
     "PathLike",
     "Step",
+    "extract",
     "fields_of",
     "managed",
     "owners",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any
 
 from dynkube._tables import Table
@@ -27,7 +28,7 @@ class Owners(Mapping[FieldPath, tuple[Manager, ...]]):
         for entry in entries:
             for path in entry.fields:
                 found.setdefault(path, []).append(entry.manager)
-        self._managers = {path: tuple(found[path]) for path in sorted(found)}
+        self._managers = {path: tuple(found[path]) for path in sorted(found, key=attrgetter("order"))}
 
     def at(self, path: PathLike) -> tuple[Manager, ...]:
         """Who decides on the value at ``path``: its owners, else those of the nearest owned field above it.
@@ -132,11 +133,15 @@ def recorded(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
     """
     entries = managed(obj)
     if not entries:
-        metadata = obj.get("metadata")
-        name = metadata.get("name") if isinstance(metadata, Mapping) else None
-        called = f"{obj.get('kind') or 'the object'} {name!r}" if name else "the object"
         raise InvalidObject(
-            f"{called} has no metadata.managedFields, so nothing is known of who owns its fields. Informers drop them "
-            "unless they are made with transform=None, and so do manifests: read the object from the server, with get()"
+            f"{called(obj)} has no metadata.managedFields, so nothing is known of who owns its fields. Informers drop "
+            "them unless they are made with transform=None, and manifests have none: read the object with get()"
         )
     return entries
+
+
+def called(obj: Mapping[str, Any]) -> str:
+    """An object in a message."""
+    metadata = obj.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return f"{obj.get('kind') or 'the object'} {name!r}" if name else "the object"

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from dynkube.errors import InvalidInput
 from dynkube.fields._items import value_at
 from dynkube.fields._path_parse import parse_steps
-from dynkube.fields._steps import Field, ItemIndex, ItemKey, Step
+from dynkube.fields._steps import Field, ItemIndex, ItemKey, Ordering, Step
 from dynkube.meta import JSON, Missing
 
 
@@ -87,6 +87,11 @@ class FieldPath:
         """The path without its last step; that of the whole object is its own parent."""
         return FieldPath(self.steps[:-1])
 
+    @property
+    def order(self) -> Ordering:
+        """What it is sorted by; quicker as a key of ``sorted()`` than comparing paths."""
+        return tuple(step.order for step in self.steps)
+
     def is_within(self, other: FieldPath) -> bool:
         """Whether it is ``other`` or lies below it."""
         return self.steps[: len(other.steps)] == other.steps
@@ -119,7 +124,7 @@ class FieldPath:
     def __lt__(self, other: FieldPath) -> bool:
         if not isinstance(other, FieldPath):
             return NotImplemented
-        return self.steps < other.steps
+        return self.order < other.order
 
     def __hash__(self) -> int:
         return self._hash

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from operator import attrgetter
 from typing import Any
 
 from dynkube.errors import InvalidInput, InvalidObject
@@ -122,7 +123,7 @@ class FieldSet(AbstractSet[FieldPath]):
 
     def __iter__(self) -> Iterator[FieldPath]:
         if self._sorted is None:
-            self._sorted = tuple(sorted(self._paths))
+            self._sorted = tuple(sorted(self._paths, key=attrgetter("order")))
         return iter(self._sorted)
 
     def __len__(self) -> int:

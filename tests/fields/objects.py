@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+IDENTITY: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "default"},
+}
 NOON = "2024-01-02T12:00:00Z"
 
 
@@ -24,8 +29,8 @@ def entry(
 
 def deployment(*entries: dict[str, Any], **spec: Any) -> dict[str, Any]:
     """A Deployment of which somebody keeps the fields."""
-    metadata: dict[str, Any] = {"name": "web", "namespace": "shop", "managedFields": list(entries)}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+    metadata = {**IDENTITY["metadata"], "managedFields": list(entries)}
+    return {**IDENTITY, "metadata": metadata, "spec": spec}
 
 
 def owned_image(name: str = "web") -> dict[str, Any]:

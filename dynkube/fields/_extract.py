@@ -1,0 +1,244 @@
+"""``extract``: the partial object that a manager last applied, from ``managedFields`` alone.
+
+Semantics are those of client-go's ``UnstructuredExtractor``, which needs the server's OpenAPI document to tell two
+kinds of owned objects and lists apart: those that are replaced as a whole, whose content belongs to their owner, and
+those that are merged, of which an owner of the bare field has the empty form alone. Here ``managedFields`` says: where
+any manager owns something below a place, what is there is merged. Where none does, all that is there is taken.
+
+So one thing cannot be told: of an empty object that was applied (``strategy: {}``) and filled in with defaults, which
+nobody owns, the defaults are given back too. Applying them again claims them, and changes no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from dynkube.errors import InvalidInput, InvalidObject
+from dynkube.fields._entries import ManagedFieldsEntry
+from dynkube.fields._items import index_of_item
+from dynkube.fields._owners import called, recorded
+from dynkube.fields._set import FieldSet
+from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step
+from dynkube.meta import MISSING, JSONObject, Unstructured
+
+Place: TypeAlias = tuple[str, ...]
+
+
+def extract(
+    obj: Mapping[str, Any], manager: str, *, subresource: str | None = None, missing_ok: bool = False
+) -> Unstructured:
+    """The partial object that a manager last applied, ready to be changed and applied again.
+
+    That is apiVersion, kind, name, namespace and the fields that the manager owns by having applied them, with the
+    values they have in ``obj``. To stop managing a field leave it out of the next apply. The module's documentation
+    has the limits.
+
+    Args:
+        obj: The object as read from a server, ``managedFields`` included.
+        manager: The field manager's name.
+        subresource: For what it applied through a subresource, as ``"status"``; ``None`` for the object itself.
+        missing_ok: Where the manager has applied nothing (or others have taken all of it): give an object without
+            any fields, instead of raising. For programs that apply the same object for the first time or again.
+
+    Raises:
+        InvalidObject: The object has no managedFields, or some that cannot be read; or no apiVersion, kind or name.
+        InvalidInput: No manager of that name applied it; or it was applied in another version than ``obj`` is in, in
+            which its fields may have other names.
+    """
+    entries = recorded(obj)
+    metadata = _identity(obj)
+    found = next((entry for entry in entries if _applied(entry, manager, subresource)), None)
+    if found is None and not missing_ok:
+        raise InvalidInput(_who_did(obj, manager, subresource, entries))
+    owned: JSONObject = {}
+    if found is not None:
+        _check_version(obj, found)
+        fields, places = _tree_of(found.fields), _Places(entries, found.manager.api_version)
+        try:
+            owned = _pick_fields(obj, fields, places, ())
+        except RecursionError as error:
+            raise InvalidObject(f"{called(obj)} is nested too deeply to be extracted from") from error
+    owned_metadata = owned.pop("metadata", {})
+    metadata |= owned_metadata if isinstance(owned_metadata, dict) else {}
+    return Unstructured({"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata, **owned})
+
+
+def _applied(entry: ManagedFieldsEntry, manager: str, subresource: str | None) -> bool:
+    its = entry.manager
+    return its.name == manager and its.operation == "Apply" and its.subresource == (subresource or "")
+
+
+def _identity(obj: Mapping[str, Any]) -> JSONObject:
+    """Name and namespace, which every apply must have and nobody owns."""
+    metadata = obj["metadata"]  # where the entries have come from
+    for name, value in (("apiVersion", obj.get("apiVersion")), ("kind", obj.get("kind"))):
+        if not value:
+            raise InvalidObject(f"{called(obj)} has no {name}, so what is extracted from it could not be applied")
+    if not metadata.get("name"):
+        raise InvalidObject(f"{called(obj)} has no metadata.name, so what is extracted from it could not be applied")
+    return {name: metadata[name] for name in ("name", "namespace") if metadata.get(name)}
+
+
+def _check_version(obj: Mapping[str, Any], entry: ManagedFieldsEntry) -> None:
+    version = entry.manager.api_version
+    if version != obj["apiVersion"]:
+        raise InvalidInput(
+            f"{entry.manager.name!r} applied {called(obj)} as {version}, and it is read as {obj['apiVersion']}, where "
+            f"its fields may have other names: read it as {version}, by a resource of that version"
+        )
+
+
+def _who_did(
+    obj: Mapping[str, Any], manager: str, subresource: str | None, entries: Sequence[ManagedFieldsEntry]
+) -> str:
+    through = f" through {subresource}" if subresource else ""
+    known = ", ".join(dict.fromkeys(str(entry.manager) for entry in entries))
+    problem = f"no manager {manager!r} owns fields of {called(obj)} that it applied{through}; there are: {known}."
+    if any(entry.manager.name == manager and entry.manager.operation == "Update" for entry in entries):
+        return (
+            f"{problem} It wrote without applying: fields_of() tells what, migrate_from_client_side() makes it applied"
+        )
+    return f"{problem} Pass one of these that applied, or missing_ok=True for an object without fields"
+
+
+# ── what is owned, as a tree ──────────────────────────────────────────────────────────────────
+
+
+@dataclass(slots=True)
+class _Node:
+    owned: bool = False
+    below: dict[Step, _Node] = field(default_factory=dict)
+
+
+def _tree_of(fields: FieldSet) -> _Node:
+    root = _Node()
+    for path in fields:
+        node = root
+        for step in path.steps:
+            node = node.below.setdefault(step, _Node())
+        node.owned = True
+    return root
+
+
+class _Places:
+    """What the entries of one version tell of the places in an object, whatever the item of a list."""
+
+    def __init__(self, entries: Iterable[ManagedFieldsEntry], api_version: str) -> None:
+        self._merged: set[Place] = set()
+        self._keys: dict[Place, set[str]] = {}
+        for entry in entries:
+            if entry.manager.api_version == api_version:
+                self._note(entry.fields)
+
+    def _note(self, fields: FieldSet) -> None:
+        for path in fields:
+            place: Place = ()
+            for step in path.steps:
+                self._merged.add(place)
+                if isinstance(step, ItemKey):
+                    self._keys.setdefault(place, set()).update(step.keys)
+                place = below(place, step)
+
+    def is_merged(self, place: Place) -> bool:
+        """Whether somebody owns something below."""
+        return place in self._merged
+
+    def keys(self, place: Place) -> set[str]:
+        """By which fields the items of the list there are known."""
+        return self._keys.get(place, set())
+
+
+def below(place: Place, step: Step) -> Place:
+    """The place that a step leads to: the same one for all items of a list."""
+    return (*place, step.name if isinstance(step, Field) else "[]")
+
+
+# ── the part that is owned ────────────────────────────────────────────────────────────────────
+
+
+def _pick(value: Any, node: _Node, places: _Places, place: Place) -> Any:
+    """What is owned of a value; MISSING where none of it is there."""
+    if isinstance(value, Mapping):
+        picked: Any = _pick_fields(value, node, places, place)
+    elif isinstance(value, list | tuple):
+        picked = _pick_items(value, node, places, place)
+    else:
+        return value if node.owned else MISSING
+    if picked or not node.owned:
+        return picked or MISSING
+    return picked if node.below or places.is_merged(place) else value
+
+
+def _pick_fields(value: Mapping[str, Any], node: _Node, places: _Places, place: Place) -> JSONObject:
+    picked: JSONObject = {}
+    for name, child in value.items():
+        step = Field(name)
+        if step in node.below:
+            part = _pick(child, node.below[step], places, below(place, step))
+            if part is not MISSING:
+                picked[name] = part
+    return picked
+
+
+def _pick_items(value: Sequence[Any], node: _Node, places: _Places, place: Place) -> list[Any]:
+    """The owned items, in the order of the list."""
+    found = dict(_positions(value, list(node.below), places.keys(place)))
+    picked = []
+    for index in sorted(found):
+        step = found[index]
+        part = _pick(value[index], node.below[step], places, below(place, step))
+        if isinstance(step, ItemKey):
+            picked.append(_with_keys({} if part is MISSING else part, step, node.below[step]))
+        elif part is not MISSING:
+            picked.append(part)
+    return picked
+
+
+def _positions(items: Sequence[Any], steps: Iterable[Step], keys: set[str]) -> Iterator[tuple[int, Step]]:
+    """Where in a list its owned items are."""
+    found_by: dict[tuple[str, ...] | None, dict[Step, int]] = {}
+    for step in steps:
+        index: int | None = None
+        if isinstance(step, ItemIndex) and step.index < len(items):
+            index = step.index
+        elif isinstance(step, ItemValue):
+            by_value = found_by.get(None)
+            if by_value is None:
+                by_value = found_by[None] = _first_of(map(ItemValue, items))
+            index = by_value.get(step)
+        elif isinstance(step, ItemKey):
+            others, names = keys - step.keys.keys(), tuple(step.keys)
+            if names not in found_by:
+                found_by[names] = _first_of(_key_of(item, names, others) for item in items)
+            index = found_by[names].get(step)
+            if index is None:  # an item that leaves out what has a default
+                index = index_of_item(items, step.keys, others)
+        if index is not None:
+            yield index, step
+
+
+def _first_of(steps: Iterable[Step | None]) -> dict[Step, int]:
+    found: dict[Step, int] = {}
+    for index, step in enumerate(steps):
+        if step is not None:
+            found.setdefault(step, index)
+    return found
+
+
+def _key_of(item: object, names: Iterable[str], others: set[str]) -> Step | None:
+    if not isinstance(item, Mapping) or not all(name in item for name in names) or others & item.keys():
+        return None
+    return ItemKey({name: item[name] for name in names})
+
+
+def _with_keys(item: Any, step: ItemKey, node: _Node) -> Any:
+    """An item with what it is found by.
+
+    Whoever applies an item owns its keys, but for those that it left out because they have a default. Whoever owns
+    a part of an item for other reasons (an update of one field, later migrated) may own none of them.
+    """
+    if not isinstance(item, dict) or (node.owned and any(Field(name) in node.below for name in step.keys)):
+        return item
+    return {**step.keys, **item}

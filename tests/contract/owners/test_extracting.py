@@ -1,0 +1,158 @@
+"""What a manager applied comes back from ``managedFields``, and can be changed and applied again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube import extract, fields_of, owners
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, config, structural, version, workload
+
+KEYED = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "zone"]}
+ITEM = {"name": {"type": "string"}, "zone": {"type": "string", "default": "here"}, "size": {"type": "integer"}}
+SCHEMA = structural(
+    keyed=KEYED | {"items": {"type": "object", "required": ["name"], "properties": ITEM}},
+    tags={"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+    steps={"type": "array", "items": {"type": "string"}},
+    whole={"type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": {"type": "string"}},
+    parts={"type": "object", "additionalProperties": {"type": "string"}},
+    free={"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    none={"type": "string", "nullable": True},
+)
+
+
+def in_namespace(cluster: Cluster, obj: JSONObject) -> JSONObject:
+    return {**obj, "metadata": {**obj["metadata"], "namespace": cluster.namespace}}
+
+
+def deployment() -> JSONObject:
+    """A Deployment with what people write in one, and nothing that a server would add to.
+
+    Its lists are in the order of their keys: old servers put what they merge in that order.
+    """
+    container = {
+        "name": "app",
+        "image": "app:1",
+        "args": ["--quiet", "--fast"],
+        "ports": [{"containerPort": 53, "protocol": "UDP", "name": "dns"}, {"containerPort": 80, "protocol": "TCP"}],
+        "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}],
+        "resources": {"requests": {"cpu": "100m"}},
+        "volumeMounts": [{"name": "scratch", "mountPath": "/tmp"}],
+    }
+    pods = {
+        "containers": [container],
+        "volumes": [{"name": "scratch", "emptyDir": {"medium": "Memory"}}],
+        "tolerations": [{"key": "a", "operator": "Exists"}],
+        "nodeSelector": {"disk": "ssd"},
+    }
+    template = {"metadata": {"labels": {"app": "d"}, "annotations": {"example.com/x": "1"}}, "spec": pods}
+    return workload(template=template, replicas=2)
+
+
+async def test_each_manager_gets_back_exactly_what_it_applied(cluster: Cluster) -> None:
+    base = deployment()
+    sidecar = {"name": "side", "image": "side:1"}
+    more = {"name": "app", "env": [{"name": "C", "value": "3"}], "ports": [{"containerPort": 80, "protocol": "TCP"}]}
+    mesh: JSONObject = {**base, "spec": {"template": {"spec": {"containers": [more, sidecar]}}}}
+    mesh["metadata"] = {"name": "d", "labels": {"mesh": "on"}, "finalizers": ["example.com/mesh"]}
+    scaler: JSONObject = {**base, "spec": {"replicas": 5}}
+
+    await cluster.apply("deployments", base, "team")
+    await cluster.apply("deployments", mesh, "mesh")
+    live = await cluster.apply("deployments", scaler, "scaler", force=True)
+
+    del base["spec"]["replicas"]  # which was taken by force
+    for manager, obj in (("team", base), ("mesh", mesh), ("scaler", scaler)):
+        assert extract(live, manager) == in_namespace(cluster, obj)
+
+
+async def test_custom_objects_come_back_too(cluster: Cluster) -> None:
+    await cluster.define(cluster.definition(versions=[version(schema=SCHEMA)]))
+    spec = {
+        "keyed": [{"name": "b", "size": 2}, {"name": "a", "zone": "there"}],
+        "tags": ["y", "x"],
+        "steps": ["one", "two", "one"],
+        "whole": {"a": "1"},
+        "parts": {"a.b/c": "1", "d": "2"},
+        "free": {"deep": {"er": [{"a": 1}], "empty": {}}, "text": "<&>"},
+    }
+    other = {"keyed": [{"name": "b", "zone": "there", "size": 3}], "tags": ["z"], "parts": {"e": "3"}, "free": {"x": 1}}
+
+    await cluster.apply("widgets", cluster.widget(spec=spec), "one")
+    live = await cluster.apply("widgets", cluster.widget(spec=other), "two")
+
+    assert extract(live, "one") == in_namespace(cluster, cluster.widget(spec=spec))
+    assert extract(live, "two") == in_namespace(cluster, cluster.widget(spec=other))
+
+
+async def test_objects_without_a_schema_come_back_too(cluster: Cluster) -> None:
+    await cluster.define()
+    spec = {"list": [{"name": "a"}, 1, None], "map": {"a": {"b": [], "c": {}}}, "off": False}
+
+    live = await cluster.apply("widgets", cluster.widget(spec=spec), "one")
+    live = await cluster.apply("widgets", cluster.widget(spec={"map": {"a": {"d": "x"}}}), "two")
+
+    assert extract(live, "one") == in_namespace(cluster, cluster.widget(spec=spec))
+
+
+async def test_applying_what_was_extracted_writes_nothing(cluster: Cluster) -> None:
+    base = deployment()
+    await cluster.apply("deployments", base, "team")
+    live = await cluster.apply("deployments", {**base, "spec": {"replicas": 2}}, "scaler")
+
+    for manager in ("team", "scaler"):
+        again = await cluster.apply("deployments", extract(live, manager).to_dict(), manager)
+
+        assert again["metadata"]["resourceVersion"] == live["metadata"]["resourceVersion"]
+        assert again["metadata"]["managedFields"] == live["metadata"]["managedFields"]
+
+
+async def test_what_is_taken_out_of_an_extract_is_removed_by_applying_it(cluster: Cluster) -> None:
+    await cluster.apply("configmaps", {**config(), "data": {"a": "1", "b": "2"}}, "one")
+    live = await cluster.apply("configmaps", {**config(), "data": {"c": "3"}}, "two")
+
+    mine = extract(live, "one").to_dict()
+    del mine["data"]["a"]
+    mine["data"]["d"] = "4"
+    changed = await cluster.apply("configmaps", mine, "one")
+
+    assert changed["data"] == {"b": "2", "c": "3", "d": "4"}
+    assert list(map(str, fields_of(changed, "one"))) == [".data.b", ".data.d"]
+
+
+@pytest.mark.since("1.22", "managers were not told apart by subresource")
+async def test_what_was_applied_through_a_subresource_is_apart(cluster: Cluster) -> None:
+    await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
+    await cluster.apply("widgets", cluster.widget(spec={"a": 1}), "one")
+    live = await cluster.apply("widgets/status", cluster.widget(status={"ready": True}), "one")
+
+    assert extract(live, "one") == in_namespace(cluster, cluster.widget(spec={"a": 1}))
+    through: Any = extract(live, "one", subresource="status")
+    assert through == in_namespace(cluster, cluster.widget(status={"ready": True}))
+
+
+async def test_of_an_empty_object_that_others_fill_the_empty_one_comes_back(cluster: Cluster) -> None:
+    await cluster.define()
+    mine: JSONObject = {"a": {}, "b": {"c": {}}}
+    theirs: JSONObject = {"a": {"x": 1}, "b": {"c": {"y": 2}}}
+
+    await cluster.apply("widgets", cluster.widget(spec=mine), "one")
+    live = await cluster.apply("widgets", cluster.widget(spec=theirs), "two")
+
+    assert extract(live, "one") == in_namespace(cluster, cluster.widget(spec=mine))
+
+
+async def test_owners_are_told_field_by_field(cluster: Cluster) -> None:
+    labels = {"app.kubernetes.io/name": "shop"}
+    await cluster.apply("configmaps", {**config(labels=labels), "data": {"a": "1"}}, "one")
+    live = await cluster.apply("configmaps", {**config(), "data": {"a": "1"}}, "two")
+    live = await cluster.patch("configmaps", "a", {"data": {"b": "2"}}, params={"fieldManager": "three"})
+
+    found = {str(path): {manager.name for manager in managers} for path, managers in owners(live).items()}
+    assert found == {
+        ".data.a": {"one", "two"},
+        ".data.b": {"three"},
+        '.metadata.labels["app.kubernetes.io/name"]': {"one"},
+    }
