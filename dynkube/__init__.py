@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dynkube import errors
     from dynkube._client import Client
     from dynkube._connect import connect
-    from dynkube.client import Applied, Change, ResourceClient
+    from dynkube.client import Applied, Change, Diff, FieldChange, ResourceClient
     from dynkube.config import InsecureTLSWarning
     from dynkube.discovery import APIResource, RESTMapper
     from dynkube.errors import DynkubeError
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from dynkube.meta import (
         GVK,
         GVR,
+        MISSING,
         REMOVE,
         Added,
         Bookmark,
@@ -79,6 +80,7 @@ __all__ = [
     "GVK",
     "GVR",
     "LIVE",
+    "MISSING",
     "REMOVE",
     "STOPPED",
     "SYNCING",
@@ -90,7 +92,9 @@ __all__ = [
     "Change",
     "Client",
     "Deleted",
+    "Diff",
     "DynkubeError",
+    "FieldChange",
     "FieldPath",
     "FieldSelector",
     "FieldSet",
@@ -129,7 +133,7 @@ __all__ = [
 _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "_client": ("Client",),
     "_connect": ("connect",),
-    "client": ("Applied", "Change", "ResourceClient"),
+    "client": ("Applied", "Change", "Diff", "FieldChange", "ResourceClient"),
     "config": ("InsecureTLSWarning",),
     "discovery": ("APIResource", "RESTMapper"),
     "errors": ("DynkubeError",),
@@ -156,6 +160,7 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "meta": (
         "GVK",
         "GVR",
+        "MISSING",
         "REMOVE",
         "Added",
         "Bookmark",

@@ -19,7 +19,7 @@ from dynkube.client._subresources import shows_whole_object
 from dynkube.client._target import Target
 from dynkube.client._writes import write_request
 from dynkube.discovery import APIResource
-from dynkube.errors import InvalidObject, NotFound
+from dynkube.errors import InvalidInput, InvalidObject, NotFound
 from dynkube.meta import PatchType, Unstructured
 from dynkube.rest import Answer, Request
 
@@ -36,6 +36,21 @@ class Application:
     live_path: str
     options: WriteOptions
     deadline: Deadline
+
+    def check_live(self, live: object) -> None:
+        """Refuse what cannot be the live object.
+
+        Raises:
+            InvalidInput: it was not read from a server, or is another object.
+        """
+        if not isinstance(live, Unstructured) or not live.resource_version:
+            raise InvalidInput(
+                f"live is {live!r}: give the object as it was read or watched, with its resourceVersion, "
+                "or leave it out"
+            )
+        obj = self.body
+        if live.name != obj.name or (obj.namespace and live.namespace != obj.namespace):
+            raise InvalidInput(f"live is {live!r}, and this is about {obj!r}: give the same object, or leave live out")
 
     async def read(self) -> Unstructured | None:
         """The live object as it is now; ``None`` if there is none.

@@ -14,7 +14,7 @@ from dynkube.client._objects import ObjectLike
 from dynkube.client._options import WriteOptions
 from dynkube.client._take_over import apply_taking
 from dynkube.client._target import Target, as_answered
-from dynkube.errors import UNREAD, ApplyConflict, DynkubeError, Forbidden, InvalidInput, MethodNotAllowed
+from dynkube.errors import UNREAD, ApplyConflict, DynkubeError, Forbidden, MethodNotAllowed
 from dynkube.fields import FieldPath
 from dynkube.meta import Unstructured
 
@@ -42,7 +42,7 @@ async def apply(
     """
     application = await prepare(target, obj, namespace, options, subresource=subresource)
     if live is not None:
-        _check_live(live, application.body)
+        application.check_live(live)
     before, unread = (live, False) if live is not None else await _look(application)
     try:
         if take and not options.force:
@@ -75,12 +75,3 @@ async def _explained(conflict: ApplyConflict, application: Application, live: Un
         except DynkubeError:  # the conflict is what there is to say, and it says less without that
             live = None
     return explained(conflict, application.body, live)
-
-
-def _check_live(live: object, obj: Unstructured) -> None:
-    if not isinstance(live, Unstructured) or not live.resource_version:
-        raise InvalidInput(
-            f"live is {live!r}: give the object as it was read or watched, with its resourceVersion, or leave it out"
-        )
-    if live.name != obj.name or (obj.namespace and live.namespace != obj.namespace):
-        raise InvalidInput(f"live is {live!r}, and {obj!r} is to be applied: give the same object, or leave live out")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dynkube.client import _apply
+from dynkube.client import _apply, _previews
 from dynkube.client._applied import Applied
+from dynkube.client._diff import Diff
 from dynkube.client._objects import ObjectLike
-from dynkube.client._options import FieldValidation
+from dynkube.client._options import FieldValidation, WriteOptions
 from dynkube.client._subresources import check_subresource
 from dynkube.client._take_over import read_force
 from dynkube.client._target import Verbs
@@ -16,7 +17,7 @@ from dynkube.meta import Unstructured
 
 
 class ApplyVerbs(Verbs):
-    """``apply``."""
+    """``apply``, ``diff`` and ``drift``."""
 
     __slots__ = ()
 
@@ -69,14 +70,97 @@ class ApplyVerbs(Verbs):
             Invalid: it does not validate.
             NotFound: there is no such namespace, or nothing to have that subresource.
         """
+        everything, take = read_force(force)
+        options = self._applying(dry_run, field_manager, field_validation, timeout, subresource, everything)
+        return await _apply.apply(self._target, obj, namespace, options, subresource=subresource, live=live, take=take)
+
+    async def diff(
+        self,
+        obj: ObjectLike,
+        *,
+        namespace: str | None = None,
+        field_manager: str | None = None,
+        subresource: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> Diff:
+        """What :meth:`apply` would change, without changing anything.
+
+        Asks the server to try it (a dry run with ``force``), and compares the answer with the live object. So
+        defaults, webhooks and validation count; and the user needs the right to apply.
+
+        Ownership is no value: where an apply changes nothing but who owns what, there is no difference.
+
+        Args:
+            obj: as for :meth:`apply`.
+            namespace: as for :meth:`apply`.
+            field_manager: as for :meth:`apply`: what this manager applied before and ``obj`` lacks would go.
+            subresource: as for :meth:`apply`.
+            field_validation: as for :meth:`apply`.
+            timeout: as for :meth:`apply`.
+
+        Returns:
+            The differences, false where there are none; ``conflicts`` in it are the fields that need ``force``.
+
+        Raises:
+            Invalid: it does not validate.
+            Forbidden: the user may not read, or not apply.
+            InvalidObject: as for :meth:`apply`.
+        """
+        options = self._applying(False, field_manager, field_validation, timeout, subresource)
+        return await _previews.diff(self._target, obj, namespace, options, subresource=subresource)
+
+    async def drift(
+        self,
+        obj: ObjectLike,
+        manager: str | None = None,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+        timeout: float | None = None,
+        live: Unstructured | None = None,
+    ) -> Diff:
+        """Where the live object left what was applied: fields that others have changed or removed since.
+
+        Reads the object, and writes nothing, not even to try. A field that the manager still owns by applying counts
+        as unchanged, since whoever changes it takes it over; what it has lost is compared with ``obj``. Servers
+        remember what a manager owns and not what it once applied, which is why ``obj`` is needed.
+
+        Args:
+            obj: what was applied.
+            manager: who has applied it; ``None`` means the client's field manager.
+            namespace: as for :meth:`apply`.
+            subresource: as for :meth:`apply`.
+            timeout: as for :meth:`apply`.
+            live: the object as you last saw it, which saves reading it. Without managedFields (informers drop them)
+                every field of ``obj`` is compared, and values that the server writes otherwise (``1000m`` as ``1``)
+                count as changed.
+
+        Returns:
+            The differences, false where there are none. ``managers`` of each change are who owns the field now.
+
+        Raises:
+            InvalidObject: as for :meth:`apply`, or the managedFields of the live object cannot be read.
+            Forbidden: the user may not read it.
+        """
+        options = self._applying(False, manager, None, timeout, subresource)
+        return await _previews.drift(self._target, obj, namespace, options, subresource=subresource, live=live)
+
+    def _applying(
+        self,
+        dry_run: bool,
+        field_manager: str | None,
+        field_validation: FieldValidation | None,
+        timeout: float | None,
+        subresource: str | None,
+        force: bool | None = None,
+    ) -> WriteOptions:
         if subresource is not None:
             check_subresource(subresource)
-        everything, take = read_force(force)
-        options = self._target.write_options(
+        return self._target.write_options(
             dry_run=dry_run,
             field_manager=field_manager,
             field_validation=field_validation,
             timeout=timeout,
-            force=everything,
+            force=force,
         )
-        return await _apply.apply(self._target, obj, namespace, options, subresource=subresource, live=live, take=take)

@@ -1,0 +1,102 @@
+"""``Diff``: what differs between two states of an object, for programs and for people. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dynkube._tables import Table, html_text, json_cell
+from dynkube.client._diff_text import coloured, unified
+from dynkube.errors import FieldConflict
+from dynkube.fields import FieldPath, Manager
+from dynkube.meta import MISSING
+
+_VALUE_WIDTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field that differs.
+
+    Attributes:
+        path: which one.
+        before: its value in the first state; :data:`~dynkube.MISSING` where it has none. Of a Secret's data only
+            whether it differs is told.
+        after: its value in the second state, likewise.
+        managers: who else owns it in the live object.
+    """
+
+    path: FieldPath
+    before: Any
+    after: Any
+    managers: tuple[Manager, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.path}: {_cell(self.before)} -> {_cell(self.after)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diff:
+    """What differs between two states of an object; false where nothing does.
+
+    ``print(diff)`` shows both as YAML, line by line, as ``kubectl diff`` does; ``print(diff.table())`` shows one
+    field a line; a notebook shows both. What a server sets by itself (managedFields, resourceVersion, generation, uid,
+    creationTimestamp) is left out, and the values of Secrets are not shown.
+
+    Attributes:
+        subject: of what, as in ``"ConfigMap shop/web"``.
+        names: what the two states are called: ``("live", "applied")`` or ``("applied", "live")``.
+        before: the first state; ``None`` where there is no object.
+        after: the second state, likewise.
+        changes: the fields that differ.
+        conflicts: the fields that an apply takes from others, so that it needs ``force``.
+    """
+
+    subject: str
+    names: tuple[str, str]
+    before: Mapping[str, Any] | None = field(repr=False)
+    after: Mapping[str, Any] | None = field(repr=False)
+    changes: tuple[FieldChange, ...]
+    conflicts: tuple[FieldConflict, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def __str__(self) -> str:
+        if not self:
+            return ""
+        first, second = (f"{name} {self.subject}" for name in self.names)
+        return unified(self.before, self.after, (first, second))
+
+    def table(self) -> str:
+        """One field a line, with both values and who else owns it."""
+        return "\n".join(filter(None, (str(self._table()), self._note()))) if self else self._nothing()
+
+    def _repr_html_(self) -> str:
+        """Both for a notebook."""
+        if not self:
+            return f"<p>{html_text(self._nothing())}</p>"
+        note = f"<p>{html_text(self._note())}</p>" if self.conflicts else ""
+        text = f"<details><summary>as YAML</summary>{coloured(str(self))}</details>"
+        return f"<p>{html_text(self.subject)}</p>{self._table().html()}{note}{text}"
+
+    def _table(self) -> Table:
+        rows = tuple(
+            (str(each.path), _cell(each.before), _cell(each.after), ", ".join(map(str, each.managers)))
+            for each in self.changes
+        )
+        return Table(("FIELD", *(name.upper() for name in self.names), "MANAGER"), rows)
+
+    def _note(self) -> str:
+        if not self.conflicts:
+            return ""
+        owned = "1 field is" if len(self.conflicts) == 1 else f"{len(self.conflicts)} fields are"
+        return f"{owned} owned by others: an apply without force is a conflict."
+
+    def _nothing(self) -> str:
+        return f"{self.subject}: nothing differs"
+
+
+def _cell(value: Any) -> str:
+    return "" if value is MISSING else json_cell(value, _VALUE_WIDTH)

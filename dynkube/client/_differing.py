@@ -1,0 +1,139 @@
+"""From two objects to a :class:`Diff`: what an apply would change, and where an object left what was applied. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from dynkube.client._compare import differences, restricted
+from dynkube.client._conflicts import conflict_at, taken
+from dynkube.client._diff import Diff, FieldChange
+from dynkube.client._secrets import hide, is_secret
+from dynkube.client._shape import Shape
+from dynkube.fields import FieldSet, ManagedFieldsEntry, Manager, Owners, managed
+from dynkube.meta import MISSING, Unstructured, freeze
+
+# What a server writes by itself, which no apply is about.
+_NOISE = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
+
+
+def diff_between(
+    live: Unstructured | None, trial: Unstructured, *, ours: Unstructured, manager: str, subresource: str | None
+) -> Diff:
+    """What an apply changes.
+
+    Args:
+        live: the object as it is; ``None`` if there is none.
+        trial: the answer to a forced dry run.
+        ours: what is applied.
+        manager: who applies.
+        subresource: to which part.
+
+    Raises:
+        InvalidObject: managedFields cannot be read.
+    """
+    entries = () if live is None else managed(live)
+    lost = {} if live is None else taken(live, trial, manager=manager, subresource=subresource)
+    conflicts = [
+        conflict_at(path, its, ours, live) for its, fields in lost.items() for path in fields if live is not None
+    ]
+    return _diff(
+        trial,
+        ("live", "applied"),
+        None if live is None else _quiet(live.to_dict()),
+        _quiet(trial.to_dict()),
+        shape=Shape(entry.fields for entry in (*entries, *managed(trial))),
+        others=_others(entries, manager, subresource),
+        conflicts=tuple(conflicts),
+    )
+
+
+def drift_between(wanted: Unstructured, live: Unstructured | None, *, manager: str, subresource: str | None) -> Diff:
+    """Where an object left what was applied.
+
+    A field that the manager still owns by applying is as it was applied: any other value would have taken it from it.
+    So only what it does not own is compared. What was applied and is not in ``wanted`` nobody knows.
+
+    Args:
+        wanted: what was applied.
+        live: the object as it is; ``None`` if there is none.
+        manager: who has applied.
+        subresource: to which part.
+
+    Raises:
+        InvalidObject: managedFields cannot be read.
+    """
+    entries = () if live is None else managed(live)
+    shape = Shape(entry.fields for entry in entries)
+    before = _without_identity(_without_nulls(wanted.to_dict()))
+    after: Any = None
+    if live is not None:
+        kept = _applied(entries, manager, subresource).leaves()
+        after = restricted(before, _without_identity(live.to_dict()), shape, kept)
+    others = _others(entries, manager, subresource)
+    return _diff(wanted if live is None else live, ("applied", "live"), before, after, shape=shape, others=others)
+
+
+def _diff(
+    about: Unstructured,
+    names: tuple[str, str],
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+    *,
+    shape: Shape,
+    others: Iterable[ManagedFieldsEntry],
+    conflicts: tuple[Any, ...] = (),
+) -> Diff:
+    if is_secret(about):
+        hide(before, after)
+    owners = Owners(others)
+    first, second = (MISSING if state is None else state for state in (before, after))
+    found = ((shape.full(path, about), old, new) for path, old, new in differences(first, second, shape))
+    changes = tuple(FieldChange(path, freeze(old), freeze(new), owners.at(path)) for path, old, new in found)
+    where = f"{about.namespace}/{about.name}" if about.namespace else about.name
+    return Diff(
+        subject=f"{about.kind} {where}",
+        names=names,
+        before=None if before is None else freeze(before),
+        after=None if after is None else freeze(after),
+        changes=changes,
+        conflicts=conflicts,
+    )
+
+
+def _is_own(manager: Manager, name: str, subresource: str | None) -> bool:
+    """Whether it is what ``name`` has applied. Before v1.22 no entry says its subresource."""
+    return (manager.name, manager.operation) == (name, "Apply") and manager.subresource in ("", subresource or "")
+
+
+def _applied(entries: Iterable[ManagedFieldsEntry], name: str, subresource: str | None) -> FieldSet:
+    own = (entry.fields for entry in entries if _is_own(entry.manager, name, subresource))
+    return next(own, FieldSet())
+
+
+def _others(entries: Iterable[ManagedFieldsEntry], name: str, subresource: str | None) -> list[ManagedFieldsEntry]:
+    return [entry for entry in entries if not _is_own(entry.manager, name, subresource)]
+
+
+def _quiet(obj: dict[str, Any]) -> dict[str, Any]:
+    metadata = obj.get("metadata")
+    if isinstance(metadata, dict):
+        obj["metadata"] = {name: value for name, value in metadata.items() if name not in _NOISE}
+    return obj
+
+
+def _without_identity(obj: dict[str, Any]) -> dict[str, Any]:
+    """Without what says which object it is: that does not drift."""
+    obj = _quiet(obj)
+    metadata = obj.get("metadata")
+    if isinstance(metadata, dict):
+        metadata.pop("name", None)
+        metadata.pop("namespace", None)
+    return {name: value for name, value in obj.items() if name not in ("apiVersion", "kind") and value != {}}
+
+
+def _without_nulls(value: Any) -> Any:
+    """In what is applied, null is as good as nothing."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(part) for name, part in value.items() if part is not None}
+    return [_without_nulls(part) for part in value] if isinstance(value, list) else value

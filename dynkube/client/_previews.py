@@ -1,0 +1,65 @@
+"""What an apply would do, and what has become of one: requests that change nothing."""
+
+from __future__ import annotations
+
+from dynkube.client._application import Application, prepare
+from dynkube.client._diff import Diff
+from dynkube.client._differing import diff_between, drift_between
+from dynkube.client._objects import ObjectLike
+from dynkube.client._options import WriteOptions
+from dynkube.client._target import Target, as_answered
+from dynkube.meta import Unstructured
+from dynkube.rest import Answer
+
+_ATTEMPTS = 4  # as kubectl diff
+
+
+async def diff(
+    target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions, *, subresource: str | None
+) -> Diff:
+    """GET and a forced dry run."""
+    application = await prepare(target, obj, namespace, options, subresource=subresource)
+    live, answer = await _look_and_try(application)
+    return diff_between(
+        live,
+        as_answered(answer),
+        ours=application.body,
+        manager=options.field_manager,
+        subresource=subresource,
+    )
+
+
+async def _look_and_try(application: Application) -> tuple[Unstructured | None, Answer]:
+    """The live object and what becomes of it; of one object at one moment, unless it is written all the time."""
+    attempts = _ATTEMPTS
+    while True:
+        live = await application.read()
+        answer = await application.send(force=True, dry_run=True)
+        attempts -= 1
+        if not attempts or _is_of_one_moment(live, answer):
+            return live, answer
+
+
+def _is_of_one_moment(live: Unstructured | None, answer: Answer) -> bool:
+    """A dry run answers with the resourceVersion of what it was tried on, and one that creates with none."""
+    if live is None or answer.status == 201:
+        return live is None and answer.status == 201
+    return as_answered(answer).resource_version == live.resource_version
+
+
+async def drift(
+    target: Target,
+    obj: ObjectLike,
+    namespace: str | None,
+    options: WriteOptions,
+    *,
+    subresource: str | None,
+    live: Unstructured | None,
+) -> Diff:
+    """GET, unless the live object is given."""
+    application = await prepare(target, obj, namespace, options, subresource=subresource)
+    if live is None:
+        live = await application.read()
+    else:
+        application.check_live(live)
+    return drift_between(application.body, live, manager=options.field_manager, subresource=subresource)

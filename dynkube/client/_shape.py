@@ -1,0 +1,99 @@
+"""What is known of the shape of an object without its schema: how the items of its lists are told apart. Pure.
+
+``managedFields`` names list items by keys, by values or not at all, which is what the schema says of the list. What is
+known of one item's lists holds for those of its siblings. A list that nobody owns anything of is taken as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+from dynkube.fields import Field, FieldPath, FieldSet, ItemIndex, ItemKey, ItemValue, Step
+from dynkube.meta import JSON
+
+Location: TypeAlias = tuple[str, ...]
+_ITEM: Final = "[]"
+_LIST: Final = Field("list")
+
+
+class Shape:
+    """How lists are read, and what counts as one value.
+
+    Args:
+        owned: the fields of all managers.
+    """
+
+    __slots__ = ("_atomic", "_keys", "_sets")
+
+    def __init__(self, owned: Iterable[FieldSet]) -> None:
+        self._keys: dict[Location, tuple[str, ...]] = {}
+        self._sets: set[Location] = set()
+        inner: set[Location] = set()
+        ends: set[Location] = set()
+        for path in (path for fields in owned for path in fields):
+            place: Location = ()
+            for step in path.steps:
+                inner.add(place)
+                if isinstance(step, ItemKey):
+                    self._keys[place] = tuple(step.keys)
+                elif isinstance(step, ItemValue):
+                    self._sets.add(place)
+                place = (*place, _name(step))
+            ends.add(place)
+        self._atomic = ends - inner
+
+    def is_atomic(self, path: FieldPath) -> bool:
+        """Whether it is owned as a whole, and nothing below it by itself."""
+        return _location(path) in self._atomic
+
+    def items(self, path: FieldPath, value: list[Any]) -> dict[Step, Any] | None:
+        """The items of a list by the steps that lead there; ``None`` where they are not told apart."""
+        place = _location(path)
+        if place in self._sets:
+            found: dict[Step, Any] = {ItemValue(item): item for item in value}
+        elif keys := self._keys.get(place):
+            found = {ItemKey(key): item for item in value if (key := _key_of(item, keys))}
+        else:
+            return None
+        return found if len(found) == len(value) else None  # doubled, or without keys: not what it should be
+
+    def pairs(self, path: FieldPath, wanted: list[Any], live: list[Any]) -> list[tuple[Step, Any, Any]] | None:
+        """Each item of ``wanted`` with its step and its counterpart in ``live``, or MISSING.
+
+        An item that leaves a key with a default out is found all the same. Lists that are not told apart by anything
+        are paired by position if they are of one length; else it is ``None``.
+        """
+        items = self.items(path, wanted)
+        if items is None or self.items(path, live) is None:
+            if len(wanted) != len(live):
+                return None
+            return [(ItemIndex(at), *both) for at, both in enumerate(zip(wanted, live, strict=True))]
+        found = []
+        for step, item in items.items():
+            other = FieldPath((_LIST, step)).find({_LIST.name: live})
+            found.append((self._full(step, path, other), item, other))
+        return found
+
+    def full(self, path: FieldPath, obj: Mapping[str, Any]) -> FieldPath:
+        """A path with all keys of each list item, as ``obj`` has them: those with a default may have been left out."""
+        found = FieldPath()
+        for step in path.steps:
+            found /= self._full(step, found, (found / step).find(obj))
+        return found
+
+    def _full(self, step: Step, path: FieldPath, item: Any) -> Step:
+        names = self._keys.get(_location(path), ())
+        return ItemKey(_key_of(item, names)) if isinstance(step, ItemKey) and isinstance(item, Mapping) else step
+
+
+def _key_of(item: object, names: tuple[str, ...]) -> Mapping[str, JSON]:
+    return {name: item[name] for name in names if name in item} if isinstance(item, Mapping) else {}
+
+
+def _location(path: FieldPath) -> Location:
+    return tuple(map(_name, path.steps))
+
+
+def _name(step: Step) -> str:
+    return step.wire if isinstance(step, Field) else _ITEM

@@ -1,0 +1,107 @@
+"""Two states of an object compared field by field, with nothing known of its schema but managedFields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube import MISSING
+from dynkube.client._compare import differences, restricted
+from dynkube.client._shape import Shape
+from dynkube.fields import FieldSet
+
+SHAPE = Shape(
+    [
+        FieldSet(['.list[name="a"]', '.list[name="a"].ports[containerPort=80,protocol="TCP"].name', '.set[="x"]']),
+        FieldSet([".atomic", ".map.a"]),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"a": 1}, {"a": 1}, []),
+        ({"a": 1, "b": 1}, {"a": 2, "b": 1}, [(".a", 1, 2)]),
+        ({"a": {"b": 1}}, {"a": {"b": 1, "c": 2}}, [(".a.c", MISSING, 2)]),
+        ({"a": {"b": {"c": 1, "d": 2}}}, {"a": {}}, [(".a.b.c", 1, MISSING), (".a.b.d", 2, MISSING)]),
+        ({}, {"a": {}}, [(".a", MISSING, {})]),
+        ({"a": None}, {}, [(".a", None, MISSING)]),
+        ({"a": {"b": 1}}, {"a": "text"}, [(".a", {"b": 1}, "text")]),
+        ({"x": [1, 2]}, {"x": [1, 3]}, [(".x[1]", 2, 3)]),
+        ({"x": [1, 2]}, {"x": [1]}, [(".x", [1, 2], [1])]),
+        ({"x": [1]}, {}, [(".x", [1], MISSING)]),
+        ({"set": ["x", "y"]}, {"set": ["y", "z"]}, [('.set[="x"]', "x", MISSING), ('.set[="z"]', MISSING, "z")]),
+        ({"set": ["x", "y"]}, {"set": ["y", "x"]}, [(".set", ["x", "y"], ["y", "x"])]),
+        (
+            {"list": [{"name": "a", "v": 1}, {"name": "b", "v": 1}]},
+            {"list": [{"name": "b", "v": 2}, {"name": "c"}]},
+            [
+                ('.list[name="a"]', {"name": "a", "v": 1}, MISSING),
+                ('.list[name="b"].v', 1, 2),
+                ('.list[name="c"]', MISSING, {"name": "c"}),
+            ],
+        ),
+        (  # what is known of the lists of one item holds for those of the others
+            {"list": [{"name": "b", "ports": [{"containerPort": 1, "protocol": "TCP"}]}]},
+            {"list": [{"name": "b", "ports": [{"containerPort": 1, "protocol": "TCP", "name": "n"}]}]},
+            [('.list[name="b"].ports[containerPort=1,protocol="TCP"].name', MISSING, "n")],
+        ),
+        ({"list": [{"v": 1}]}, {"list": [{"v": 2}]}, [(".list[0].v", 1, 2)]),  # not what the list should be
+        ({"list": [{"name": "a"}] * 2}, {"list": [{"name": "a"}]}, [(".list", [{"name": "a"}] * 2, [{"name": "a"}])]),
+        (MISSING, {"a": {"b": 1}}, [(".a.b", MISSING, 1)]),
+    ],
+)
+def test_each_difference_has_its_path_and_both_values(before: Any, after: Any, expected: list[Any]) -> None:
+    assert [(str(path), old, new) for path, old, new in differences(before, after, SHAPE)] == expected
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abs", max_size=2), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["a", "set", "list"]), JSON), st.dictionaries(st.sampled_from(["a", "set"]), JSON)
+)
+def test_there_are_differences_just_where_the_objects_differ(before: dict[str, Any], after: dict[str, Any]) -> None:
+    found = list(differences(before, after, SHAPE))
+
+    assert bool(found) == (before != after)
+    assert len({path for path, _, _ in found}) == len(found)
+    assert all(old != new for _, old, new in found)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "live", "expected"),
+    [
+        ({"a": 1}, {"a": 2, "b": 3}, {"a": 2}),
+        ({"a": 1}, {"b": 3}, {}),
+        ({"map": {"a": 1}}, {"map": {"a": 1, "b": 2}}, {"map": {"a": 1}}),
+        ({"atomic": {"a": 1}}, {"atomic": {"a": 1, "b": 2}}, {"atomic": {"a": 1, "b": 2}}),
+        ({"set": ["x", "y"]}, {"set": ["z", "y"]}, {"set": ["y"]}),
+        ({"x": [{"a": 1}]}, {"x": [{"a": 1, "b": 2}]}, {"x": [{"a": 1}]}),
+        ({"x": [1]}, {"x": [1, 2]}, {"x": [1, 2]}),
+        (
+            {"list": [{"name": "a", "v": 1}]},
+            {"list": [{"name": "b"}, {"name": "a", "v": 2}]},
+            {"list": [{"name": "a", "v": 2}]},
+        ),
+        (
+            {"list": [{"name": "a", "ports": [{"containerPort": 80, "name": "n"}]}]},
+            {"list": [{"name": "a", "ports": [{"containerPort": 80, "protocol": "TCP", "name": "m"}]}]},
+            {"list": [{"name": "a", "ports": [{"containerPort": 80, "name": "m"}]}]},
+        ),
+        ({"gone": {"a": "1000m"}, "kept": {"a": "1000m"}}, {"kept": {"a": "1"}}, {"kept": {"a": "1000m"}}),
+        ({"kept": {"a": "x"}}, {}, {"kept": {"a": "x"}}),  # as the stringData of a Secret, which nobody reads back
+    ],
+)
+def test_of_the_live_object_there_is_what_was_applied(wanted: Any, live: Any, expected: Any) -> None:
+    kept = FieldSet([".kept.a", '.list[name="a"].ports[containerPort=80,protocol="TCP"].containerPort'])
+
+    assert restricted(wanted, live, SHAPE, kept) == expected

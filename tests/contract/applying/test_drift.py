@@ -1,0 +1,102 @@
+"""Where an object left what was applied to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube import MISSING, Client, Diff, drop_managed_fields
+from dynkube.errors import InvalidInput
+from tests.contract.cluster import Cluster
+
+
+def deployment(**container: Any) -> dict[str, Any]:
+    containers = [{"name": "web", "image": "web:1", "resources": {"limits": {"cpu": "1000m"}}, **container}]
+    containers[0]["ports"] = [{"containerPort": 80, "name": "http"}]
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": containers}}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "a", "labels": {"x": "y"}},
+        "spec": spec,
+    }
+
+
+def told(diff: Diff) -> list[tuple[str, Any, Any, list[str]]]:
+    return sorted(
+        (str(each.path), each.before, each.after, [manager.name for manager in each.managers]) for each in diff.changes
+    )
+
+
+@pytest.fixture
+async def options(cluster: Cluster, client: Client) -> dict[str, Any]:
+    """Where, after ``me`` has applied the Deployment there."""
+    await client.resource("deployments").apply(deployment(), namespace=cluster.namespace, field_manager="me")
+    return {"namespace": cluster.namespace}
+
+
+async def test_what_nobody_has_touched_is_as_applied(client: Client, options: dict[str, Any]) -> None:
+    deployments = client.resource("deployments")
+    more = {"metadata": {"labels": {"more": "1"}}, "spec": {"minReadySeconds": 3}}
+    await deployments.patch("a", more, field_manager="editor", **options)
+
+    assert not await deployments.drift(deployment(), "me", **options)
+
+
+async def test_what_others_have_changed_or_removed_is_told_with_who_they_are(
+    client: Client, options: dict[str, Any]
+) -> None:
+    deployments = client.resource("deployments")
+    container = {"name": "web", "image": "web:2", "ports": [{"containerPort": 80, "name": "other"}]}
+    change = {"spec": {"replicas": 5, "template": {"spec": {"containers": [container]}}}}
+    await deployments.patch("a", change, patch_type="strategic", field_manager="editor", **options)
+    await deployments.patch("a", {"metadata": {"labels": {"x": None}}}, field_manager="editor", **options)
+
+    drift = await deployments.drift(deployment(), "me", **options)
+
+    web = '.spec.template.spec.containers[name="web"]'
+    assert told(drift) == [
+        (".metadata.labels.x", "y", MISSING, []),
+        (".spec.replicas", 1, 5, ["editor"]),
+        (f"{web}.image", "web:1", "web:2", ["editor"]),
+        (f'{web}.ports[containerPort=80,protocol="TCP"].name', "http", "other", ["editor"]),
+    ]
+    assert drift.names == ("applied", "live")
+    assert "-  replicas: 1" in str(drift)
+    assert "+  replicas: 5" in str(drift)
+
+
+async def test_an_object_at_hand_will_do_also_without_owners(client: Client, options: dict[str, Any]) -> None:
+    deployments = client.resource("deployments")
+    await deployments.patch("a", {"spec": {"replicas": 5}}, **options)
+    live = await deployments.get("a", **options)
+
+    owned = await deployments.drift(deployment(), "me", live=live, **options)
+    bare = await deployments.drift(deployment(), "me", live=drop_managed_fields(live), **options)
+
+    assert told(owned) == [(".spec.replicas", 1, 5, ["dynkube"])]
+    cpu: Any = (".spec.template.spec.containers[0].resources.limits.cpu", "1000m", "1", [])
+    assert told(bare) == [(".spec.replicas", 1, 5, []), cpu]  # the server writes quantities in its own way
+    with pytest.raises(InvalidInput, match=r"live is <Deployment .*/other rv=.*>, and this is about"):
+        await deployments.drift(deployment(), live=live.transform(["metadata", "name"], "other"), **options)
+
+
+async def test_of_an_object_that_is_gone_everything_is_missing(client: Client, options: dict[str, Any]) -> None:
+    deployments = client.resource("deployments")
+    obj = {**deployment(), "metadata": {"name": "gone", "labels": {"x": "y"}}}
+
+    drift = await deployments.drift(obj, "me", **options)
+
+    assert drift.after is None
+    assert (".metadata.labels.x", "y", MISSING, []) in told(drift)
+
+
+async def test_what_was_written_only_is_not_missed(cluster: Cluster, client: Client) -> None:
+    """Nobody reads back the stringData of a Secret."""
+    secrets, namespace = client.resource("secrets"), cluster.namespace
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "stringData": {"p": "one"}}
+    await secrets.apply(secret, namespace=namespace, field_manager="me")
+
+    assert not await secrets.drift(secret, "me", namespace=namespace)
