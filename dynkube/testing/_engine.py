@@ -27,7 +27,9 @@ from dynkube.testing._definitions.rules import DefinitionRules
 from dynkube.testing._engine_options import EngineOptions
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._patching.ownership import Ownership
+from dynkube.testing._patching.versions import BuiltinVersions, CustomVersions, Versions
 from dynkube.testing._schemas.cel import RuleBook
+from dynkube.testing._schemas.content import VersionContent
 from dynkube.testing._schemas.schemas import Schemas
 from dynkube.testing._store.documents import PlainDocument, StoredDocument
 from dynkube.testing._store.snapshots import Snapshot
@@ -43,6 +45,7 @@ from dynkube.testing._verbs.objectmeta import Identity
 from dynkube.testing._verbs.patches import Patches
 from dynkube.testing._verbs.podrequests import PodRequests
 from dynkube.testing._verbs.reading import Reader
+from dynkube.testing._verbs.rescaling import Scales
 from dynkube.testing._verbs.rules import KindRules, Rules, SeveralRules
 from dynkube.testing._verbs.scaling import scale_of
 from dynkube.testing._verbs.watch_requests import WatchRequests
@@ -80,7 +83,7 @@ class Engine:
         ownership = Ownership(enabled=options.managed_fields, versions=self._versions_of)
         reader = Reader(Schemas(), {DEFINITIONS: decode_definition})
         self._writes = Writes(self._storage, identity, namespaces, ownership, rules, reader, RuleBook())
-        self._patches = Patches(self._writes)
+        self._patches = self._patching()
         self._deletes = Deletes(self._storage, identity, rules)
         self._connections = Connections(self._storage, self.registry)
         pod_requests = PodRequests(self._writes, self._deletes, self.registry)
@@ -114,17 +117,22 @@ class Engine:
     def ask_before_creating(self, permit: Callable[[Call], None]) -> None:
         """Let ``permit`` refuse an apply or update that is about to create: its caller was let in for another verb."""
         self._writes = replace(self._writes, permit_create=permit)
-        self._patches = Patches(self._writes)
+        self._patches = self._patching()
 
     def settle_with(self, settle: Callable[[], bool]) -> None:
         """Call ``settle`` after each call, until neither it nor anybody else has done something (``True``)."""
         self._workers.add(Unmeasured(settle))
 
-    def _versions_of(self, kind: Kind) -> frozenset[str] | None:
-        """The versions of a built-in kind; those of a definition need not be served, so here they are not known."""
-        if kind.crd_uid is not None:
-            return None
-        return frozenset(other.api_version for other in self.registry.of_storage(kind.storage_group))
+    def _patching(self) -> Patches:
+        return Patches(self._writes, Scales(self._writes, lambda kind: self.registry.of_storage(kind.storage_group)))
+
+    def _versions_of(self, kind: Kind) -> Versions:
+        """The versions of a kind, for telling who owns what."""
+        if isinstance(kind.content, VersionContent):
+            return CustomVersions(kind, kind.content.versions)
+        return BuiltinVersions(
+            kind, frozenset(other.api_version for other in self.registry.of_storage(kind.storage_group))
+        )
 
     # ── what the wire calls ───────────────────────────────────────────────────────────────
 
@@ -278,7 +286,7 @@ class Engine:
             case "create":
                 return self._writes.create(call)
             case "update" if call.subresource == "scale":
-                return self._patches.update_scale(call)
+                return self._patches.scales.update(call)
             case "update":
                 return self._writes.update(call)
             case "patch":

@@ -83,12 +83,12 @@ def precondition_failed(kind: Kind, name: str, field: str, wanted: str, present:
 
 
 def apply_conflict(causes: Sequence[StatusCause]) -> APIError:
-    """409 on apply: other managers own the fields of ``causes``."""
+    """409 on apply: other managers own the fields of ``causes``, which come manager by manager."""
     if len(causes) == 1:
         message = f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}"
     else:
         lines = []
-        for who in sorted({cause.message for cause in causes}):
+        for who in dict.fromkeys(cause.message for cause in causes):
             lines.append(f"{who.replace('conflict', 'conflicts', 1)}:")
             lines += [f"- {cause.field}" for cause in causes if cause.message == who]
         message = f"Apply failed with {len(causes)} conflicts: " + "\n".join(lines)

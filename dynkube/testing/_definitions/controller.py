@@ -14,7 +14,8 @@ from dynkube.testing._definitions.conditions import condition, set_condition
 from dynkube.testing._definitions.crds import CLEANUP_FINALIZER, DEFINITIONS, kinds_of
 from dynkube.testing._definitions.names import accept_names, establish, kind_names, resource_names, tell_approval
 from dynkube.testing._kinds.kinds import Kind, Registry
-from dynkube.testing._patching.ownership import Ownership, Writer
+from dynkube.testing._patching.entries import Writer
+from dynkube.testing._patching.ownership import Ownership
 from dynkube.testing._store.storage import Change, Storage
 from dynkube.testing._store.timers import Timers
 from dynkube.testing._store.watching import Watches

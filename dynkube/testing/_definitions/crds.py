@@ -108,7 +108,7 @@ def _contents(versions: list[JSONObject]) -> dict[str, VersionContent]:
     """How objects look in each version, given which of them stores."""
     schemas = {version["name"]: Structural(_schema(version) or {}, version["name"]) for version in versions}
     kept = next(schemas[version["name"]] for version in versions if version.get("storage"))
-    return {name: VersionContent(schema, kept) for name, schema in schemas.items()}
+    return {name: VersionContent(schema, kept, schemas) for name, schema in schemas.items()}
 
 
 def _selectable(version: JSONObject) -> tuple[str, ...]:

@@ -48,6 +48,10 @@ OMITTED = "x-go-omitted"
 TEXTS = "x-go-texts"
 
 
+# The defaults of a list's keys that are zero, which tell items apart all the same.
+KEY_DEFAULTS = "x-go-key-defaults"
+
+
 class _File(msgspec.Struct, frozen=True):
     release: str
     definitions: dict[str, Schema]
@@ -133,6 +137,8 @@ class BuiltinSchemas:
         for key in ("items", "additionalProperties"):
             if key in schema:
                 own[key] = self._translated(schema[key])
+        if empty := self._empty_keys(schema):
+            own[KEY_DEFAULTS] = empty
         if "properties" in schema:
             own["properties"] = {key: self._translated(part) for key, part in schema["properties"].items()}
             structs = {key for key, part in schema["properties"].items() if part.get("default") == {}}
@@ -142,6 +148,14 @@ class BuiltinSchemas:
             # Nobody knows what is inside, so it is one value to those who merge.
             own |= {"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-map-type": "atomic"}
         return own
+
+    def _empty_keys(self, schema: Schema) -> Schema:
+        """Of the keys of a list those with a default that fills in nothing, each with it."""
+        keys, items = schema.get("x-kubernetes-list-map-keys", ()), schema.get("items", {})
+        target = items.get("$ref") or next((part["$ref"] for part in items.get("allOf", ())), None)
+        fields = (self.definitions[target.removeprefix(_PREFIX)] if target else items).get("properties", {})
+        found = {key: fields.get(key, {}).get("default") for key in keys}
+        return {key: default for key, default in found.items() if default is not None and not default}
 
 
 def _special(name: str) -> Schema | None:

@@ -1,69 +1,96 @@
 """Server-side apply (KEP-555): merge what a manager wants into what is there, and keep account of who owns what.
 
-The results are those of structured-merge-diff; fields are told apart by the schema of the version that is written.
+The results are those of structured-merge-diff. Fields are told apart by the schema of the version that is written, and
+what somebody owns in another version by the schema of that one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from dynkube.errors import StatusCause
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._patching.client_side import keep_annotation, taken_over
-from dynkube.testing._patching.fieldset import Path, all_of, changes, owned, readable, to_fields_v1
-from dynkube.testing._patching.merging import merged, without_former
-from dynkube.testing._patching.ownership import Entry, Writer, entry_of_unknown, new_entry, read_entries, write_entries
-from dynkube.testing._patching.shapes import shape_of
+from dynkube.testing._patching.comparing import differ
+from dynkube.testing._patching.contents import all_of
+from dynkube.testing._patching.elements import Path, in_order, readable
+from dynkube.testing._patching.entries import Entry, Writer, new_entry, read_entries, write_entries
+from dynkube.testing._patching.fieldset import FieldSet, excluding, owned, to_fields_v1
+from dynkube.testing._patching.merging import contents_of, merged, with_named, without
+from dynkube.testing._patching.ownership import Comparisons, convert, entry_of_all, present_entries
+from dynkube.testing._patching.resetting import reset_fields
+from dynkube.testing._patching.shapes import Shape
+from dynkube.testing._patching.versions import Unconvertible, Versions
 
-_NOTHING: Mapping[str, object] = MappingProxyType({})
+_BEFORE_FIRST_APPLY = "before-first-apply"
+_PRUNING = "failed to prune fields: "
+_OWNED = f"{_PRUNING}failed add back owned items: "
+_DANGLING = f"{_PRUNING}failed add back dangling items: "
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One apply: what ``writer`` wants objects of ``kind`` to say."""
+    """One apply: what ``writer`` wants objects of ``kind`` to say.
+
+    Attributes:
+        kind: Their kind.
+        writer: Who applies.
+        force: Whether to take what others own.
+        versions: The versions of the kind.
+    """
 
     kind: Kind
     writer: Writer
     force: bool
+    versions: Versions
 
-    def merge(
-        self, live: JSONObject | None, applied: JSONObject, beside: Mapping[str, object] = _NOTHING
-    ) -> JSONObject:
+    @property
+    def shape(self) -> Shape:
+        """The shape of the objects in the version that is written."""
+        return self.versions.shape
+
+    def merge(self, live: JSONObject | None, applied: JSONObject) -> JSONObject:
         """The object that results. Arguments stay as they are.
+
+        What the request cannot write is merged too: who stores the result has to leave it out.
 
         Args:
             live: What is there; ``None`` where there is nothing yet.
-            applied: What the manager wants, as far as it has a say.
-            beside: What was sent besides. It is not written, but where it differs it counts as a write.
+            applied: What the manager wants.
 
         Raises:
             ApplyConflict: Others own fields that would change, and it is not forced.
+            ServerError: Something cannot be told in a version in which somebody owns a part of it.
         """
-        shape = shape_of(self.kind)
-        entries = self._entries(live)
-        others = [entry for entry in entries if entry.identity != self.writer.identity]
+        try:
+            return self._merge(live, applied)
+        except Unconvertible as trouble:
+            raise refuse.failed(str(trouble)) from None
+
+    def _merge(self, live: JSONObject | None, applied: JSONObject) -> JSONObject:
+        own, shape, present = self.kind.api_version, self.shape, live or {}
+        reset = reset_fields(self.kind, self.writer.subresource)
+        entries = present_entries(self._entries(live), self.versions, present, own)
         mine = next((entry for entry in entries if entry.identity == self.writer.identity), None)
-        present, wanted = live or {}, all_of(applied, shape)
+        others = [entry for entry in entries if entry is not mine]
+        wanted = excluding(all_of(applied, shape), reset)
         result: JSONObject = merged(present, applied, shape)
-        if mine is not None:
-            result = without_former(result, mine.fields, [wanted, *(entry.fields for entry in others)], shape)
-        written, gone = changes(present, result, shape)
-        contested = [(path, entry) for path in sorted(written) for entry in others if entry.owns(path)]
-        allowed = taken_over(self.writer.manager, self.kind, present) if contested else frozenset()
-        in_the_way = [(path, entry) for path, entry in contested if path not in allowed]
-        if in_the_way and not self.force:
-            raise refuse.apply_conflict(contested_causes(in_the_way))
+        if mine is not None and mine.encoded:
+            claims = [(own, wanted), *((entry.api_version, entry.fields) for entry in others)]
+            result = _Pruning(self.versions, own).prune(result, mine, claims)
+        changed = Comparisons(self.versions, self.kind, self.writer.subresource, present, result).by_version(others)
+        if not self.force:
+            self._refuse_conflicts(others, changed, present)
+        kept = [entry.without(frozenset().union(*changed[entry.api_version])) for entry in others]
+        # An apply that changes nothing leaves the time alone, so that it does not count as a write; the first has none.
+        wrote = live is None or differ(present, result, shape)
+        time = self.writer.time if wrote else mine.time if mine is not None else ""
         result = {**result, "metadata": dict(result["metadata"])}
         if live is not None:
             keep_annotation(self.writer.manager, result, applied)
-        kept = [entry.without(written | gone) for entry in others]
-        # An apply that changes nothing leaves the time alone, so that it does not count as a write; the first has none.
-        wrote = written or gone or changes(present, merged(present, dict(beside), shape), shape)[0]
-        time = self.writer.time if wrote else mine.time if mine is not None else ""
         entry = new_entry(self.kind, replace(self.writer, time=time), to_fields_v1(owned(wanted)))
         write_entries(result, [*kept, entry])
         return result
@@ -72,18 +99,72 @@ class Application:
         """Who owns what; what nobody is on record for belongs to whoever was before the first apply."""
         if live is None:
             return ()
-        return read_entries(live) or (entry_of_unknown(self.kind, live, self.writer),)
+        unknown = replace(self.writer, manager=_BEFORE_FIRST_APPLY, operation="Update")
+        return read_entries(live) or (entry_of_all(self.kind, live, unknown),)
+
+    def _refuse_conflicts(
+        self, others: Sequence[Entry], changed: Mapping[str, tuple[FieldSet, FieldSet]], live: JSONObject
+    ) -> None:
+        contested = [
+            (path, entry)
+            for entry in sorted(others, key=lambda entry: entry.told)
+            for path in in_order(path for path in changed[entry.api_version][0] if entry.owns(path))
+        ]
+        allowed = taken_over(self.writer.manager, self.kind, live) if contested else frozenset()
+        in_the_way = [(path, entry) for path, entry in contested if path not in allowed]
+        if in_the_way:
+            raise refuse.apply_conflict([_cause(path, entry) for path, entry in in_the_way])
 
 
-def contested_causes(contested: Sequence[tuple[Path, Entry]]) -> list[StatusCause]:
-    """The causes of a conflict: who owns which field."""
-    return [
-        StatusCause(readable(path), "FieldManagerConflict", f'conflict with "{entry.manager}"{_using(entry)}')
-        for path, entry in contested
-    ]
+@dataclass(frozen=True, slots=True)
+class _Pruning:
+    """Takes out what a manager applied before and does not apply now, where nobody else wants it."""
+
+    versions: Versions
+    own: str
+
+    def prune(self, result: JSONObject, mine: Entry, claims: Sequence[tuple[str, FieldSet]]) -> JSONObject:
+        """``result`` of a merge, pruned.
+
+        Args:
+            result: The merged object.
+            mine: What the manager applied last time.
+            claims: What each manager owns from now on, this one included, and in which version.
+
+        Raises:
+            Unconvertible: Something of this cannot be told in one of the versions.
+        """
+        former, shape = mine.api_version, self.versions.shape_in(mine.api_version)
+        if shape is None:
+            return result
+        convert(self.versions, result, former, f"{_PRUNING}failed to convert merged object to last applied version: ")
+        last = with_named(mine.fields, shape)
+        pruned = without(result, last, shape)
+        for version in dict.fromkeys([former, *(version for version, _ in claims)]):
+            claimed = frozenset[Path]().union(*(fields for claim, fields in claims if claim == version))
+            pruned = self._with_claimed(result, pruned, version, claimed)
+        words = f"{_DANGLING}failed to convert pruned object to last applied version: "
+        convert(self.versions, pruned, former, words)
+        dropped = contents_of(result, shape) - contents_of(pruned, shape)
+        pruned = without(result, dropped & last, shape)
+        if former != self.own:
+            convert(self.versions, pruned, self.own, _PRUNING)
+        return pruned
+
+    def _with_claimed(self, result: JSONObject, pruned: JSONObject, version: str, claimed: FieldSet) -> JSONObject:
+        """``result`` without what ``pruned`` lacks and nobody claims in this version."""
+        shape = self.versions.shape_in(version)
+        if shape is None:
+            return pruned
+        convert(self.versions, result, version, f"{_OWNED}failed to convert merged object at version {version}: ")
+        convert(self.versions, pruned, version, f"{_OWNED}failed to convert pruned object at version {version}: ")
+        dropped = contents_of(result, shape) - contents_of(pruned, shape)
+        return without(result, dropped - with_named(claimed, shape), shape)
 
 
-def _using(entry: Entry) -> str:
+def _cause(path: Path, entry: Entry) -> StatusCause:
+    """Who owns a field that would change."""
     subresource = f' with subresource "{entry.subresource}"' if entry.subresource else ""
     # The identity of a manager that applies has no version in it, since it is the same through all of them.
-    return subresource if entry.operation == "Apply" else f"{subresource} using {entry.api_version}"
+    version = "" if entry.operation == "Apply" else f" using {entry.api_version}"
+    return StatusCause(readable(path), "FieldManagerConflict", f'conflict with "{entry.manager}"{subresource}{version}')

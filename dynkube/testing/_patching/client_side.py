@@ -11,7 +11,8 @@ import msgspec
 
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._patching.fieldset import MISSING, FieldSet, fields_of, value_at
+from dynkube.testing._patching.contents import MISSING, equal, fields_of, value_at
+from dynkube.testing._patching.fieldset import FieldSet
 from dynkube.testing._patching.shapes import shape_of
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -33,7 +34,7 @@ def taken_over(manager: str, kind: Kind, live: JSONObject) -> FieldSet:
     return frozenset(
         path
         for path in fields_of(applied, shape)
-        if (there := value_at(live, path, shape)) is not MISSING and there == value_at(applied, path, shape)
+        if (there := value_at(live, path, shape)) is not MISSING and equal(there, value_at(applied, path, shape))
     )
 
 

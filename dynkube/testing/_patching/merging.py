@@ -5,12 +5,15 @@ The results are those of structured-merge-diff, in the order of lists as well. O
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._patching.fieldset import FieldSet, Path, all_of, elements, form_fits, form_of, parts_of
+from dynkube.testing._patching.contents import all_of, form_fits, form_of, parts_of
+from dynkube.testing._patching.elements import Path, elements
+from dynkube.testing._patching.fieldset import FieldSet
 from dynkube.testing._patching.shapes import Shape
 
 
@@ -32,9 +35,10 @@ def merged(live: Any, applied: Any, shape: Shape) -> Any:
 def _merged_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]:
     """Items of both come in the order they are applied; others stay as near as possible to where they were."""
     before, after = elements(live, shape), elements(applied, shape)
-    there = {element: item for element, item in zip(before, live, strict=True) if before.count(element) == 1}
+    counts = Counter(before)
+    there = {element: item for element, item in zip(before, live, strict=True) if counts[element] == 1}
     given = dict(zip(after, applied, strict=True))
-    shared = [element for element in after if element in before]
+    shared = [element for element in after if element in counts]
     result: list[Any] = []
     done: set[str] = set()
 
@@ -68,29 +72,6 @@ def _merged_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]
     return result
 
 
-def without_former(result: JSONObject, former: FieldSet, present: Iterable[FieldSet], shape: Shape) -> JSONObject:
-    """``result`` of a merge without what its manager applied before, and nobody wants now.
-
-    Args:
-        result: The merged object.
-        former: What the manager applied last time.
-        present: What each manager owns from now on, this one included.
-        shape: The shape of the object.
-    """
-    if not former:
-        return result
-    last = _with_named(former, shape)
-    everything = _with_named(all_of(result, shape), shape)
-    wanted = _with_named(frozenset().union(*present), shape)
-    pruned = _without(result, last, shape)
-    pruned = _without(result, everything - _left(pruned, shape) - wanted, shape)
-    return _without(result, (everything - _left(pruned, shape)) & last, shape)
-
-
-def _left(obj: JSONObject, shape: Shape) -> FieldSet:
-    return _with_named(all_of(obj, shape), shape)
-
-
 @dataclass(slots=True)
 class _Tree:
     """A set of paths by their elements: whether this one is in it, and what is below."""
@@ -98,22 +79,27 @@ class _Tree:
     member: bool = False
     below: dict[str, _Tree] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, paths: Iterable[Path]) -> _Tree:
-        root = cls()
-        for path in paths:
-            node = root
-            for element in path:
-                node = node.below.setdefault(element, cls())
-            node.member = True
-        return root
+
+def _tree(paths: FieldSet) -> _Tree:
+    root = _Tree()
+    for path in paths:
+        node = root
+        for element in path:
+            node = node.below.setdefault(element, _Tree())
+        node.member = True
+    return root
 
 
-def _with_named(fields: FieldSet, shape: Shape) -> FieldSet:
+def with_named(fields: FieldSet, shape: Shape) -> FieldSet:
     """``fields`` with the containers around them that the schema names."""
     found = set(fields)
-    _add_named(_Tree.of(fields).below, shape, (), found)
+    _add_named(_tree(fields).below, shape, (), found)
     return frozenset(found)
+
+
+def contents_of(obj: JSONObject, shape: Shape) -> FieldSet:
+    """All that ``obj`` says, :func:`with_named`."""
+    return with_named(all_of(obj, shape), shape)
 
 
 def _add_named(below: Mapping[str, _Tree], shape: Shape, path: Path, found: set[Path]) -> None:
@@ -126,23 +112,36 @@ def _add_named(below: Mapping[str, _Tree], shape: Shape, path: Path, found: set[
         _add_named(tree.below, shape.field(element[2:]) if named else shape.item(), (*path, element), found)
 
 
-def _without(obj: JSONObject, fields: FieldSet, shape: Shape) -> JSONObject:
-    return _cut(obj, _Tree.of(fields).below, shape) or {} if fields else obj
+def without(obj: JSONObject, fields: FieldSet, shape: Shape) -> JSONObject:
+    """``obj`` without ``fields``; containers that are looked into, and of which nothing is left, become ``null``."""
+    return _cut(obj, _tree(fields).below, shape) or {} if fields else obj
 
 
 def _cut(value: Any, below: Mapping[str, _Tree], shape: Shape) -> Any:
     """``value`` without what is marked; ``None`` where nothing is left of it."""
-    parts = parts_of(value, shape)
-    if not parts:
-        return value if not isinstance(value, dict | list) else None
-    left = {}
-    for element, child in parts.items():
-        marked = below.get(element)
-        if marked is None:
-            left[element] = child
-        elif not marked.member:
-            inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
-            left[element] = _cut(child, marked.below, inner)
+    if isinstance(value, dict):
+        fields = {} if shape.atomic else value
+        left = {
+            name: _cut_part(child, below.get(f"f:{name}"), shape.field(name))
+            for name, child in fields.items()
+            if not _is_marked(below, f"f:{name}")
+        }
+        return left or None
     if isinstance(value, list):
-        return list(left.values()) or None
-    return {element[2:]: child for element, child in left.items()} or None
+        items = [] if shape.list_type == "atomic" else value
+        named, inner = elements(items, shape), shape.item()
+        kept = [
+            _cut_part(item, below.get(element), inner)
+            for element, item in zip(named, items, strict=True)
+            if not _is_marked(below, element)
+        ]
+        return kept or None
+    return value
+
+
+def _is_marked(below: Mapping[str, _Tree], element: str) -> bool:
+    return element in below and below[element].member
+
+
+def _cut_part(value: Any, tree: _Tree | None, shape: Shape) -> Any:
+    return value if tree is None else _cut(value, tree.below, shape)

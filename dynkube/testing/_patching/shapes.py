@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._kinds.schemas import OBJECT_META, VALUES, builtin_schemas
+from dynkube.testing._kinds.schemas import KEY_DEFAULTS, OBJECT_META, VALUES, builtin_schemas
 
 ListType: TypeAlias = Literal["atomic", "set", "map"]
 # What a value is taken for; ``""`` where a schema allows anything.
@@ -29,6 +29,11 @@ class Shape(Protocol):
 
     def declares(self, name: str) -> bool:
         """Whether the schema names this field of it."""
+        ...
+
+    @property
+    def deduced(self) -> bool:
+        """Whether the schema says nothing of what is in it."""
         ...
 
     @property
@@ -104,6 +109,11 @@ class SchemaShape:
         return isinstance(properties, dict) and name in properties
 
     @property
+    def deduced(self) -> bool:
+        """From ``properties`` and ``additionalProperties``."""
+        return not self.schema.get("properties") and not isinstance(self.schema.get("additionalProperties"), dict)
+
+    @property
     def list_type(self) -> ListType:
         """From ``x-kubernetes-list-type``; lists are atomic unless it says otherwise."""
         match self.schema.get("x-kubernetes-list-type"):
@@ -138,9 +148,10 @@ class SchemaShape:
 
     def default(self, key: str) -> object:
         """From the item's property."""
-        items = self.item()
-        field = items.field(key)
-        return field.schema.get("default") if isinstance(field, SchemaShape) else None
+        field = self.item().field(key)
+        found = field.schema.get("default") if isinstance(field, SchemaShape) else None
+        empty = self.schema.get(KEY_DEFAULTS)
+        return empty.get(key) if found is None and isinstance(empty, dict) else found
 
     @property
     def patch_key(self) -> str:
@@ -179,7 +190,12 @@ class _CustomRoot(SchemaShape):
         return SchemaShape.field(self, name)
 
 
+def custom_shape(schema: Mapping[str, object]) -> Shape:
+    """The shape of custom resources with this ``openAPIV3Schema``."""
+    return _CustomRoot(schema)
+
+
 def shape_of(kind: Kind) -> Shape:
     """The shape of whole objects of ``kind``."""
     schema = kind.schema or {}
-    return SchemaShape(schema) if kind.crd_uid is None else _CustomRoot(schema)
+    return SchemaShape(schema) if kind.crd_uid is None else custom_shape(schema)

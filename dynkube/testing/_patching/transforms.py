@@ -74,9 +74,12 @@ def _undecodable(value: object, wanted: str, *, into: str = "value") -> Exceptio
 
 
 def merged(target: object, patch: object) -> object:
-    """RFC 7386: objects merge, ``null`` deletes, everything else replaces. Arguments stay as they are."""
+    """RFC 7386: objects merge, ``null`` deletes, everything else replaces. Arguments stay as they are.
+
+    As the real server's library has it, nulls inside of a list that is new, or replaces no object, go too.
+    """
     if not isinstance(patch, dict):
-        return patch
+        return patch if isinstance(target, dict) else _without_nulls(patch)
     result = dict(target) if isinstance(target, dict) else {}
     for key, value in patch.items():
         if value is None:
@@ -84,3 +87,11 @@ def merged(target: object, patch: object) -> object:
         else:
             result[key] = merged(result.get(key), value)
     return result
+
+
+def _without_nulls(value: object) -> object:
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _without_nulls(child) for name, child in value.items() if child is not None}
+    return value

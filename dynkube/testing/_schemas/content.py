@@ -7,7 +7,7 @@ a definition shows on objects stored before, and one added to another version th
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from weakref import WeakKeyDictionary
 
 from dynkube.testing._calls.api import JSONObject
@@ -23,12 +23,14 @@ class VersionContent:
     Args:
         own: The schema of the version.
         kept: That of the version which stores; the same object where that is this one.
+        versions: The schemas of all versions, served or not, by their names.
     """
 
-    __slots__ = ("_encoded", "_kept", "_same", "own")
+    __slots__ = ("_encoded", "_kept", "_same", "own", "versions")
 
-    def __init__(self, own: Structural, kept: Structural) -> None:
+    def __init__(self, own: Structural, kept: Structural, versions: Mapping[str, Structural]) -> None:
         self.own = own
+        self.versions = versions
         self._kept = kept
         self._same: WeakKeyDictionary[object, bool] = WeakKeyDictionary()
         self._encoded: WeakKeyDictionary[object, bytes] = WeakKeyDictionary()

@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from dynkube.testing._calls.gotext import compact, go_source, go_text, quoted
+from dynkube.testing._kinds.schemas import KEY_DEFAULTS
 from dynkube.testing._schemas.scalars import json_type
 from dynkube.testing._schemas.structural import META_FIELDS, Node
 
 
-def typed_errors(node: Node, value: Any, path: str = "", *, root: bool = False) -> Iterator[str]:
+def typed_errors(
+    node: Node, value: Any, path: str = "", *, root: bool = False, repeats: bool = False, preserves: bool = False
+) -> Iterator[str]:
     """Why ``value`` cannot be read as the schema says.
 
     Args:
@@ -22,7 +25,11 @@ def typed_errors(node: Node, value: Any, path: str = "", *, root: bool = False) 
         value: What is applied.
         path: Where it is, beginning with a dot.
         root: Whether it is a whole custom resource, whose metadata is not in its schema.
+        repeats: Whether several items of a list may have the same keys or value, as what is not applied may.
+        preserves: Whether something around it keeps unknown fields: what is in it may have such fields too then,
+            although they are not kept there.
     """
+    preserves = preserves or node.preserves
     kind = node.types[0] if len(node.types) == 1 else ""
     if value is None:
         return
@@ -30,25 +37,31 @@ def typed_errors(node: Node, value: Any, path: str = "", *, root: bool = False) 
         if not isinstance(value, dict):
             yield f"{path}: expected map, got &{{{go_text(value)}}}"
             return
-        yield from _object_errors(node, value, path, root=root)
+        yield from _object_errors(node, value, path, root=root, repeats=repeats, preserves=preserves)
     elif kind == "array":
         if not isinstance(value, list):
             yield f"{path}: expected list, got &{{{go_text(value)}}}"
             return
-        yield from _list_errors(node, value, path)
+        yield from _list_errors(node, value, path, repeats=repeats, preserves=preserves)
     elif kind and (error := _scalar_error(kind, value)):
         yield f"{path}: {error}"
 
 
 def apply_failure(errors: list[str], place: str, gvk: str) -> str:
     """All of ``errors`` as one message."""
-    listed = errors[0] if len(errors) == 1 else "errors:\n  " + "\n  ".join(errors)
-    return f"failed to create typed patch object ({place}; {gvk}): {listed}"
+    return f"failed to create typed patch object ({place}; {gvk}): {listed_errors(errors)}"
 
 
-def _object_errors(node: Node, value: dict[str, Any], path: str, *, root: bool) -> Iterator[str]:
+def listed_errors(errors: list[str]) -> str:
+    """One or several ``errors``."""
+    return errors[0] if len(errors) == 1 else "errors:\n  " + "\n  ".join(errors)
+
+
+def _object_errors(
+    node: Node, value: dict[str, Any], path: str, *, root: bool, repeats: bool, preserves: bool
+) -> Iterator[str]:
     known = META_FIELDS if root or node.embedded else frozenset()
-    free = node.preserves or node.allows_additional or not (node.properties or node.types)
+    free = preserves or node.allows_additional or not (node.properties or node.types)
     for name in value:
         if name not in known and name not in node.properties and not free:
             yield f"{path}.{name}: field not declared in schema"
@@ -58,12 +71,12 @@ def _object_errors(node: Node, value: dict[str, Any], path: str, *, root: bool) 
         if name in known:
             continue
         if child is not None:
-            yield from typed_errors(child, content, f"{path}.{name}")
+            yield from typed_errors(child, content, f"{path}.{name}", repeats=repeats, preserves=preserves)
         elif node.additional is not None:
-            yield from typed_errors(node.additional, content, f"{path}.{name}")
+            yield from typed_errors(node.additional, content, f"{path}.{name}", repeats=repeats, preserves=preserves)
 
 
-def _list_errors(node: Node, value: list[Any], path: str) -> Iterator[str]:
+def _list_errors(node: Node, value: list[Any], path: str, *, repeats: bool, preserves: bool) -> Iterator[str]:
     items, seen = node.items, set[str]()
     for index, item in enumerate(value):
         key = str(index)
@@ -72,11 +85,11 @@ def _list_errors(node: Node, value: list[Any], path: str) -> Iterator[str]:
                 yield f"{path}: element {index}: {problem}"
                 return
             key = _item_key(node, item)
-            if key in seen:
+            if key in seen and not repeats:
                 yield f"{path}: duplicate entries for key [{key}]"
             seen.add(key)
         if items is not None:
-            yield from typed_errors(items, item, f"{path}[{key}]")
+            yield from typed_errors(items, item, f"{path}[{key}]", repeats=repeats, preserves=preserves)
 
 
 def _item_problem(node: Node, item: object) -> str:
@@ -109,7 +122,7 @@ def _item_key(node: Node, item: Any) -> str:
 
 def _keys_of(node: Node, item: dict[str, Any]) -> dict[str, Any]:
     """What tells an item apart: keys that it has, or that have a default."""
-    keys = {}
+    keys = dict(node.source.get(KEY_DEFAULTS) or {})
     for key in node.map_keys:
         field = node.items.properties.get(key) if node.items is not None else None
         if key in item:

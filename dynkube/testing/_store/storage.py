@@ -77,8 +77,10 @@ class Version:
     def stays(self, kind: Kind, obj: JSONObject) -> bool:
         """Whether writing ``obj``, which is how it looks in the version of ``kind``, leaves what is stored as it is."""
         content = kind.content
-        if content is None or self.provisional or content.shape is self.shape:
+        if content is None or self.provisional:
             return not self.provisional
+        if content.shape is self.shape and content.shows_as_kept(self.shape):
+            return True
         bare = {key: value for key, value in obj.items() if key not in {"apiVersion", "kind"}}
         bare["metadata"] = {**obj["metadata"], "resourceVersion": ""}
         return content.kept_as(self.shape, self._kept(), bare)

@@ -13,6 +13,7 @@ from dynkube.testing._calls.gotext import compact, go_text, quoted
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._kinds.schemas import OBJECT_META, builtin_schemas
+from dynkube.testing._patching.scales import SCALE_TYPE
 from dynkube.testing._schemas.decoding import decoding_error
 from dynkube.testing._schemas.defaulting import defaulted
 from dynkube.testing._schemas.objectmeta import pruned_metadata
@@ -22,7 +23,6 @@ from dynkube.testing._schemas.structural import Structural
 from dynkube.testing._schemas.typed import apply_failure, typed_errors
 from dynkube.testing._verbs import objectmeta
 
-_SCALE = "io.k8s.api.autoscaling.v1.Scale"
 _OWNED_NULLS = ("annotations", "finalizers", "labels", "ownerReferences")
 _YAML_ERRORS = "yaml: unmarshal errors:\n"
 
@@ -133,7 +133,6 @@ class Reader:
         obj = objectmeta.own_copy(call)
         if errors := self._typed_errors(kind, obj):
             raise refuse.failed(apply_failure(errors, _place(obj["metadata"]), _gvk(kind)))
-        objectmeta.check_name_in_path(obj, call, required=False)
         problems = call.repeated if options.field_validation != "Ignore" else ()
         if problems and options.field_validation == "Strict":
             raise refuse.bad_request(f"error strict decoding YAML: error converting YAML to JSON: {problems[0]}")
@@ -154,7 +153,7 @@ class Reader:
         kind, body = call.kind, call.body
         if not isinstance(body, dict) or body.get("kind", "Scale") != "Scale":
             return body
-        node = self.schemas.read(builtin_schemas().resolved(_SCALE)).root
+        node = self.schemas.read(builtin_schemas().resolved(SCALE_TYPE)).root
         if error := decoding_error(node, body):
             # For custom resources the real server fails to say more.
             custom = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
@@ -173,7 +172,7 @@ class Reader:
         Raises:
             Invalid: Something has another type than its field.
         """
-        node = self.schemas.read(builtin_schemas().resolved(_SCALE)).root
+        node = self.schemas.read(builtin_schemas().resolved(SCALE_TYPE)).root
         if isinstance(patched, dict) and (error := decoding_error(node, patched)):
             raise refuse.invalid_patch(compact(patched), error)
 
@@ -231,7 +230,7 @@ class Reader:
         Nobody can be on record for the fields of such an object.
         """
         schema = self.schemas.of(kind) if kind.crd_uid is not None else None
-        return schema is not None and any(True for _ in typed_errors(schema.root, obj, root=True))
+        return schema is not None and any(True for _ in typed_errors(schema.root, obj, root=True, repeats=True))
 
     # ── inside ────────────────────────────────────────────────────────────────────────────
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._schemas.correlation import same_json
 
 # Objects of these kinds are created with the status they come with: whoever creates a Node reports its state.
 _STATUS_ON_CREATE = {"nodes"}
@@ -70,8 +71,7 @@ def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: 
             for field in kept:
                 _take(result["metadata"], old["metadata"], field)
         for field in ("managedFields", "resourceVersion"):
-            if field in obj["metadata"]:
-                result["metadata"][field] = obj["metadata"][field]
+            _take(result["metadata"], obj["metadata"], field)
         _PARTS[subresource](result, obj)
         return result
     if "status" in kind.subresources:
@@ -92,13 +92,14 @@ def _annotations(obj: JSONObject) -> JSONObject:
     return obj["metadata"].get("annotations") or {}
 
 
-def bump_generation(obj: JSONObject, old: JSONObject, kind: Kind) -> None:
+def bump_generation(obj: JSONObject, old: JSONObject, kind: Kind, subresource: str) -> None:
     """Count a change of what the object asks for: everything but metadata, and but status where that is apart."""
     if not kind.generation:
         return
     apart = {"apiVersion", "kind", "metadata"} | ({"status"} if "status" in kind.subresources else set())
-    annotated = kind.group_resource in _GENERATION_OF_ANNOTATIONS and _annotations(obj) != _annotations(old)
-    if annotated or _without(obj, apart) != _without(old, apart):
+    counts = kind.group_resource in _GENERATION_OF_ANNOTATIONS and not subresource
+    annotated = counts and _annotations(obj) != _annotations(old)
+    if annotated or not same_json(_without(obj, apart), _without(old, apart)):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 

@@ -10,8 +10,9 @@ from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject, Result
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._patching.fieldset import all_fields_v1
-from dynkube.testing._patching.ownership import Ownership, Writer, new_entry, with_former_times, write_entries
+from dynkube.testing._patching.contents import all_fields_v1
+from dynkube.testing._patching.entries import Writer, new_entry, with_former_times, write_entries
+from dynkube.testing._patching.ownership import Ownership
 from dynkube.testing._patching.shapes import shape_of
 from dynkube.testing._schemas.cel import Outcome, RuleBook
 from dynkube.testing._schemas.correlation import same_json
@@ -98,7 +99,8 @@ class Writes:
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
                 # A default status is shown at once, and stored by the next write.
                 shown = self.reader.fill_status(kind, obj)
-                return Result(document=self._store(kind, obj, options, provisional=shown), status=201)
+                kept = _read_again(kind, obj) if owned else obj
+                return Result(document=self._store(kind, kept, options, provisional=shown), status=201)
         raise self._taken(call, metadata["name"], bool(metadata.get("generateName")))
 
     def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None, *, applied: bool) -> None:
@@ -189,7 +191,6 @@ class Writes:
         options: WriteOptions,
         *,
         owned: bool = False,
-        writer: Writer | None = None,
     ) -> Result:
         """Write what was read over ``old``.
 
@@ -199,25 +200,25 @@ class Writes:
             old: What is there.
             options: Its parameters.
             owned: Whether its ``managedFields`` are accounted for already.
-            writer: Who is on record for it, if not the caller as such.
         """
         kind, obj = call.kind, reading.obj
         self._check_same(call, obj, old)
         before = old.decode(kind)
-        misfits = self.ownership.enabled and not owned and not call.subresource and self.reader.misfits(kind, obj)
+        custom = kind.crd_uid is not None
+        if custom and not owned:
+            # What cannot be written through this path counts in the other versions of a definition.
+            self._record_custom(call, obj, before, options)
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
         objectmeta.carry_over(obj, before)
         rules = self.rules.of(kind)
         rules.complete(kind, obj)
-        if misfits:
-            obj["metadata"].pop("managedFields", None)
-        elif not owned:
-            self.ownership.record(kind, obj, before, writer or self._writer(call, options))
+        if not custom and not owned:
+            self.ownership.record(kind, obj, before, self._writer(call, options))
         rules.authorize(call, obj, before)
         if not call.subresource:
             rules.allocate(kind, obj, before)
         rules.prepare(kind, obj, before)
-        strategies.bump_generation(obj, before, kind)
+        strategies.bump_generation(obj, before, kind, call.subresource)
         causes, outcome = self._change_causes(call, obj, before)
         if causes:
             raise refuse.invalid(kind, call.name, causes)
@@ -230,7 +231,16 @@ class Writes:
             if old.stays(kind, obj):
                 # Nothing to write: the revision stays, and nobody is told.
                 return Result(document=StoredDocument(kind, old))
-        return Result(document=self._finish_update(kind, obj, old, options))
+        kept = _read_again(kind, obj) if owned else obj
+        return Result(document=self._finish_update(kind, kept, old, options))
+
+    def _record_custom(self, call: Call, obj: JSONObject, before: JSONObject, options: WriteOptions) -> None:
+        """Note who writes; nobody can be on record where what was or what is to be has values of wrong types."""
+        kind, reader = call.kind, self.reader
+        if self.ownership.enabled and (reader.misfits(kind, obj) or reader.misfits(kind, before)):
+            obj["metadata"].pop("managedFields", None)
+        else:
+            self.ownership.record(kind, obj, before, self._writer(call, options))
 
     def _change_causes(self, call: Call, obj: JSONObject, before: JSONObject) -> tuple[list[StatusCause], Outcome]:
         """Why ``before`` cannot become ``obj``; in the order in which the real server finds it."""
@@ -276,7 +286,8 @@ class Writes:
         self, kind: Kind, obj: JSONObject, options: WriteOptions, *, provisional: bool = False
     ) -> StoredDocument | PlainDocument:
         if options.dry_run:
-            return PlainDocument({"apiVersion": kind.api_version, "kind": kind.kind, **obj})
+            shown = _read_again(kind, obj)
+            return PlainDocument({"apiVersion": kind.api_version, "kind": kind.kind, **shown})
         version = self.storage.encoded(kind, obj)
         if len(version.rest) > MAX_OBJECT:
             raise refuse.failed("etcdserver: request is too large")
@@ -315,3 +326,12 @@ class Writes:
             return AlreadyExists(replace(error.status, message=message))
         message = f"{message}, the server was not able to generate a unique name for the object"
         return AlreadyExists(replace(error.status, message=message, retry_after=1))
+
+
+def _read_again(kind: Kind, obj: JSONObject) -> JSONObject:
+    """``obj`` as clients find it once it is stored: what an apply merges was not decoded as other bodies are.
+
+    So nulls that are none of the schema's go only here, after the object was validated with them.
+    """
+    content = kind.content
+    return obj if content is None else content.shown(content.to_keep(obj))

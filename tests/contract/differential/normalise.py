@@ -11,8 +11,9 @@ last, and different things different ones:
   ``<continue>``.
 - Entries of ``managedFields`` are sorted, since their order depends on whether two writes fell into the same second.
 - Objects that messages quote are normalised like others, and the order of their fields is not compared.
+- Of several unknown fields an error of a typed value names one, which is any.
 - What Go iterates over maps for comes in any order: all causes of custom resources, those of the same field of others,
-  and the lines of errors of typed patches, are sorted.
+  and the lines of errors of typed patches, are sorted; conflicts of an apply are sorted by manager.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ _QUOTED_VERSION = re.compile(
     r'(?<=ResourceVersion in precondition: )\d+|(?<=ResourceVersion in object meta: )\d+|(?<="resourceVersion":")\d+'
 )
 _TYPED_ERRORS = re.compile(r"(?<=errors:\n)(?:  .*\n?)+")
+_UNDECLARED = re.compile(r"(?<=\.)[^.\s:\[\]]+(?=: field not declared in schema)")
 _QUOTED_OBJECT = re.compile(r'(?<=Invalid value: )"\{(?:[^"\\]|\\.)*"')
 # Where tables show a node port: behind the port it belongs to.
 _CELL_PORT = re.compile(r"(?<=\d:)3[0-2]\d{3}(?=/)")
-_NODE_PORTS = range(30000, 32768)
+# A dry run gives some behind the range.
+_NODE_PORTS = range(30000, 32800)
 
 
 def normalised(answers: Sequence[Answer]) -> list[JSONObject]:
@@ -128,6 +131,7 @@ class _Normaliser:
         text = _GENERATED.sub(lambda found: self._symbol("name", found[0]), text)
         text = _MICRO_TIME.sub("<microtime>", _TIME.sub("<time>", text))
         text = _QUOTED_VERSION.sub(lambda found: self._version(found[0]), text)
+        text = _UNDECLARED.sub("<field>", text)
         return _TYPED_ERRORS.sub(lambda found: "\n".join(sorted(found[0].splitlines())), text)
 
     def _quoted(self, found: re.Match[str]) -> str:
@@ -144,6 +148,9 @@ def _with_sorted_causes(status: JSONObject) -> JSONObject:
     """A Status whose causes are sorted, in its message too where that lists them."""
     details = status.get("details") or {}
     causes = details.get("causes") or []
+    if causes and all(cause.get("reason") == "FieldManagerConflict" for cause in causes):
+        by_manager = sorted(causes, key=lambda cause: str(cause.get("message")))
+        return {**status, "details": {**details, "causes": by_manager}}
     custom = details.get("group", "").endswith(".example.com")
     together = [causes] if custom else [list(same) for _, same in groupby(causes, key=lambda cause: cause.get("field"))]
     ordered = [cause for same in together for cause in sorted(same, key=_canonical)]

@@ -9,17 +9,10 @@ from hypothesis import strategies as st
 
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.builtin import builtin_kinds
-from dynkube.testing._patching.fieldset import (
-    MISSING,
-    Path,
-    all_fields_v1,
-    changes,
-    fields_of,
-    from_fields_v1,
-    says,
-    to_fields_v1,
-    value_at,
-)
+from dynkube.testing._patching.comparing import changes
+from dynkube.testing._patching.contents import MISSING, all_fields_v1, fields_of, value_at
+from dynkube.testing._patching.elements import Path
+from dynkube.testing._patching.fieldset import from_fields_v1, says, to_fields_v1
 from dynkube.testing._patching.shapes import shape_of
 from tests.contract.objects import config
 from tests.testing.engine.cluster import Cluster

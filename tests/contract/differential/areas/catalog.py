@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from tests.contract.differential.areas import access, data, definitions, pods, services, workloads
+from tests.contract.differential.areas import access, applies, data, definitions, pods, services, workloads
 from tests.contract.differential.areas.custom import GADGET_GROUND, GADGETS, WIDGET_GROUND, WIDGETS
 from tests.contract.differential.asking import Request
 from tests.contract.differential.side_by_side import Ground
@@ -42,4 +42,5 @@ AREAS = {
     "deployments": Area(ground=workloads.GROUND, requests=workloads.DEPLOYMENTS.requests()),
     "definitions": Area(ground=definitions.GROUND, requests=definitions.requests(), length=5),
     "access": Area(ground=access.GROUND, requests=access.requests, length=12),
+    **{name: Area(ground=ground, requests=requests, length=12) for name, ground, requests in applies.AREAS},
 }

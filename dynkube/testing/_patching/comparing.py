@@ -1,0 +1,94 @@
+"""Which fields two states of an object differ in: what a write has changed, as structured-merge-diff tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._patching.contents import MISSING, Repeated, equal, form_fits, form_of, parts_of
+from dynkube.testing._patching.elements import Path
+from dynkube.testing._patching.fieldset import FieldSet, owned
+from dynkube.testing._patching.shapes import Form, Shape
+
+
+def changes(old: JSONObject, new: JSONObject, shape: Shape) -> tuple[FieldSet, FieldSet]:
+    """The fields that ``new`` says otherwise than ``old`` (or for the first time), and those it says no more.
+
+    Containers that came or went count themselves, besides what is in them. Descends only where the two differ, so
+    it costs what was changed, not what there is.
+    """
+    found = _Changes(set(), set())
+    found.compare(old, new, shape, (), given=True)
+    return owned(found.written), owned(found.gone - found.written)
+
+
+def differ(old: JSONObject, new: JSONObject, shape: Shape) -> bool:
+    """Whether there is any change, also of what has no owner, but for version and kind."""
+    found = _Changes(set(), set())
+    found.compare(old, new, shape, (), given=True)
+    return bool((found.written | found.gone) - {("f:apiVersion",), ("f:kind",)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """What a comparison has found so far."""
+
+    written: set[Path]
+    gone: set[Path]
+
+    def compare(self, old: object, new: object, shape: Shape, path: Path, *, given: bool) -> None:
+        """Note what differs at ``path`` and below.
+
+        ``given`` says that there is something in both, if an empty one: what Go calls a struct.
+        """
+        if isinstance(old, Repeated) or isinstance(new, Repeated):
+            self._compare_repeated(old, new, shape, path)
+            return
+        if equal(old, new):
+            return
+        if given and (old, new) in ((MISSING, {}), (MISSING, []), ({}, MISSING), ([], MISSING)):
+            return
+        before, after = form_of(old, shape), form_of(new, shape)
+        if new is MISSING:
+            leaf = self._compare_as(before, old, new, shape, path, given)
+        elif old is MISSING or before == after:
+            leaf = self._compare_as(after, old, new, shape, path, given)
+        else:
+            # Another sort of value than before: what was inside is gone, and what is inside now is new.
+            self._compare_as(before, old, new, shape, path, given)
+            leaf = self._compare_as(after, old, new, shape, path, given)
+        if leaf or given:
+            return
+        if old is MISSING:
+            self.written.add(path)
+        elif new is MISSING:
+            self.gone.add(path)
+
+    def _compare_repeated(self, old: object, new: object, shape: Shape, path: Path) -> None:
+        """Items that are several are one value; becoming one, or several, they are others."""
+        if isinstance(old, Repeated) and isinstance(new, Repeated):
+            if not equal(old, new):
+                self.written.add(path)
+        elif isinstance(old, Repeated):
+            if new is not MISSING:
+                self.compare(MISSING, new, shape, path, given=False)
+            self.gone.add(path)
+        else:
+            if old is not MISSING:
+                self.compare(old, MISSING, shape, path, given=False)
+            self.written.add(path)
+
+    def _compare_as(self, form: Form, old: object, new: object, shape: Shape, path: Path, given: bool) -> bool:
+        """Compare what is of one form; whether that was compared as one value."""
+        before, after = (parts_of(value, shape) if form_fits(value, form) else None for value in (old, new))
+        if form == "scalar" or not (before or after):
+            (self.gone if new is MISSING else self.written).add(path)
+            return True
+        before, after, there = before or {}, after or {}, given or MISSING not in (old, new)
+        for element in before.keys() | after.keys():
+            was, now = before.get(element, MISSING), after.get(element, MISSING)
+            if equal(was, now):  # most are: what their shape is need not be found out
+                continue
+            inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
+            self.compare(was, now, inner, (*path, element), given=there and inner.always)
+        return False

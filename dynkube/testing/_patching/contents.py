@@ -1,0 +1,167 @@
+"""What objects consist of, by the path elements that FieldsV1 has for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._patching.elements import Path, elements
+from dynkube.testing._patching.fieldset import NOT_OWNED, FieldSet, owned
+from dynkube.testing._patching.shapes import Form, Shape
+from dynkube.testing._schemas.correlation import same_json
+
+MISSING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The items of a list that say the same of themselves, where keys or values should be unique: one value together.
+
+    Apply refuses them in what is applied; older objects and updates may have them
+    (https://github.com/kubernetes/kubernetes/issues/113482).
+    """
+
+    items: tuple[Any, ...]
+
+
+def all_of(obj: JSONObject, shape: Shape) -> FieldSet:
+    """Everything that ``obj`` says something about, as who applies it means it: ``owned`` of it can be owned.
+
+    A container counts itself only where it is empty, an item of a list, or under a name that the schema does not tell.
+    """
+    return frozenset(path for path in _walk(obj, shape, ()) if path)
+
+
+def fields_of(obj: JSONObject, shape: Shape) -> FieldSet:
+    """The fields that ``obj`` says something about, without those that have no owner."""
+    return owned(all_of(obj, shape))
+
+
+def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
+    parts = parts_of(value, shape)
+    if parts is None:
+        # A null says something too, but only the container around it can tell that there is one.
+        if value is not None:
+            yield path
+        return
+    for element, child in parts.items():
+        inner = (*path, element)
+        if isinstance(child, Repeated):
+            yield inner
+        elif element.startswith("f:"):
+            name = element[2:]
+            yield from _walk(child, shape.field(name), inner)
+            if child is None or child == {} or not shape.declares(name):
+                yield inner
+        else:
+            yield from _walk(child, shape.item(), inner)
+            yield inner
+
+
+def parts_of(value: object, shape: Shape) -> dict[str, Any] | None:
+    """What a value consists of by path element; ``None`` where it is one value."""
+    if isinstance(value, dict) and not shape.atomic:
+        return {f"f:{name}": child for name, child in value.items()}
+    if isinstance(value, list) and shape.list_type != "atomic":
+        named = elements(value, shape)
+        found = dict(zip(named, value, strict=True))
+        return found if len(found) == len(value) else _with_repeated(named, value)
+    return None
+
+
+def _with_repeated(named: list[str], items: list[Any]) -> dict[str, Any]:
+    counts = Counter(named)
+    together = {
+        element: Repeated(tuple(item for name, item in zip(named, items, strict=True) if name == element))
+        for element, count in counts.items()
+        if count > 1
+    }
+    return {**dict(zip(named, items, strict=True)), **together}
+
+
+def form_of(value: object, shape: Shape) -> Form:
+    """What ``value`` is to be taken for: what it looks like, and nothing, or a null, for what the schema says."""
+    if isinstance(value, dict):
+        return "map"
+    if isinstance(value, list):
+        return "list"
+    return (shape.form or "map") if value is None or value is MISSING else "scalar"
+
+
+def form_fits(value: object, form: Form) -> bool:
+    """Whether ``value`` really is what it is taken for."""
+    return isinstance(value, dict if form == "map" else list) if form in {"map", "list"} else False
+
+
+def equal(old: object, new: object) -> bool:
+    """Whether two values, or nothing, are the same as JSON has it, where ``true`` is not 1."""
+    if old is new:
+        return True
+    if old != new:
+        return False
+    if isinstance(old, Repeated) and isinstance(new, Repeated):
+        old, new = list(old.items), list(new.items)
+    # Text is compared faster than one value after the other; where it differs ``1.0`` may be beside ``1``.
+    return msgspec.json.encode(old) == msgspec.json.encode(new) or same_json(old, new)
+
+
+def all_fields_v1(obj: JSONObject, shape: Shape) -> JSONObject:
+    """The FieldsV1 of all that is new where ``obj`` is, in one go: every creation needs it."""
+    nested = _nested(obj, shape)
+    nested.pop(".", None)
+    for owned_by_nobody in NOT_OWNED:
+        *parents, last = owned_by_nobody
+        node = nested
+        for parent in parents:
+            node = node.get(parent, {})
+        node.pop(last, None)
+    if not nested.get("f:metadata", True):
+        del nested["f:metadata"]
+    return nested
+
+
+def _nested(value: object, shape: Shape, *, given: bool = True) -> JSONObject:
+    parts = parts_of(value, shape)
+    if not parts:
+        return {}
+    nested: JSONObject = {} if given else {".": {}}
+    for element, child in parts.items():
+        if not isinstance(child, dict | list):
+            nested[element] = {}
+            continue
+        inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
+        given_too = given and inner.always
+        below = _nested(child, inner, given=given_too)
+        if below or not given_too or (child and parts_of(child, inner) is None):
+            nested[element] = below
+    return nested
+
+
+def value_at(obj: object, path: Path, shape: Shape) -> object:
+    """The value at ``path``, or :data:`MISSING`."""
+    value = obj
+    for element in path:
+        if element.startswith("f:"):
+            if not isinstance(value, dict) or element[2:] not in value:
+                return MISSING
+            value, shape = value[element[2:]], shape.field(element[2:])
+            continue
+        index = index_of(value, element, shape)
+        if index is None:
+            return MISSING
+        assert isinstance(value, list)
+        value, shape = value[index], shape.item()
+    return value
+
+
+def index_of(items: object, element: str, shape: Shape) -> int | None:
+    """Where the item with this path element is in a list, or ``None``."""
+    if not isinstance(items, list) or shape.list_type == "atomic":
+        return None
+    found = elements(items, shape)
+    return found.index(element) if element in found else None

@@ -1,0 +1,89 @@
+"""Path elements as FieldsV1 spells them: how items of lists are told apart, and in which order fields are told.
+
+``f:name`` is a field, ``k:{...}`` the item of a list with these keys, ``v:...`` the item of a set with this value,
+``i:...`` the item with this index, which only clients write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from dynkube.testing._calls.gotext import compact, escape_html, shown
+from dynkube.testing._patching.shapes import Shape
+
+Path: TypeAlias = tuple[str, ...]
+
+PREFIXES = frozenset({"f:", "i:", "k:", "v:"})
+
+
+def elements(items: list[Any], shape: Shape) -> list[str]:
+    """The path element of each item of a list that merges by key or by value."""
+    return [element_of(item, shape) for item in items]
+
+
+def element_of(item: object, shape: Shape) -> str:
+    """The path element of one item; a key that the item leaves out is told by its default, if it has one."""
+    if shape.list_type == "map" and isinstance(item, dict):
+        keys = {}
+        for key in shape.keys:
+            value = item.get(key, shape.default(key))
+            if value is not None:
+                keys[key] = value
+        return f"k:{_encode(keys)}"
+    return f"v:{_encode(item)}"
+
+
+def readable(path: Path) -> str:
+    """A path as conflict messages show it: ``.spec.containers[name="app"].image``."""
+    return "".join(_readable(element) for element in path)
+
+
+def _readable(element: str) -> str:
+    if element.startswith("f:"):
+        return f".{element[2:]}"
+    if element.startswith("i:"):
+        return f"[{element[2:]}]"
+    value = msgspec.json.decode(element[2:])
+    if isinstance(value, dict):
+        return f"[{','.join(f'{key}={shown(item)}' for key, item in sorted(value.items()))}]"
+    return f"[={shown(value)}]"
+
+
+def in_order(paths: Iterable[Path]) -> list[Path]:
+    """``paths`` as the real server lists them: at every level those that end there come first."""
+    return sorted(paths, key=_place)
+
+
+def _place(path: Path) -> tuple[object, ...]:
+    last = len(path) - 1
+    return tuple((index != last, *_rank(element)) for index, element in enumerate(path))
+
+
+def _rank(element: str) -> tuple[object, ...]:
+    if element.startswith("f:"):
+        return (0, element[2:])
+    value = msgspec.json.decode(element[2:])
+    if element.startswith("k:"):
+        return (1, tuple((name, *_worth(value[name])) for name in sorted(value)))
+    return (2, *_worth(value)) if element.startswith("v:") else (3, value)
+
+
+def _worth(value: object) -> tuple[int, object]:
+    """Numbers come before texts, and these before yes and no."""
+    if isinstance(value, bool):
+        return (2, value)
+    if isinstance(value, int | float):
+        return (0, value)
+    return (1, value) if isinstance(value, str) else (3, _encode(value))
+
+
+def _encode(value: object) -> str:
+    """As Go encodes it: ``1.0`` and ``1`` are the same, and what means something in HTML is escaped."""
+    parts = value.values() if isinstance(value, dict) else (value,)
+    if any(isinstance(part, float | dict | list) for part in parts):
+        return compact(value)
+    text = msgspec.json.encode(value, order="sorted").decode()
+    return escape_html(text) if any(sign in text for sign in "<>&") else text

@@ -1,0 +1,47 @@
+"""Which fields a request cannot write, whatever it says of them: nobody owns them by it, and nobody is in its way.
+
+Through the object itself it is the status, where that is a subresource, and through that everything else; of the
+metadata some kinds keep all, some a part, as ``GetResetFields`` of their strategies in the real server says.
+"""
+
+from __future__ import annotations
+
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._patching.elements import Path
+
+_SPEC, _STATUS, _METADATA = ("f:spec",), ("f:status",), ("f:metadata",)
+_STATUSES: dict[str, tuple[Path, ...]] = {
+    "certificatesigningrequests.certificates.k8s.io": (_SPEC, ("f:status", "f:conditions")),
+    "deployments.apps": (_SPEC, ("f:metadata", "f:labels")),
+    "pods": (_SPEC, ("f:metadata", "f:deletionTimestamp"), ("f:metadata", "f:ownerReferences")),
+}
+_ALL_METADATA = frozenset(
+    {
+        "apiservices.apiregistration.k8s.io",
+        "flowschemas.flowcontrol.apiserver.k8s.io",
+        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+        "servicecidrs.networking.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "volumeattachments.storage.k8s.io",
+    }
+)
+# Whose spec is written once.
+_ONCE = {"certificatesigningrequests.certificates.k8s.io"}
+
+
+def reset_fields(kind: Kind, subresource: str) -> tuple[Path, ...]:
+    """The fields that are not written through ``subresource`` (``""``: the object itself), each with all below it."""
+    resource = kind.storage_group
+    match subresource:
+        case "":
+            once = (_SPEC,) if resource in _ONCE else ()
+            return (*once, _STATUS) if "status" in kind.subresources else once
+        case "status" if kind.crd_uid is not None or resource in _ALL_METADATA:
+            return (_METADATA, _SPEC)
+        case "status":
+            return _STATUSES.get(resource, (_SPEC,))
+        case "approval":
+            return (_SPEC, ("f:status", "f:certificate"))
+        case "finalize":
+            return (_STATUS,)
+    return ()

@@ -1,0 +1,131 @@
+"""Writes through the ``scale`` subresource: what becomes of the object behind a Scale, and who owns its replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from dynkube.errors import APIError
+from dynkube.testing._calls import refuse
+from dynkube.testing._calls.api import Call, JSONObject, Result
+from dynkube.testing._calls.options import WriteOptions
+from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._patching import transforms
+from dynkube.testing._patching.apply import Application
+from dynkube.testing._patching.comparing import differ
+from dynkube.testing._patching.elements import Path
+from dynkube.testing._patching.entries import Operation, Writer, read_entries, write_entries
+from dynkube.testing._patching.scales import ScaledOwners, scale_kind
+from dynkube.testing._patching.versions import BuiltinVersions
+from dynkube.testing._store.documents import PlainDocument
+from dynkube.testing._store.storage import Version
+from dynkube.testing._verbs.reading import Reading
+from dynkube.testing._verbs.scaling import scale_of, scale_to_patch, scaled
+from dynkube.testing._verbs.writing import Writes
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """Scales through one :class:`~dynkube.testing._verbs.writing.Writes`.
+
+    Attributes:
+        writes: Writes the objects behind them.
+        versions: All served versions of a kind.
+    """
+
+    writes: Writes
+    versions: Callable[[Kind], Iterable[Kind]]
+
+    def update(self, call: Call) -> Result:
+        """Write the Scale in the body.
+
+        Raises:
+            NotFound: There is no such object.
+            BadRequest: The body is no Scale.
+            Conflict: It is that of an older state.
+            Invalid: The number of replicas is not valid.
+        """
+        options = WriteOptions.read(call)
+        scale = self.writes.reader.read_scale(call, options)
+        return self._updated(call, self.writes.existing(call), scale, options)
+
+    def patch(self, call: Call, old: Version, options: WriteOptions) -> Result:
+        """Carry out a patch of the Scale of ``old`` that is no apply."""
+        patched = transforms.patched(scale_to_patch(call, old.decode(call.kind)), call)
+        self.writes.reader.check_patched_scale(patched)
+        return self._updated(call, old, patched, options)
+
+    def apply(self, call: Call, old: Version, options: WriteOptions) -> Result:
+        """Apply to the Scale of ``old``.
+
+        Raises:
+            BadRequest: The body is no Scale.
+            ApplyConflict: Others own the replicas.
+            ServerError: It is that of a custom resource, and would change.
+        """
+        kind = scale_kind(namespaced=call.kind.namespaced)
+        applied = self.writes.reader.read_applied(replace(call, kind=kind), options).obj
+        if "managedFields" in applied["metadata"]:
+            raise refuse.bad_request("metadata.managedFields must be nil")
+        owners, live = self._owners(call, old), scale_of(call, old.decode(call.kind))
+        live["metadata"] = dict(live["metadata"])
+        write_entries(live, owners.of_scale())
+        application = Application(kind, self._writer(options, "Apply"), options.force, BuiltinVersions(kind))
+        result = application.merge(live, applied)
+        if call.kind.crd_uid is not None and differ(_without_owners(live), _without_owners(result), application.shape):
+            raise _inconvertible(call, applied)
+        return self._rescaled(call, old, result, options, owners)
+
+    def _updated(self, call: Call, old: Version, scale: object, options: WriteOptions) -> Result:
+        owners = self._owners(call, old) if self.writes.ownership.enabled else None
+        if owners is None or not isinstance(scale, dict) or not isinstance(scale.get("metadata") or {}, dict):
+            return self._rescaled(call, old, scale, options, None)
+        kind, live = scale_kind(namespaced=call.kind.namespaced), scale_to_patch(call, old.decode(call.kind))
+        live["metadata"] = dict(live["metadata"])
+        write_entries(live, owners.of_scale())
+        scale = {**_without_zero(scale), "metadata": dict(scale.get("metadata") or {})}
+        self.writes.ownership.record(kind, scale, live, self._writer(options, "Update"))
+        return self._rescaled(call, old, scale, options, owners)
+
+    def _rescaled(
+        self, call: Call, old: Version, scale: object, options: WriteOptions, owners: ScaledOwners | None
+    ) -> Result:
+        obj = scaled(call, old, scale)
+        if owners is not None and isinstance(scale, dict):
+            write_entries(obj, owners.of_object(read_entries(scale)))
+        # Written as part of the object: the spec is what changes, and its generation counts it.
+        whole = replace(call, subresource="")
+        written = self.writes.update_object(whole, Reading(obj), old, options, owned=True)
+        return Result(document=PlainDocument(scale_of(call, written.document.data)))
+
+    def _owners(self, call: Call, old: Version) -> ScaledOwners:
+        paths = {kind.api_version: _path(kind) for kind in self.versions(call.kind)}
+        return ScaledOwners(call.kind.api_version, paths, read_entries(old.decode(call.kind)))
+
+    def _writer(self, options: WriteOptions, operation: Operation) -> Writer:
+        time = self.writes.identity.timestamp()
+        return Writer(manager=options.field_manager, operation=operation, subresource="scale", time=time)
+
+
+def _path(kind: Kind) -> Path | None:
+    return None if kind.scale is None else tuple(f"f:{name}" for name in kind.scale.spec_replicas.strip(".").split("."))
+
+
+def _without_zero(scale: JSONObject) -> JSONObject:
+    """A Scale does not say that there are to be no replicas, so whoever wants none owns nothing."""
+    spec = scale.get("spec")
+    if not isinstance(spec, dict) or spec.get("replicas") != 0 or isinstance(spec["replicas"], bool):
+        return scale
+    return {**scale, "spec": {name: value for name, value in spec.items() if name != "replicas"}}
+
+
+def _without_owners(scale: JSONObject) -> JSONObject:
+    return {**scale, "metadata": {**scale["metadata"], "managedFields": None}}
+
+
+def _inconvertible(call: Call, applied: JSONObject) -> APIError:
+    """A real server takes what changes a Scale of a custom resource for such a resource, and finds that it is none."""
+    metadata = applied["metadata"]
+    place, version = f"{metadata.get('namespace', '')}/{metadata.get('name', call.name)}", "autoscaling/v1"
+    why = f"request to convert CR to an invalid group/version: {version}"
+    return refuse.failed(f"failed to convert new object ({place}; {version}, Kind=Scale) to proper version: {why}")
