@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.contract.cluster import APPLY, MERGE, STRATEGIC
+from tests.contract.cluster import MERGE, STRATEGIC
 from tests.contract.differential.asking import TABLE, Request, request
 
 
@@ -42,12 +42,6 @@ def _descriptions(asked: Request | None, ours: Any, theirs: Any) -> bool:
     return tables and bool(_without_descriptions(ours) == _without_descriptions(theirs))
 
 
-def _scale_applied(asked: Request | None, ours: Any, theirs: Any) -> bool:
-    """An apply to a scale, which the embedded server refuses."""
-    applied = asked is not None and asked.target.endswith("/scale") and asked.content_type == APPLY
-    return applied and ours["code"] == 415
-
-
 _CHANGED_POD = "pod updates may not change fields other than"
 
 
@@ -77,21 +71,9 @@ def _nameless(asked: Request | None, ours: Any, theirs: Any) -> bool:
     return "metadata.name: Required value" in str(ours["body"]) and "spec.parentRef.name: Required value" in told
 
 
-_WIDGET = {"apiVersion": "{group}/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 2}}
-_SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
 _POD = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "i"}]}}
 
 KNOWN: tuple[Known, ...] = (
-    Known(
-        name="an apply to a scale",
-        reason="the embedded server has none; that of a custom resource a real server takes, and then fails with 500",
-        area="widgets",
-        script=(
-            request("POST", "widgets.v1", _WIDGET),
-            request("PATCH", "widgets.v1/a/scale", _SCALE, content_type=APPLY, fieldManager="m1"),
-        ),
-        covers=_scale_applied,
-    ),
     Known(
         name="types in strategic patches",
         reason="a real server converts there without JSON, and speaks of Go's types; code and field are the same",
