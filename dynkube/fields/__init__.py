@@ -2,12 +2,14 @@
 
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
 from dynkube.fields._extract import extract
+from dynkube.fields._handover import LAST_APPLIED, migrated, released, transferred
 from dynkube.fields._owners import Owners, fields_of, owners
 from dynkube.fields._path import FieldPath, PathLike
 from dynkube.fields._set import FieldSet
 from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step
 
 __all__ = [
+    "LAST_APPLIED",
     "Field",
     "FieldPath",
     "FieldSet",
@@ -23,5 +25,8 @@ __all__ = [
     "extract",
     "fields_of",
     "managed",
+    "migrated",
     "owners",
+    "released",
+    "transferred",
 ]

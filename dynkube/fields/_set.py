@@ -76,6 +76,10 @@ class FieldSet(AbstractSet[FieldPath]):
             pending.extend(below)
         return root
 
+    def union(self, *others: AbstractSet[Any]) -> FieldSet:
+        """Those that are in it or in one of ``others``."""
+        return self._of(self._paths.union(*map(_paths_of, others)))
+
     def leaves(self) -> FieldSet:
         """Those with no other below them."""
         inner = {FieldPath(path.steps[:length]) for path in self._paths for length in range(1, len(path.steps))}

@@ -1,0 +1,252 @@
+"""Who gives fields up, and to whom: new ``managedFields`` from old ones. Nothing here talks to a server.
+
+A server lets ``managedFields`` be written like any other field, so ownership is moved by a patch of them, guarded by
+the resourceVersion they were read at. No value changes by that: what nobody owns any more stays as it is, until
+somebody writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from dynkube.errors import InvalidInput
+from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, raw_entries
+from dynkube.fields._owners import Owners, called, recorded
+from dynkube.fields._path import FieldPath, PathLike
+from dynkube.fields._set import FieldSet
+from dynkube.fields._steps import Field, ItemKey
+from dynkube.meta import JSONObject, thaw
+
+LAST_APPLIED: Final = FieldPath() / "metadata" / "annotations" / "kubectl.kubernetes.io/last-applied-configuration"
+"""Where ``kubectl apply`` without ``--server-side`` keeps what it applied."""
+
+
+def released(
+    obj: Mapping[str, Any],
+    paths: PathLike | Iterable[PathLike],
+    manager: str,
+    *,
+    operation: Operation | None = None,
+    subresource: str | None = None,
+) -> list[JSONObject]:
+    """The ``managedFields`` of an object after a manager has given up some fields, which keep their values.
+
+    Of a list item that is to stay release the item, and not only fields of it: who owns an item and leaves it out of
+    the next apply removes it, with all that is in it.
+
+    Args:
+        obj: The object as read from a server, ``managedFields`` included.
+        paths: What is given up, each with all that is below it.
+        manager: Who gives it up.
+        operation: Only what it owns by this kind of write; ``None`` for both.
+        subresource: Only what it owns through this subresource, where ``""`` is the object itself; ``None`` for all.
+
+    Raises:
+        InvalidObject: The object has no managedFields, or some that cannot be read.
+        InvalidInput: A path does not parse, the manager owns nothing there, or it is a key of an item that the
+            manager goes on owning.
+    """
+    entries = recorded(obj)
+    givers = [
+        index
+        for index, entry in enumerate(entries)
+        if entry.manager.name == manager
+        and operation in (None, entry.manager.operation)
+        and subresource in (None, entry.manager.subresource)
+    ]
+    wanted = _read(paths)
+    _check_owned(obj, manager, wanted, _all_of(entries, givers), Owners(entries))
+    left = {index: _without(entries[index].fields, wanted) for index in givers}
+    return _written(obj, left)
+
+
+def transferred(
+    obj: Mapping[str, Any],
+    from_: str,
+    to: str,
+    paths: PathLike | Iterable[PathLike] | None = None,
+    *,
+    subresource: str | None = None,
+) -> list[JSONObject]:
+    """The ``managedFields`` of an object after fields have gone from one manager to what another applied.
+
+    Args:
+        obj: The object as read from a server, ``managedFields`` included.
+        from_: Who owns them, by whichever kind of write.
+        to: Who is to own them. It owns them as applied, so its next apply has to have them, or gives them up. The same
+            name as ``from_`` makes what that wrote otherwise applied by it.
+        paths: What goes, each with all that is below it; ``None`` for all that ``from_`` owns.
+        subresource: What ``from_`` owns through this subresource, and not of the object itself.
+
+    Raises:
+        InvalidObject: The object has no managedFields, or some that cannot be read.
+        InvalidInput: A path does not parse, or ``from_`` owns nothing there; or the two wrote it in different
+            versions, in which its fields may have different names.
+    """
+    entries, through = recorded(obj), subresource or ""
+    target = _index_of(entries, to, "Apply", through)
+    givers = [
+        index
+        for index, entry in enumerate(entries)
+        if entry.manager.name == from_ and entry.manager.subresource == through and index != target
+    ]
+    owned = _all_of(entries, givers)
+    wanted = _read(paths) if paths is not None else [FieldPath(path.steps[:1]) for path in owned]
+    _check_owned(obj, from_, wanted, owned, Owners(entries))
+    givers = [index for index in givers if any(entries[index].fields.within(path) for path in wanted)]
+    newest = max(givers, key=lambda index: _age(entries[index].manager))
+    first = entries[newest if target is None else target]
+    _check_versions(obj, [entries[index].manager for index in givers], first.manager)
+    left = {index: _without(entries[index].fields, wanted) for index in givers}
+    moved = FieldSet().union(*(owned.within(path) for path in wanted))
+    if target is not None:
+        left[target] = first.fields | moved
+        return _written(obj, left)
+    its = first.manager
+    new = ManagedFieldsEntry(Manager(to, "Apply", through, its.api_version, its.time), moved)
+    return [new.to_json(), *_written(obj, left)]
+
+
+def migrated(
+    obj: Mapping[str, Any],
+    manager: str,
+    client_side: str | Iterable[str] | None = None,
+    *,
+    subresource: str | None = None,
+) -> list[JSONObject]:
+    """The ``managedFields`` of an object after what was applied by the client is applied by the server.
+
+    Until then what ``kubectl apply`` wrote without ``--server-side`` belongs to a manager that updates, so a field
+    that is left out of a server-side apply stays: it has another owner. Semantics are those of client-go's csaupgrade:
+
+    - all that the client-side managers own goes to the entry of what ``manager`` applied, if it is of its version;
+    - where ``manager`` has applied nothing yet, the newest client-side entry becomes its entry;
+    - the other entries of the client-side managers go, whatever they own: a version may name fields otherwise.
+
+    So the annotation ``last-applied-configuration`` belongs to ``manager`` afterwards, and goes with its next apply,
+    unless that has it. (csaupgrade takes the first entry for the newest, and servers put the oldest first.)
+
+    Args:
+        obj: The object as read from a server, ``managedFields`` included.
+        manager: Who applies from now on.
+        client_side: The managers that applied from the client; ``None``, as kubectl does, for those that wrote the
+            annotation ``last-applied-configuration`` last.
+        subresource: What was written through this subresource, and not of the object itself.
+
+    Returns:
+        The new list; one equal to that of ``obj`` where there is nothing to migrate.
+
+    Raises:
+        InvalidObject: The object has no managedFields, or some that cannot be read.
+    """
+    entries, through = list(recorded(obj)), subresource or ""
+    raw: list[JSONObject] = thaw(raw_entries(obj))
+    names = [client_side] if isinstance(client_side, str) else client_side
+    if names is None:
+        names = [e.manager.name for e in entries if e.manager.operation == "Update" and LAST_APPLIED in e.fields]
+    for name in dict.fromkeys(names):
+        mine = [i for i, e in enumerate(entries) if _is(e.manager, name, "Update", through)]
+        if not mine:
+            continue
+        target = _index_of(entries, manager, "Apply", through)
+        if target is None:
+            target = max(mine, key=lambda index: _age(entries[index].manager))
+            raw[target] |= {"manager": manager, "operation": "Apply"}
+        version = entries[target].manager.api_version
+        same = [entries[index].fields for index in mine if entries[index].manager.api_version == version]
+        fields = entries[target].fields.union(*same)
+        raw[target]["fieldsV1"] = fields.to_fields_v1()
+        applied = Manager(manager, "Apply", through, version, entries[target].manager.time)
+        entries[target] = ManagedFieldsEntry(applied, fields)
+        kept = [index for index in range(len(entries)) if index == target or index not in mine]
+        entries, raw = [entries[index] for index in kept], [raw[index] for index in kept]
+    return raw
+
+
+# ── entries ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _is(manager: Manager, name: str, operation: Operation, subresource: str) -> bool:
+    return (manager.name, manager.operation, manager.subresource) == (name, operation, subresource)
+
+
+def _index_of(entries: Sequence[ManagedFieldsEntry], name: str, operation: Operation, subresource: str) -> int | None:
+    return next((i for i, entry in enumerate(entries) if _is(entry.manager, name, operation, subresource)), None)
+
+
+def _age(manager: Manager) -> float:
+    return manager.time.timestamp() if manager.time else 0.0
+
+
+def _all_of(entries: Sequence[ManagedFieldsEntry], chosen: Iterable[int]) -> FieldSet:
+    return FieldSet().union(*(entries[index].fields for index in chosen))
+
+
+def _written(obj: Mapping[str, Any], fields: Mapping[int, FieldSet]) -> list[JSONObject]:
+    """The entries as they were, but for some that have other fields now; those without any are left out."""
+    raw: list[JSONObject] = thaw(raw_entries(obj))
+    for index, changed in fields.items():
+        raw[index]["fieldsV1"] = changed.to_fields_v1()
+    return [entry for index, entry in enumerate(raw) if fields.get(index, True)]
+
+
+def _check_versions(obj: Mapping[str, Any], givers: Iterable[Manager], taker: Manager) -> None:
+    for giver in givers:
+        if giver.api_version != taker.api_version:
+            raise InvalidInput(
+                f"{giver} wrote {called(obj)} as {giver.api_version}, and {taker} as {taker.api_version}, where its "
+                "fields may have other names: let one of them write it in the version of the other first"
+            )
+
+
+# ── fields ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read(paths: PathLike | Iterable[PathLike]) -> list[FieldPath]:
+    given = [paths] if isinstance(paths, str | FieldPath) else list(paths)
+    if not given:
+        raise InvalidInput("paths is empty: name at least one, like '.spec.replicas'")
+    return [FieldPath.parse(path) for path in given]
+
+
+def _check_owned(
+    obj: Mapping[str, Any], manager: str, wanted: Iterable[FieldPath], owned: FieldSet, all_owners: Owners
+) -> None:
+    """Refuse what the manager cannot give, as it is not its own."""
+    if not owned:
+        known = ", ".join(map(str, all_owners.managers()))
+        raise InvalidInput(f"{manager!r} owns no field of {called(obj)} that it could give up; there are: {known}")
+    for path in wanted:
+        if owned.within(path):
+            continue
+        problem = f"{manager!r} does not own {path} of {called(obj)}"
+        whole = next((above for above in owned.leaves() if path.is_within(above)), None)
+        if whole is not None:
+            raise InvalidInput(f"{problem} by itself: it owns {whole} as a whole, so name that")
+        who = all_owners.at(path) or all_owners.within(path).managers()
+        raise InvalidInput(f"{problem}, which belongs to: {', '.join(map(str, who)) or 'nobody'}")
+
+
+def _without(fields: FieldSet, gone: Sequence[FieldPath]) -> FieldSet:
+    """What is left, less the bare objects and items of which nothing is left: they were owned for what was in them."""
+    left = fields.without(*gone)
+    above = {each for path in fields - left for each in _above(path)}
+    inner = {each for path in left - above for each in _above(path)}
+    for path in gone:
+        if path.parent in inner and _is_key(path):
+            raise InvalidInput(
+                f"{path} is what the item is found by, and goes with it: name {path.parent}, or others of its fields"
+            )
+    return left - (above - inner)
+
+
+def _above(path: FieldPath) -> list[FieldPath]:
+    return [FieldPath(path.steps[:length]) for length in range(1, len(path.steps))]
+
+
+def _is_key(path: FieldPath) -> bool:
+    match path.steps:
+        case (*_, ItemKey(keys), Field(name)):
+            return name in keys
+    return False

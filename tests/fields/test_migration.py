@@ -1,0 +1,101 @@
+"""From what the client applied to what the server applies, in ``managedFields``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube.errors import InvalidObject
+from dynkube.fields import migrated
+from tests.fields.objects import deployment, entry
+
+CSA = "kubectl-client-side-apply"
+ANNOTATION: dict[str, Any] = {
+    "f:metadata": {"f:annotations": {"f:kubectl.kubernetes.io/last-applied-configuration": {}}}
+}
+EARLY, LATE = "2024-01-01T00:00:00Z", "2024-02-01T00:00:00Z"
+
+
+def spec(*names: str) -> dict[str, Any]:
+    return {"f:spec": {f"f:{name}": {} for name in names}}
+
+
+def test_the_client_s_entry_becomes_the_applier_s_where_that_has_none() -> None:
+    obj = deployment(entry("hand", spec("x"), "Update"), entry(CSA, ANNOTATION | spec("a"), "Update", time=LATE))
+
+    assert migrated(obj, "kubectl") == [
+        entry("hand", spec("x"), "Update"),
+        entry("kubectl", ANNOTATION | spec("a"), time=LATE),
+    ]
+
+
+def test_what_the_client_owns_goes_to_what_is_applied_already() -> None:
+    obj = deployment(entry("kubectl", spec("b"), time=LATE), entry(CSA, ANNOTATION | spec("a"), "Update", time=EARLY))
+
+    assert migrated(obj, "kubectl") == [entry("kubectl", ANNOTATION | spec("a", "b"), time=LATE)]
+
+
+def test_of_the_client_s_entries_only_the_newest_counts_and_those_of_its_version() -> None:
+    obj = deployment(
+        entry(CSA, spec("old"), "Update", api_version="apps/v1beta1", time=EARLY),
+        entry(CSA, ANNOTATION | spec("a"), "Update", time=LATE),
+    )
+
+    assert migrated(obj, "kubectl") == [entry("kubectl", ANNOTATION | spec("a"), time=LATE)]
+
+
+def test_fields_of_another_version_than_is_applied_are_left_behind() -> None:
+    obj = deployment(entry("kubectl", spec("b")), entry(CSA, ANNOTATION, "Update", api_version="apps/v1beta1"))
+
+    assert migrated(obj, "kubectl") == [entry("kubectl", spec("b"))]
+
+
+def test_all_who_wrote_the_annotation_are_migrated() -> None:
+    obj = deployment(
+        entry("kubectl", ANNOTATION | spec("a"), "Update"),
+        entry(CSA, ANNOTATION | spec("b"), "Update"),
+        entry("hand", spec("c"), "Update"),
+    )
+
+    assert migrated(obj, "me") == [entry("me", ANNOTATION | spec("a", "b")), entry("hand", spec("c"), "Update")]
+
+
+@pytest.mark.parametrize("names", ["hand", ["hand"], ["nobody", "hand", "hand"]])
+def test_managers_may_be_named(names: Any) -> None:
+    obj = deployment(entry(CSA, ANNOTATION, "Update"), entry("hand", spec("c"), "Update"))
+
+    assert migrated(obj, "me", names) == [entry(CSA, ANNOTATION, "Update"), entry("me", spec("c"))]
+
+
+def test_subresources_are_migrated_by_themselves() -> None:
+    status = entry("hand", {"f:status": {"f:x": {}}}, "Update", subresource="status")
+    obj = deployment(entry("hand", spec("a"), "Update"), status)
+
+    assert migrated(obj, "me", "hand") == [entry("me", spec("a")), status]
+    assert migrated(obj, "me", "hand", subresource="status") == [
+        entry("hand", spec("a"), "Update"),
+        {**status, "manager": "me", "operation": "Apply"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [entry("kubectl", ANNOTATION | spec("a"))],
+        [entry("hand", spec("a"), "Update")],
+    ],
+)
+def test_where_there_is_nothing_to_migrate_all_stays_as_it_is(entries: list[dict[str, Any]]) -> None:
+    assert migrated(deployment(*entries), "kubectl") == entries
+
+
+def test_what_has_been_migrated_stays_as_it_is() -> None:
+    once = migrated(deployment(entry(CSA, ANNOTATION | spec("a"), "Update")), "kubectl")
+
+    assert migrated(deployment(*once), "kubectl") == once
+
+
+def test_where_nobody_is_on_record_there_is_nothing_to_go_by() -> None:
+    with pytest.raises(InvalidObject, match="has no metadata"):
+        migrated(deployment(), "kubectl")
