@@ -15,6 +15,7 @@ from dynkube.client import APIClient, FieldValidation, ResourceClient
 from dynkube.config import ClientConfig
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
 from dynkube.errors import ClosedError
+from dynkube.fields import PathLike
 from dynkube.informers import (
     Filter,
     IndexFunc,
@@ -36,6 +37,7 @@ from dynkube.manifests import (
     OnError,
     leaves,
     read_applyset,
+    read_force,
 )
 from dynkube.meta import GVK, GVR, check_resource
 from dynkube.rest import Limits, RESTClient, RESTStatistics, notice_suspension
@@ -225,7 +227,7 @@ class Client:
         *,
         namespace: str | None = None,
         field_manager: str | None = None,
-        force: bool = False,
+        force: bool | Iterable[PathLike] = False,
         dry_run: bool = False,
         prune: ApplySet | str | None = None,
         on_error: OnError = "stop",
@@ -247,7 +249,7 @@ class Client:
             namespace: of namespaced objects that name none; ``None`` means the context's. An object that names
                 another one is refused.
             field_manager: whose fields they are; ``None`` means the client's.
-            force: take fields that others own with other values.
+            force: take fields that others own with other values; or a list of paths, to take only what lies within.
             dry_run: write nothing, and report what would become of each object. What needs a CRD or a namespace
                 that only the run itself would create is skipped, as the server cannot check it.
             prune: the :class:`~dynkube.manifests.ApplySet` that the source is (``"shop"``, ``"configmaps/shop"``):
@@ -270,7 +272,7 @@ class Client:
         options = ApplyOptions(
             namespace=namespace,
             field_manager=field_manager,
-            force=force,
+            force=read_force(force),
             dry_run=dry_run,
             prune=read_applyset(prune),
             on_error=on_error,

@@ -5,7 +5,7 @@
 """
 
 from dynkube.manifests._applyset import ApplySet
-from dynkube.manifests._options import ApplyOptions, OnError, read_applyset
+from dynkube.manifests._options import ApplyOptions, OnError, read_applyset, read_force
 from dynkube.manifests._place import Place
 from dynkube.manifests._report import Entry, Outcome, Report
 from dynkube.manifests._run import ApplyRun
@@ -23,4 +23,5 @@ __all__ = [
     "Report",
     "leaves",
     "read_applyset",
+    "read_force",
 ]

@@ -164,6 +164,8 @@ class Keeper:
         async def try_to_look(resource: APIResource, namespace: str | None) -> None:
             try:
                 await look(resource, namespace)
+            except NotFound:
+                return  # it is not served any more, so there are none
             except DynkubeError as error:
                 failures.append(error)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from dynkube.client import FieldValidation
 from dynkube.errors import InvalidInput
+from dynkube.fields import FieldPath, PathLike
 from dynkube.manifests._applyset import ApplySet
 
 OnError: TypeAlias = Literal["stop", "continue"]
@@ -18,7 +20,7 @@ class ApplyOptions:
 
     namespace: str | None = None
     field_manager: str | None = None
-    force: bool = False
+    force: bool | tuple[FieldPath, ...] = False
     dry_run: bool = False
     prune: ApplySet | None = None
     on_error: OnError = "stop"
@@ -38,6 +40,19 @@ class ApplyOptions:
             raise InvalidInput(f"dry_run must be True or False, not {self.dry_run!r}")
         if self.namespace in {"", "*"}:
             raise InvalidInput(f"namespace={self.namespace!r} names no namespace: leave it out for the context's")
+
+
+def read_force(force: bool | Iterable[PathLike]) -> bool | tuple[FieldPath, ...]:
+    """What a caller passed as ``force``: the paths are read once, for all objects.
+
+    Raises:
+        InvalidInput: it is neither a bool nor paths.
+    """
+    if isinstance(force, bool):
+        return force
+    if isinstance(force, str) or not isinstance(force, Iterable):
+        raise InvalidInput(f"force is {force!r}: pass True, or a list of paths, like ['.spec.replicas']")
+    return tuple(map(FieldPath.parse, force))
 
 
 def read_applyset(prune: ApplySet | str | None) -> ApplySet | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -16,7 +16,7 @@ from dynkube.informers import InformerFactory
 from dynkube.manifests._manifest import Manifest, refuse_contradictions
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._report import Entry, Outcome, Report
-from dynkube.manifests._sources import Leaf, read, read_stdin
+from dynkube.manifests._sources import Leaf, is_slow, read, read_stdin
 from dynkube.manifests._work import Work
 
 
@@ -93,12 +93,18 @@ class ApplyRun:
         finally:
             self._over = True
 
-    async def __aiter__(self) -> AsyncIterator[Entry]:
-        """Each entry as it comes to be; ends with the run. Calls ``on_entry`` with each before it is handed out."""
-        async for entry in self._receive:
-            if self._on_entry is not None:
-                self._on_entry(entry)
-            yield entry
+    def __aiter__(self) -> Self:
+        """Each entry as it comes to be, once; ends with the run. ``on_entry`` is called with each before."""
+        return self
+
+    async def __anext__(self) -> Entry:
+        try:
+            entry = await self._receive.receive()
+        except trio.EndOfChannel:
+            raise StopAsyncIteration from None
+        if self._on_entry is not None:
+            self._on_entry(entry)
+        return entry
 
     @property
     def total(self) -> int:
@@ -109,7 +115,8 @@ class ApplyRun:
     def report(self) -> Report:
         """What became of each object so far; of all of them, once the run is over."""
         entries = [entry for index in range(len(self._manifests)) if (entry := self._entry(index)) is not None]
-        others = self._work.others if self._work is not None else []
+        # By name: they are deleted in parallel.
+        others = sorted(self._work.others, key=lambda e: (e.object is None, e.name, e.namespace)) if self._work else []
         return Report([*entries, *others], dry_run=self._options.dry_run, interrupted=self._over and not self._complete)
 
     def _entry(self, index: int) -> Entry | None:
@@ -122,10 +129,16 @@ class ApplyRun:
 
     # ── what it does ─────────────────────────────────────────────────────────────────────────
 
+    async def _read(self) -> list[Manifest]:
+        reading = partial(read, self._source, self._stdin)
+        if not is_slow(self._source):
+            return reading()
+        # Standard input may never end, and then neither would a thread that is waited for.
+        return await trio.to_thread.run_sync(reading, abandon_on_cancel=True)
+
     async def _perform(self, api: APIClient, informers: InformerFactory) -> None:
         with self._send:
-            # Standard input may never end, and then neither would a thread that is waited for.
-            manifests = await trio.to_thread.run_sync(partial(read, self._source, self._stdin), abandon_on_cancel=True)
+            manifests = await self._read()
             if self._options.prune is not None and not manifests:
                 raise InvalidInput(
                     "source has no objects, so all of the ApplySet would be pruned: delete them, if that is meant"

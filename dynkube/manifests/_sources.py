@@ -18,6 +18,7 @@ ManifestSource: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, objec
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 _STDIN = "-"
+_SHORT = 10_000  # bytes of YAML are parsed within a few milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,15 @@ def _of_text(source: str) -> Iterator[_Text | Path | None]:
         yield _Text("<text>", source)
     else:
         yield Path(source)
+
+
+def is_slow(found: Iterable[Leaf]) -> bool:
+    """Whether reading all of it may hold up an event loop: there are files, or long texts."""
+    return any(not isinstance(leaf, Manifest | _Text) for leaf in found) or _length(found) > _SHORT
+
+
+def _length(found: Iterable[Leaf]) -> int:
+    return sum(len(leaf.text) for leaf in found if isinstance(leaf, _Text))
 
 
 def read(found: Iterable[Leaf], stdin: Callable[[], bytes]) -> list[Manifest]:

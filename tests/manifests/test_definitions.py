@@ -1,0 +1,165 @@
+"""Objects of a CRD that the same source brings: they wait until it is served, and are told why if it never is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import trio
+
+import dynkube
+from dynkube.manifests import Outcome
+from dynkube.testing import APIServer, Refuse
+from tests.manifests.kit import config, definition, outcomes, widget
+
+CRDS = "customresourcedefinitions"
+
+
+@pytest.fixture
+async def slow() -> AsyncIterator[APIServer]:
+    async with APIServer(establish_delay=5.0) as server:
+        yield server
+
+
+async def test_objects_wait_for_their_definition_and_for_nothing_else(slow: APIServer) -> None:
+    done: dict[str, float] = {}
+    async with (
+        dynkube.connect(transport=slow.transport()) as client,
+        client.apply_all([widget("w"), config("a"), definition()]) as run,
+    ):
+        async for entry in run:
+            done[entry.name.partition("/")[0]] = trio.current_time()
+
+    assert run.report.ok, run.report
+    assert done["widget.example.com"] == pytest.approx(5)
+    assert done["configmap"] == done["customresourcedefinition.apiextensions.k8s.io"] == 0
+
+
+async def test_they_wait_for_an_event_and_ask_nothing_meanwhile(slow: APIServer) -> None:
+    async with dynkube.connect(transport=slow.transport()) as client, trio.open_nursery() as nursery:
+        nursery.start_soon(client.apply_all([widget("w"), definition()])._all)
+        await trio.sleep(1)
+        slow.forget_requests()
+        await trio.sleep(3.9)
+
+        assert not slow.requests
+        assert [watch.resource.resource for watch in slow.open_watches] == [CRDS]
+
+
+async def test_nothing_is_watched_where_the_definition_is_served_already(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.apply_all([definition(), widget("w")])
+    server.forget_requests()
+
+    await client.apply_all([definition(), widget("w", size=2)])
+
+    assert {request.verb for request in server.requests} <= {"get", "patch"}
+
+
+async def test_no_watch_is_left_when_the_run_is_over(slow: APIServer) -> None:
+    async with dynkube.connect(transport=slow.transport()) as client:
+        await client.apply_all([widget("w"), definition()])
+
+        await slow.wait_open_watches(0)
+
+
+async def test_a_definition_that_is_never_established_fails_its_objects_at_the_deadline_with_the_reason(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    server.hold_definition("widgets.example.com")
+
+    report = await client.apply_all([definition(), widget("w"), config("a")], on_error="continue", crd_timeout=30)
+
+    assert outcomes(report)[1:] == [("failed", "widget.example.com/w"), ("created", "configmap/a")]
+    assert report[1].message == (
+        "widgets.v1.example.com was not served within 30 s after its CRD was applied; "
+        "NotEstablished: CRD widgets.example.com is not established yet"
+    )
+    assert trio.current_time() == pytest.approx(30)
+
+
+async def test_a_definition_whose_names_are_taken_is_told_as_such(client: dynkube.Client) -> None:
+    await client.apply_all(definition())
+    other = definition()
+    other["metadata"]["name"] = "gadgets.example.com"
+    other["spec"]["names"] |= {"plural": "gadgets"}
+
+    gadget = widget("g") | {"kind": "Widget"}
+    report = await client.apply_all([other, gadget], on_error="continue", crd_timeout=3)
+
+    assert report[1].outcome is Outcome.FAILED
+    assert "NamesNotAccepted" in report[1].message
+
+
+async def test_a_version_that_the_definition_does_not_serve_fails_at_once(client: dynkube.Client) -> None:
+    report = await client.apply_all([definition(), widget("w", version="v2")], on_error="continue")
+
+    assert report[1].message == "its CRD widgets.example.com (<object 1>) does not serve v2, but v1"
+    assert trio.current_time() == 0
+
+
+async def test_a_version_that_the_definition_gains_in_this_run_is_waited_for(client: dynkube.Client) -> None:
+    await client.apply_all([definition(), widget("w")])
+
+    report = await client.apply_all([definition(served=("v1", "v2")), widget("w", version="v2")])
+
+    assert outcomes(report)[1] == ("changed", "widget.example.com/w"), report
+
+
+async def test_a_kind_that_nothing_defines_is_told_and_the_rest_applied(client: dynkube.Client) -> None:
+    report = await client.apply_all([definition(), config("a"), widget("x") | {"kind": "Gadget"}], on_error="continue")
+
+    assert outcomes(report)[1:] == [("created", "configmap/a"), ("failed", "gadget.example.com/x")]
+    assert "Gadget" in report[2].message
+    assert type(report[2].error).__name__ == "NoMatch"
+
+
+async def test_where_the_definition_could_not_be_applied_its_objects_are_told_so(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    server.inject(Refuse(403), verb="patch", resource=CRDS)
+
+    report = await client.apply_all([definition(), widget("w")], on_error="continue")
+
+    assert [entry.outcome for entry in report] == [Outcome.FAILED, Outcome.FAILED]
+    assert report[1].message.startswith("its CRD widgets.example.com (<object 1>) was not applied; CRDNotFound: ")
+
+
+async def test_an_old_definition_serves_its_objects_although_the_new_one_is_refused(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.apply_all(definition())
+    server.inject(Refuse(403), verb="patch", resource=CRDS)
+
+    report = await client.apply_all([definition(tier="x"), widget("w")], on_error="continue")
+
+    assert [entry.outcome for entry in report] == [Outcome.FAILED, Outcome.CREATED]
+
+
+async def test_a_server_that_says_404_for_a_moment_more_is_asked_again(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    server.inject(Refuse(404), verb="patch", resource="widgets", times=2)
+
+    report = await client.apply_all([definition(), widget("w")])
+
+    assert report.ok, report
+    assert 0 < trio.current_time() < 2
+
+
+async def test_cluster_scoped_objects_need_no_namespace(client: dynkube.Client) -> None:
+    report = await client.apply_all([definition(scope="Cluster"), widget("w")], namespace="default")
+
+    assert report.ok, report
+    assert [entry.namespace for entry in report] == ["", ""]
+
+
+async def test_one_dry_run_of_both_says_that_the_object_cannot_be_checked(client: dynkube.Client) -> None:
+    report = await client.apply_all([definition(), widget("w")], dry_run=True)
+
+    assert report.ok
+    assert [entry.outcome for entry in report] == [Outcome.CREATED, Outcome.SKIPPED]
+    assert report[1].reason == (
+        "its CRD widgets.example.com would be created, and without it the server cannot check this"
+    )

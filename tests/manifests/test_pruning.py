@@ -1,0 +1,245 @@
+"""What left the source is deleted, and nothing else: never what another set owns, never while anything is amiss."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+import dynkube
+from dynkube.manifests import ApplySet, Outcome
+from dynkube.testing import APIServer, Refuse
+from tests.manifests.kit import config, definition, namespace, outcomes, widget
+
+KINDS = "applyset.kubernetes.io/contains-group-kinds"
+NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
+PART_OF = "applyset.kubernetes.io/part-of"
+
+
+async def names(client: dynkube.Client, resource: str = "configmaps") -> list[str]:
+    return sorted(found.name for found in await client.resource(resource).list())
+
+
+async def annotation(client: dynkube.Client, key: str) -> str:
+    return (await client.resource("secrets").get("set")).annotations[key]
+
+
+async def test_exactly_what_left_the_source_is_pruned(client: dynkube.Client) -> None:
+    await client.apply_all([config("alien")])
+    await client.apply_all([config("a"), config("b"), config("c")], prune="set")
+
+    report = await client.apply_all([config("b")], prune="set")
+
+    assert outcomes(report) == [("unchanged", "configmap/b"), ("pruned", "configmap/a"), ("pruned", "configmap/c")]
+    assert report.ok
+    assert await names(client) == ["alien", "b"]
+
+
+async def test_a_second_run_with_pruning_moves_no_resource_version(server: APIServer, client: dynkube.Client) -> None:
+    await client.apply_all([config("a")], prune="set")
+    revision = server.revision
+
+    report = await client.apply_all([config("a")], prune="set")
+
+    assert outcomes(report) == [("unchanged", "configmap/a")]
+    assert server.revision == revision
+
+
+async def test_kinds_and_namespaces_that_are_left_behind_are_still_looked_at_once(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    source = [namespace("n"), config("a", namespace="n"), definition(), widget("w")]
+    await client.apply_all(source, prune="set")
+    kinds = "ConfigMap,CustomResourceDefinition.apiextensions.k8s.io,Namespace,Widget.example.com"
+    assert (await annotation(client, KINDS), await annotation(client, NAMESPACES)) == (kinds, "n")
+
+    report = await client.apply_all([definition()], prune="set")
+
+    deleted = [
+        request.resource.resource for request in server.requests if request.verb == "delete" and request.resource
+    ]
+    assert outcomes(report)[1:] == [
+        ("pruned", "configmap/a"),
+        ("pruned", "namespace/n"),
+        ("pruned", "widget.example.com/w"),
+    ]
+    assert deleted[2] == "namespaces"
+    assert await annotation(client, KINDS) == "CustomResourceDefinition.apiextensions.k8s.io"
+    assert await annotation(client, NAMESPACES) == ""
+
+
+async def test_a_dry_run_lists_what_would_be_pruned(server: APIServer, client: dynkube.Client) -> None:
+    await client.apply_all([config("a"), config("b")], prune="set")
+    revision = server.revision
+
+    report = await client.apply_all([config("b", x="1"), config("new")], prune="set", dry_run=True)
+
+    assert outcomes(report) == [("changed", "configmap/b"), ("created", "configmap/new"), ("pruned", "configmap/a")]
+    assert server.revision == revision
+
+
+async def test_a_first_dry_run_writes_no_parent(server: APIServer, client: dynkube.Client) -> None:
+    revision = server.revision
+
+    report = await client.apply_all([config("a")], prune="set", dry_run=True)
+
+    assert report.ok
+    assert server.revision == revision
+
+
+async def test_nothing_is_pruned_where_anything_failed_and_the_next_run_prunes_it(client: dynkube.Client) -> None:
+    await client.apply_all([config("a"), config("b")], prune="set")
+
+    failing = await client.apply_all([config("b"), config("c", namespace="no")], prune="set", on_error="continue")
+    between = await names(client)
+    later = await client.apply_all([config("b")], prune="set")
+
+    assert failing[-1].outcome is Outcome.SKIPPED
+    assert failing[-1].reason == "nothing was pruned, as not everything was applied"
+    assert between == ["a", "b"]
+    assert outcomes(later)[1:] == [("pruned", "configmap/a")]
+
+
+async def test_a_source_without_objects_prunes_nothing(client: dynkube.Client) -> None:
+    with pytest.raises(dynkube.errors.InvalidInput, match="source has no objects"):
+        await client.apply_all([], prune="set")
+
+
+async def test_two_sets_do_not_touch_each_other(client: dynkube.Client) -> None:
+    await client.apply_all([config("a"), config("b")], prune="one")
+    await client.apply_all([config("c")], prune="two")
+
+    report = await client.apply_all([config("d")], prune="two")
+
+    assert outcomes(report)[1:] == [("pruned", "configmap/c")]
+    assert await names(client) == ["a", "b", "d"]
+
+
+async def test_an_object_of_another_set_is_not_taken_over_not_even_by_force(client: dynkube.Client) -> None:
+    await client.apply_all([config("a")], prune="one")
+
+    report = await client.apply_all([config("a"), config("b")], prune="two", force=True, on_error="continue")
+
+    assert [entry.outcome for entry in report][:2] == [Outcome.FAILED, Outcome.CREATED]
+    assert "it belongs to another ApplySet" in report[0].message
+    assert outcomes(await client.apply_all([config("a")], prune="one")) == [("unchanged", "configmap/a")]
+
+
+async def test_what_another_set_takes_over_while_pruning_goes_on_is_left_alone(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.apply_all([config("a"), config("b")], prune="set")
+    configs = client.resource("configmaps")
+
+    async def steal() -> None:
+        async with client.informer("configmaps.v1") as informer:
+            await informer.wait_synced()
+            await configs.patch("a", {"metadata": {"labels": {PART_OF: "applyset-other-v1"}}})
+
+    listed = server.inject(Refuse(503, retry_after=1), verb="delete", resource="configmaps", times=1)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(steal)
+        report = await client.apply_all([config("b")], prune="set")
+
+    listed.remove()
+    assert outcomes(report) == [("unchanged", "configmap/b")]
+    assert await names(client) == ["a", "b"]
+
+
+async def test_what_cannot_be_deleted_is_told_and_stays_in_the_set(server: APIServer, client: dynkube.Client) -> None:
+    await client.apply_all([config("a"), widget("w"), definition()], prune="set")
+    fault = server.inject(Refuse(403), verb="delete", resource="widgets")
+
+    failed = await client.apply_all([config("a"), definition()], prune="set", on_error="continue")
+    fault.remove()
+    later = await client.apply_all([config("a"), definition()], prune="set")
+
+    assert outcomes(failed)[2:] == [("failed", "widget.example.com/w")]
+    assert failed[2].message.startswith("it left the source and cannot be pruned: 403 ")
+    assert outcomes(later)[2:] == [("pruned", "widget.example.com/w")]
+
+
+async def test_what_is_on_its_way_out_already_is_no_news(client: dynkube.Client) -> None:
+    held = config("a")
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    await client.apply_all([held, config("b")], prune="set")
+    first = await client.apply_all([config("b")], prune="set")
+
+    second = await client.apply_all([config("b")], prune="set")
+
+    assert (outcomes(first)[1:], outcomes(second)[1:]) == ([("pruned", "configmap/a")], [])
+
+
+async def test_members_of_a_definition_that_is_gone_are_gone_too(client: dynkube.Client) -> None:
+    await client.apply_all([definition(), widget("w"), config("a")], prune="set")
+    await client.resource("crds").delete("widgets.example.com")
+    await client.resource("crds").wait_for("widgets.example.com", "delete")
+
+    report = await client.apply_all([config("a")], prune="set")
+
+    assert report.ok, report
+    assert outcomes(report) == [("unchanged", "configmap/a")]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        (ApplySet("pod", "pods"), "pods.v1 cannot be the parent of an ApplySet"),
+        (ApplySet("x", "widgets.example.com"), "whose CRD has the label applyset.kubernetes.io/is-parent-type"),
+        (ApplySet("x", "nothing.example.com"), "nothing.example.com"),
+        (
+            ApplySet("theirs", "configmaps"),
+            "configmaps/theirs cannot be used: ConfigMap theirs in namespace default exists",
+        ),
+        (ApplySet("x", namespace="nowhere"), 'namespaces "nowhere" not found'),
+    ],
+)
+async def test_a_parent_that_cannot_be_one_is_told_and_nothing_is_sent(
+    server: APIServer, client: dynkube.Client, wanted: ApplySet, told: str
+) -> None:
+    await client.apply_all([definition(scope="Cluster"), config("theirs")])
+    revision = server.revision
+
+    report = await client.apply_all([config("a")], prune=wanted, on_error="continue")
+
+    assert [entry.outcome for entry in report] == [Outcome.SKIPPED, Outcome.FAILED, Outcome.SKIPPED][: len(report)]
+    assert told in report[1].message
+    assert server.revision == revision
+
+
+async def test_a_custom_parent_that_may_be_one_is_used_if_it_is_there(client: dynkube.Client) -> None:
+    label = {"applyset.kubernetes.io/is-parent-type": "true"}
+    crd = definition(scope="Cluster")
+    crd["metadata"]["labels"] = label
+    await client.apply_all([crd])
+    wanted = ApplySet("set", "widgets.example.com")
+
+    missing = await client.apply_all([config("a")], prune=wanted)
+    made = widget("set")
+    made["metadata"] |= {
+        "labels": {"applyset.kubernetes.io/id": "applyset-GT9klAoGWN4r2dju4MQm0s633nKUtpBkFEYtEFQqBh8-v1"},
+        "annotations": {"applyset.kubernetes.io/tooling": "dynkube/v0", KINDS: ""},
+    }
+    await client.apply_all([made])
+    there = await client.apply_all([config("a")], prune=wanted)
+
+    assert "create it first" in missing[1].message
+    assert there.ok, there
+    parent = await client.resource("widgets.example.com").get("set")
+    assert parent.annotations[NAMESPACES] == "default"
+
+
+async def test_the_parent_may_live_in_a_namespace_that_the_source_brings(client: dynkube.Client) -> None:
+    source = [config("a", namespace="home"), namespace("home")]
+
+    report = await client.apply_all(source, prune=ApplySet("set", namespace="home"))
+
+    assert report.ok, report
+    assert (await client.resource("secrets").get("set", namespace="home")).annotations[NAMESPACES] == ""
+
+
+async def test_the_parent_covers_new_members_before_they_are_applied(server: APIServer, client: dynkube.Client) -> None:
+    server.inject(Refuse(500), verb="patch", resource="configmaps")
+
+    await client.apply_all([config("a")], prune="set")
+
+    assert await annotation(client, KINDS) == "ConfigMap"

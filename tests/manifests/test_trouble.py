@@ -1,0 +1,199 @@
+"""What goes wrong with single objects: an entry each, everything else applied where asked to go on, or nothing more."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+import dynkube
+from dynkube.errors import ApplyConflict, InvalidObject
+from dynkube.manifests import Outcome
+from dynkube.testing import APIServer, Delay, Disconnect, Hang, Refuse
+from tests.manifests.kit import config, namespace, outcomes
+
+SELECTOR = {"matchLabels": {"app": "web"}}
+WEB = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {
+        "selector": SELECTOR,
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "web", "image": "web:1"}]},
+        },
+    },
+}
+
+
+def selecting(app: str) -> dict[str, object]:
+    """The deployment with another selector, which may not change."""
+    template = {"metadata": {"labels": {"app": app}}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}
+    return {**WEB, "spec": {"selector": {"matchLabels": {"app": app}}, "template": template}}
+
+
+async def test_a_conflict_names_field_and_manager_and_both_values(client: dynkube.Client) -> None:
+    await client.apply_all(config("a", x="theirs"), field_manager="other")
+
+    report = await client.apply_all([config("a", x="ours"), config("b")], on_error="continue")
+
+    assert outcomes(report) == [("conflicted", "configmap/a"), ("created", "configmap/b")]
+    assert isinstance(report[0].error, ApplyConflict)
+    assert [(each.path, each.manager) for each in report[0].error.conflicts] == [(".data.x", "other")]
+    assert '"ours"' in str(report)
+    assert '"theirs"' in report._repr_html_().replace("&quot;", '"')
+
+
+async def test_force_takes_over_everything_or_what_is_named(client: dynkube.Client) -> None:
+    await client.apply_all(config("a", x="theirs", y="theirs"), field_manager="other")
+
+    named = await client.apply_all(config("a", x="ours", y="ours"), force=[".data.x"])
+    one = await client.apply_all(config("a", x="ours"), force=[".data.x"])
+    all_of_it = await client.apply_all(config("a", x="ours", y="ours"), force=True)
+
+    assert [report[0].outcome for report in (named, one, all_of_it)] == ["conflicted", "changed", "changed"]
+
+
+@pytest.mark.parametrize(
+    ("obj", "told"),
+    [
+        (
+            config("a", namespace="nowhere"),
+            "there is no namespace nowhere: create it, or add a Namespace to the source",
+        ),
+        (selecting("other"), "field is immutable"),
+        (config("no spaces allowed"), "a lowercase RFC 1123 subdomain"),
+        ({**config("a"), "kind": "Configmap"}, "Configmap"),
+        ({**namespace("x"), "metadata": {"name": "x", "namespace": "y"}}, "are cluster-scoped: remove it"),
+        ({**config("a"), "data": {"x": 1}}, ".data.x"),
+        ({**config("a"), "metadata": {"name": "a", "managedFields": [{"manager": "x"}]}}, "managedFields"),
+        ({**config("a"), "metadata": {"name": "a", "uid": "other"}}, "uid"),
+    ],
+)
+async def test_what_the_server_refuses_is_told_and_the_rest_applied(
+    client: dynkube.Client, obj: dict[str, object], told: str
+) -> None:
+    await client.apply_all([WEB, config("a")])
+
+    report = await client.apply_all([obj, config("z")], on_error="continue")
+
+    assert [entry.outcome for entry in report] == [Outcome.FAILED, Outcome.CREATED]
+    assert told in report[0].message
+    assert not report.ok
+
+
+@pytest.mark.parametrize("code", [403, 500])
+async def test_the_right_to_write_or_a_webhook_may_be_what_is_missing(
+    server: APIServer, client: dynkube.Client, code: int
+) -> None:
+    server.inject(
+        Refuse(code, message='admission webhook "no.example.com" denied the request'),
+        verb="patch",
+        when=lambda request: request.name == "a",
+    )
+
+    report = await client.apply_all([config("a"), config("b")], on_error="continue")
+
+    assert [entry.outcome for entry in report] == [Outcome.FAILED, Outcome.CREATED]
+    assert 'admission webhook "no.example.com" denied the request' in report[0].message
+
+
+async def test_an_object_that_may_not_be_read_is_applied_and_nobody_knows_whether_it_changed(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.apply_all(config("a"))
+    server.inject(Refuse(403), verb="get", resource="configmaps")
+
+    report = await client.apply_all([config("a"), config("b")])
+
+    assert [entry.outcome for entry in report] == [Outcome.APPLIED, Outcome.CREATED]
+    assert report.ok
+    assert report.changed
+
+
+async def test_without_going_on_nothing_more_is_sent_after_the_first_that_fails(client: dynkube.Client) -> None:
+    report = await client.apply_all([config("a"), config("b", namespace="nowhere"), config("c")], parallel=1)
+
+    assert [entry.outcome for entry in report] == [Outcome.CREATED, Outcome.FAILED, Outcome.SKIPPED]
+    assert report[2].reason == "not sent: the run stops at the first that is not applied, <object 2>"
+
+
+async def test_what_is_out_when_another_fails_is_waited_for(server: APIServer, client: dynkube.Client) -> None:
+    server.inject(Delay(5), verb="patch", when=lambda request: request.name == "slow")
+
+    report = await client.apply_all([config("slow"), config("bad", namespace="nowhere")])
+
+    assert [entry.outcome for entry in report] == [Outcome.CREATED, Outcome.FAILED]
+    assert trio.current_time() == pytest.approx(5)
+
+
+async def test_a_mistake_in_the_source_keeps_everything_from_being_sent_unless_asked_to_go_on(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    source = [config("a"), "kind: {\n"]
+
+    stopped = await client.apply_all(source)
+    written = [request for request in server.requests if request.verb == "patch"]
+    went_on = await client.apply_all(source, on_error="continue")
+
+    assert not written
+    assert [entry.outcome for entry in stopped] == [Outcome.SKIPPED, Outcome.FAILED]
+    assert [entry.outcome for entry in went_on] == [Outcome.CREATED, Outcome.FAILED]
+    assert isinstance(went_on[1].error, InvalidObject)
+    assert went_on[1].source.startswith("<text>:2:1")
+
+
+async def test_contradicting_manifests_are_refused_and_equal_ones_applied_once(client: dynkube.Client) -> None:
+    report = await client.apply_all(
+        [config("a", x="1"), config("a", x="2"), config("b"), config("b")], on_error="continue"
+    )
+
+    assert [str(entry.outcome) for entry in report] == ["failed", "failed", "created", "skipped"]
+    assert report[3].reason == "the same stands at <object 3>"
+
+
+async def test_an_interrupted_run_says_what_it_did(server: APIServer, client: dynkube.Client) -> None:
+    server.inject(Hang(), verb="patch", when=lambda request: request.name == "b")
+    run = client.apply_all([config("a"), config("b"), config("c")], parallel=1)
+
+    with trio.move_on_after(3):
+        await run
+
+    assert [str(entry.outcome) for entry in run.report] == ["created", "interrupted", "skipped"]
+    assert [entry.reason for entry in run.report][1:] == [
+        "sent, and the run ended before the answer",
+        "not sent: the run was interrupted before",
+    ]
+    assert run.report.summary == "1 created, 1 skipped, 1 interrupted; the run was interrupted"
+
+
+async def test_leaving_the_block_early_ends_the_run(server: APIServer, client: dynkube.Client) -> None:
+    async with client.apply_all([config(f"c{n}") for n in range(50)], parallel=1) as run:
+        async for _ in run:
+            break
+
+    assert run.report.interrupted
+    assert not run.report.ok
+    assert len(run.report) == 50
+
+
+async def test_a_connection_that_breaks_is_told_with_the_object(server: APIServer, client: dynkube.Client) -> None:
+    server.inject(Disconnect("reset"), verb="patch", when=lambda request: request.name == "a")
+
+    report = await client.apply_all([config("a"), config("b")], on_error="continue", timeout=10)
+
+    assert [entry.outcome for entry in report] == [Outcome.FAILED, Outcome.CREATED]
+
+
+async def test_a_dry_run_writes_nothing(server: APIServer, client: dynkube.Client) -> None:
+    await client.apply_all(config("b"))
+    revision = server.revision
+
+    report = await client.apply_all(
+        [namespace("n"), config("a"), config("b"), config("c", namespace="n")], dry_run=True
+    )
+
+    assert [str(entry.outcome) for entry in report] == ["created", "created", "unchanged", "skipped"]
+    assert report[3].reason == "its namespace n would be created, and without it the server cannot check this"
+    assert report.summary == "2 created, 1 unchanged, 1 skipped (dry run: nothing was written)"
+    assert server.revision == revision
