@@ -165,8 +165,8 @@ class Parent:
         tooling = live.annotations.get(TOOLING)
         if tooling is None:
             raise InvalidObject(
-                f"{self} exists and is no ApplySet. Choose another name for the set; or, if it was made to be one, give "
-                f"it the annotations {TOOLING}={self.tooling!r} and {KINDS}='', and the label {ID}={self.id!r}"
+                f"{self} exists and is no ApplySet. Choose another name for the set; or, if it was made to be one, "
+                f"give it the annotations {TOOLING}={self.tooling!r} and {KINDS}='', and the label {ID}={self.id!r}"
             )
         if _tool(tooling) != self.tool:
             raise InvalidObject(
