@@ -8,6 +8,7 @@ from dynkube.client import _wait, _watching
 from dynkube.client._apply_verbs import ApplyVerbs
 from dynkube.client._conditions import ConditionLike, parse_condition
 from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, Selection
+from dynkube.client._ownership_verbs import OwnershipVerbs
 from dynkube.client._read_verbs import ReadVerbs
 from dynkube.client._subresource import SubresourceClient
 from dynkube.client._watch import Watch
@@ -16,7 +17,7 @@ from dynkube.discovery import APIResource
 from dynkube.meta import Unstructured
 
 
-class ResourceClient(ReadVerbs, WriteVerbs, ApplyVerbs):
+class ResourceClient(ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
     """The verbs on one resource; made by :meth:`APIClient.resource`, which does no I/O.
 
     What the resource is (its group and version, whether it lives in namespaces) is asked of the mapper when

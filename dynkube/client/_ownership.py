@@ -1,0 +1,91 @@
+"""Who owns what, changed by hand: ``managedFields`` rewritten, guarded by the resourceVersion they were read at.
+
+A JSON patch of ``metadata.managedFields`` and ``metadata.resourceVersion``, as client-go's csaupgrade makes one. No
+value changes. Where somebody wrote in between, the server refuses it, and it is worked out again from what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from dynkube.client._applied import Applied, Change
+from dynkube.client._deadline import Deadline
+from dynkube.client._objects import as_object, check_kind, check_name, namespace_of_object
+from dynkube.client._options import WriteOptions
+from dynkube.client._target import Target
+from dynkube.client._writes import write_request
+from dynkube.discovery import APIResource
+from dynkube.errors import Conflict, InvalidInput
+from dynkube.meta import JSONObject, PatchType, Unstructured, encode_json
+from dynkube.rest import Request
+
+Named: TypeAlias = str | Mapping[str, Any]
+"""An object that is there, by its name or by anything that says which one: as read, or as a dict."""
+
+Rewriting: TypeAlias = Callable[[Unstructured], list[JSONObject]]
+"""From an object to the managedFields that it is to have."""
+
+_ATTEMPTS = 5
+
+
+async def rewrite(
+    target: Target, obj: Named, namespace: str | None, options: WriteOptions, rewriting: Rewriting
+) -> Applied:
+    """GET and PATCH, anew as long as somebody writes in between.
+
+    Args:
+        target: the resource.
+        obj: which object.
+        namespace: where, if it does not say so itself.
+        options: how to patch.
+        rewriting: what to make of its managedFields.
+
+    Raises:
+        Conflict: somebody wrote in between, again and again.
+        InvalidInput: whatever ``rewriting`` raises.
+    """
+    deadline = Deadline.after(options.timeout)
+    resource = await target.resolve()
+    path = _path(target, resource, obj, namespace)
+    attempts = _ATTEMPTS
+    while True:
+        live = await target.send(Request(method="GET", path=path, timeout=deadline.left()), resource)
+        entries = rewriting(live)
+        if entries == (live["metadata"].get("managedFields") or []):
+            return Applied(live.json, Change.UNCHANGED)
+        request = write_request(
+            "PATCH",
+            path,
+            encode_json(_patch(entries, live.resource_version)),
+            replace(options, timeout=deadline.left()),
+            content_type=PatchType.JSON.content_type,
+        )
+        attempts -= 1
+        try:
+            after = await target.send(request, resource)
+        except Conflict:
+            if not attempts:
+                raise
+        else:
+            return Applied(after.json, Change.CHANGED)
+
+
+def _patch(entries: list[JSONObject], resource_version: str) -> list[dict[str, object]]:
+    return [
+        {"op": "replace", "path": "/metadata/managedFields", "value": entries},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": resource_version},
+    ]
+
+
+def _path(target: Target, resource: APIResource, obj: Named, namespace: str | None) -> str:
+    if isinstance(obj, str):
+        return target.path(resource, obj, namespace)
+    if not isinstance(obj, Mapping):
+        raise InvalidInput(f"{obj!r} is no object: give one, or its name")
+    found = as_object(obj)
+    check_kind(found, resource)
+    check_name(found)
+    namespace = namespace_of_object(found, resource, namespace, default=target.session.namespace)
+    return target.path(resource, found.name, namespace)

@@ -1,0 +1,24 @@
+"""A wire on which something happens between a client and its server, just before a request arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx2
+
+
+class Interrupted(httpx2.AsyncBaseTransport):
+    """Does something between a client and its server before certain requests."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+        self.before: Callable[[str], None] = lambda _: None
+        self.seen: list[str] = []
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        params = request.url.params
+        words = [request.method, *(word for word in ("force", "dryRun") if params.get(word) in ("true", "All"))]
+        if "configmaps/" in request.url.path:
+            self.seen.append(" ".join(words))
+            self.before(self.seen[-1])
+        return await self._inner.handle_async_request(request)

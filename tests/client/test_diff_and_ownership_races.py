@@ -1,0 +1,114 @@
+"""Differences and changes of ownership while somebody else writes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+import dynkube
+from dynkube import fields_of
+from dynkube.errors import Conflict, InvalidInput, InvalidObject
+from dynkube.testing import APIServer
+from tests.client.interrupted import Interrupted
+
+
+def config(**data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+
+
+@pytest.fixture
+def wire(server: APIServer) -> Interrupted:
+    server.apply(config(a="1", b="1"), field_manager="first")
+    return Interrupted(server.transport())
+
+
+@pytest.fixture
+async def client(wire: Interrupted) -> AsyncIterator[dynkube.Client]:
+    async with dynkube.connect(transport=wire) as client:
+        yield client
+
+
+def writing(server: APIServer, wire: Interrupted, request: str, times: int) -> Callable[[str], None]:
+    """Have somebody write before each of the first such requests."""
+
+    def meanwhile(coming: str) -> None:
+        if coming == request and wire.seen.count(request) <= times:
+            server.apply(config(c=str(len(wire.seen))), field_manager="third")
+
+    return meanwhile
+
+
+async def test_a_diff_is_of_one_moment(server: APIServer, wire: Interrupted, client: dynkube.Client) -> None:
+    wire.before = writing(server, wire, "PATCH force dryRun", 1)
+
+    diff = await client.resource("configmaps").diff(config(a="2"))
+
+    assert wire.seen == ["GET", "PATCH force dryRun"] * 2
+    assert [str(each) for each in diff.changes] == ['.data.a: "1" -> "2"']
+
+
+async def test_where_somebody_writes_all_the_time_a_diff_has_that_in_it(
+    server: APIServer, wire: Interrupted, client: dynkube.Client
+) -> None:
+    wire.before = writing(server, wire, "PATCH force dryRun", 100)
+
+    diff = await client.resource("configmaps").diff(config(a="2"))
+
+    assert wire.seen == ["GET", "PATCH force dryRun"] * 4
+    assert [str(each.path) for each in diff.changes] == [".data.a", ".data.c"]
+
+
+async def test_an_object_that_comes_meanwhile_is_compared_with(
+    server: APIServer, wire: Interrupted, client: dynkube.Client
+) -> None:
+    server.delete("configmaps", "a")
+    wire.before = writing(server, wire, "PATCH force dryRun", 1)
+
+    diff = await client.resource("configmaps").diff(config(a="2"))
+
+    assert diff.before is not None
+    assert [str(each) for each in diff.changes] == ['.data.a:  -> "2"']
+
+
+async def test_ownership_is_worked_out_again_from_what_is_there(
+    server: APIServer, wire: Interrupted, client: dynkube.Client
+) -> None:
+    wire.before = writing(server, wire, "PATCH", 2)
+
+    released = await client.resource("configmaps").release("a", iter([".data.a"]), "first")
+
+    assert wire.seen == ["GET", "PATCH"] * 3
+    assert set(map(str, fields_of(released, "first"))) == {".data.b"}
+    assert ".data.c" in fields_of(released, "third")
+
+
+async def test_where_somebody_writes_all_the_time_nothing_is_released(
+    server: APIServer, wire: Interrupted, client: dynkube.Client
+) -> None:
+    wire.before = writing(server, wire, "PATCH", 100)
+
+    with pytest.raises(Conflict, match="the object has been modified"):
+        await client.resource("configmaps").release("a", ".data.a", "first")
+
+    assert wire.seen == ["GET", "PATCH"] * 5
+    assert ".data.a" in fields_of(server.get("configmaps", "a"), "first")
+
+
+@pytest.mark.parametrize(
+    ("obj", "paths", "manager", "error", "message"),
+    [
+        (None, ".data.a", "first", InvalidInput, "None is no object: give one, or its name"),
+        ("", ".data.a", "first", InvalidInput, "name"),
+        ({"kind": "ConfigMap", "apiVersion": "v1"}, ".data.a", "first", InvalidObject, r"no metadata\.name"),
+        ("a", ".data[", "first", InvalidInput, "does not parse"),
+        ("a", [], "first", InvalidInput, "paths is empty"),
+        ("a", ".data.a", "", InvalidInput, "field_manager must be the name of your program"),
+    ],
+)
+async def test_what_cannot_be_right_is_refused(
+    client: dynkube.Client, obj: Any, paths: Any, manager: str, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        await client.resource("configmaps").release(obj, paths, manager)

@@ -1,0 +1,144 @@
+"""Who owns which field, changed by hand: no value changes, and the next applies see it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from dynkube import Change, Client, ResourceClient, Unstructured, fields_of
+from dynkube.errors import ApplyConflict, InvalidInput, NotFound
+from tests.contract.cluster import Cluster
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def config(**data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+
+
+def owned(obj: Unstructured, manager: str) -> set[str]:
+    return {str(path) for path in fields_of(obj, manager).leaves()}
+
+
+@pytest.fixture
+def maps(client: Client) -> ResourceClient:
+    return client.resource("configmaps")
+
+
+@pytest.fixture
+async def where(cluster: Cluster, maps: ResourceClient) -> dict[str, Any]:
+    """Where ``first`` has applied an object with two fields."""
+    await maps.apply(config(a="1", b="1"), namespace=cluster.namespace, field_manager="first")
+    return {"namespace": cluster.namespace}
+
+
+async def test_what_is_released_stays_and_is_anybodys(maps: ResourceClient, where: dict[str, Any]) -> None:
+    released = await maps.release("a", [".data.a"], "first", **where)
+
+    assert (released["data"], released.change) == ({"a": "1", "b": "1"}, Change.CHANGED)
+    assert owned(released, "first") == {".data.b"}
+    await maps.apply(config(b="1"), field_manager="first", **where)
+    taken = await maps.apply(config(a="2"), field_manager="second", **where)
+    assert taken["data"] == {"a": "2", "b": "1"}
+
+
+async def test_what_is_transferred_is_applied_by_the_other_without_conflict(
+    maps: ResourceClient, where: dict[str, Any]
+) -> None:
+    with pytest.raises(ApplyConflict):
+        await maps.apply(config(a="2"), field_manager="second", **where)
+
+    transferred = await maps.transfer("a", "first", "second", ".data.a", **where)
+    applied = await maps.apply(config(a="2"), field_manager="second", **where)
+    gone = await maps.apply(config(), field_manager="second", **where)
+
+    assert (owned(transferred, "first"), owned(transferred, "second")) == ({".data.b"}, {".data.a"})
+    assert (applied["data"], gone["data"]) == ({"a": "2", "b": "1"}, {"b": "1"})
+
+
+async def test_all_of_a_manager_can_be_transferred(maps: ResourceClient, where: dict[str, Any]) -> None:
+    await maps.patch("a", {"data": {"c": "1"}}, field_manager="first", **where)
+
+    transferred = await maps.transfer("a", "first", "second", **where)
+
+    assert owned(transferred, "first") == set()
+    assert owned(transferred, "second") == {".data.a", ".data.b", ".data.c"}
+
+
+async def test_a_dry_run_leaves_the_owners(maps: ResourceClient, where: dict[str, Any]) -> None:
+    tried = await maps.release("a", ".data.a", "first", dry_run=True, **where)
+
+    assert owned(tried, "first") == {".data.b"}
+    assert owned(await maps.get("a", **where), "first") == {".data.a", ".data.b"}
+
+
+async def test_the_object_may_be_named_in_any_way(maps: ResourceClient, where: dict[str, Any]) -> None:
+    live = await maps.apply(config(c="1"), field_manager="second", **where)
+
+    first = await maps.release(live, ".data.a", "first")
+    second = await maps.release(config(), ".data.b", "first", **where)
+
+    assert [owned(each, "first") for each in (first, second)] == [{".data.b"}, set()]
+
+
+async def test_once_nobody_owns_anything_the_server_invents_an_owner(
+    maps: ResourceClient, where: dict[str, Any]
+) -> None:
+    released = await maps.release("a", ".data", "first", **where)
+
+    assert "managedFields" not in released["metadata"]
+    with pytest.raises(ApplyConflict) as caught:
+        await maps.apply(config(a="2"), field_manager="second", **where)
+    assert [(each.path, each.manager) for each in caught.value.conflicts] == [(".data.a", "before-first-apply")]
+
+
+async def test_what_a_manager_does_not_own_it_cannot_give(maps: ResourceClient, where: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"does not own \.data\.c"):
+        await maps.release("a", ".data.c", "first", **where)
+    with pytest.raises(InvalidInput, match="'nobody' owns no field"):
+        await maps.transfer("a", "nobody", "second", **where)
+    with pytest.raises(NotFound):
+        await maps.release("b", ".data.c", "first", **where)
+
+
+async def client_side(maps: ResourceClient, obj: dict[str, Any], **where: Any) -> Unstructured:
+    """What ``kubectl apply`` does with an object that is not there."""
+    kept = {LAST_APPLIED: json.dumps(obj)}
+    created = {**obj, "metadata": {**obj["metadata"], "annotations": kept}}
+    return await maps.create(created, field_manager="kubectl-client-side-apply", **where)
+
+
+async def test_after_a_migration_what_is_left_out_of_an_apply_goes(cluster: Cluster, maps: ResourceClient) -> None:
+    where: dict[str, Any] = {"namespace": cluster.namespace}
+    await client_side(maps, config(a="1", b="1"), **where)
+
+    migrated = await maps.migrate_from_client_side("a", "me", **where)
+    again = await maps.migrate_from_client_side("a", "me", **where)
+    applied = await maps.apply(config(a="2"), field_manager="me", **where)
+
+    assert [migrated.change, again.change] == [Change.CHANGED, Change.UNCHANGED]
+    assert owned(migrated, "me") >= {".data.a", ".data.b"}
+    assert applied["data"] == {"a": "2"}
+    assert LAST_APPLIED not in applied.annotations
+
+
+async def test_without_a_migration_it_stays(cluster: Cluster, maps: ResourceClient) -> None:
+    where: dict[str, Any] = {"namespace": cluster.namespace}
+    await client_side(maps, config(a="1", b="1"), **where)
+
+    applied = await maps.apply(config(a="1"), field_manager="me", **where)
+
+    assert applied["data"] == {"a": "1", "b": "1"}
+
+
+async def test_the_managers_of_a_client_may_be_named(cluster: Cluster, maps: ResourceClient) -> None:
+    where: dict[str, Any] = {"namespace": cluster.namespace}
+    await maps.create(config(a="1", b="1"), field_manager="my-old-tool", **where)
+
+    untouched = await maps.migrate_from_client_side("a", "me", **where)
+    migrated = await maps.migrate_from_client_side("a", "me", iter(["my-old-tool"]), **where)
+
+    assert untouched.change is Change.UNCHANGED
+    assert owned(migrated, "me") == {".data.a", ".data.b"}
