@@ -49,3 +49,13 @@ def test_a_change_takes_the_present_time(cluster: Cluster) -> None:
     changed = cluster.apply("widgets", _rules("x", "y"), "me")
 
     assert _times(changed) > _times(first)
+
+
+def test_who_writes_has_the_time_of_that_and_the_others_keep_theirs(cluster: Cluster) -> None:
+    cluster.apply("widgets", _rules("x"), "me")
+    other = cluster.patch("widgets", "w", {"metadata": {"labels": {"a": "b"}}}, params={"fieldManager": "other"})
+
+    again = cluster.apply("widgets", _rules("y"), "me")
+
+    (before, others), (after, same) = _times(other), _times(again)
+    assert before < others == same < after

@@ -1,0 +1,15 @@
+"""Widgets with a field of every sort, in two versions that say the same of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.owners.kit import served
+
+
+@pytest.fixture
+async def widgets(cluster: Cluster) -> Cluster:
+    """A cluster that serves them."""
+    await cluster.define(cluster.definition(versions=[served(), served(name="v2", storage=False)]))
+    return cluster

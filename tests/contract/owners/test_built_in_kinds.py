@@ -1,0 +1,156 @@
+"""Built-in kinds that people apply: which of their lists and maps merge, by what, and which are one value."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, owners, service, workload
+from tests.contract.owners.kit import applied, owned, words
+
+
+def template(**spec: object) -> JSONObject:
+    body = workload()
+    body["spec"]["template"]["spec"] |= spec
+    return body
+
+
+def container(**fields: object) -> JSONObject:
+    return template(containers=[{"name": "app", "image": "app:1", **fields}])
+
+
+def in_template(obj: JSONObject, manager: str) -> JSONObject:
+    found: JSONObject = owners(obj)[manager]["f:spec"]["f:template"]["f:spec"]
+    return found
+
+
+# What of a pod template is told apart how: the path element of an item, or ``{}`` where it is one value.
+LISTS: dict[str, tuple[object, JSONObject]] = {
+    "volumes": ([{"name": "v", "emptyDir": {}}], {'k:{"name":"v"}': {".": {}, "f:emptyDir": {}, "f:name": {}}}),
+    "imagePullSecrets": ([{"name": "s"}], {'k:{"name":"s"}': {}}),
+    "hostAliases": (
+        [{"ip": "10.0.0.1", "hostnames": ["h"]}],
+        {'k:{"ip":"10.0.0.1"}': {".": {}, "f:hostnames": {}, "f:ip": {}}},
+    ),
+    "topologySpreadConstraints": (
+        [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {}}],
+        {
+            'k:{"topologyKey":"z","whenUnsatisfiable":"ScheduleAnyway"}': {
+                ".": {},
+                "f:labelSelector": {},
+                "f:maxSkew": {},
+                "f:topologyKey": {},
+                "f:whenUnsatisfiable": {},
+            }
+        },
+    ),
+    "tolerations": ([{"key": "k", "operator": "Exists"}], {}),
+    "nodeSelector": ({"a": "b"}, {}),
+}
+
+
+@pytest.mark.since("1.22", "references and selectors were merged")
+@pytest.mark.parametrize("field", LISTS)
+async def test_fields_of_a_pod_template(cluster: Cluster, field: str) -> None:
+    value, fields = LISTS[field]
+
+    obj = await cluster.apply("deployments", template(**{field: value}), "me")
+
+    assert in_template(obj, "me")[f"f:{field}"] == fields
+
+
+@pytest.mark.parametrize(
+    ("ports", "keys"),
+    [
+        ([{"containerPort": 80}], ["80,TCP"]),
+        ([{"containerPort": 80, "protocol": "TCP"}], ["80,TCP"]),
+        ([{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}], ["80,TCP", "80,UDP"]),
+    ],
+)
+async def test_the_ports_of_a_container_are_told_by_number_and_protocol(
+    cluster: Cluster, ports: list[JSONObject], keys: list[str]
+) -> None:
+    obj = await cluster.apply("deployments", container(ports=ports), "me")
+
+    mine = owned(obj)["me"]
+    place = "template.spec.containers[app].ports"
+    assert {f"{place}[{key}]" for key in keys} <= mine
+    assert sum(field.startswith(place) and field.endswith("]") for field in mine) == len(keys)
+
+
+async def test_a_port_that_is_not_applied_any_more_goes(cluster: Cluster) -> None:
+    await cluster.apply("deployments", container(ports=[{"containerPort": 80}, {"containerPort": 81}]), "me")
+
+    obj = await cluster.apply("deployments", container(ports=[{"containerPort": 81}]), "me")
+
+    (left,) = obj["spec"]["template"]["spec"]["containers"][0]["ports"]
+    assert left == {"containerPort": 81, "protocol": "TCP"}
+
+
+@pytest.mark.parametrize(
+    ("port", "key"),
+    [
+        ({"port": 80, "name": "a"}, "80,TCP"),
+        ({"port": 80, "name": "a", "protocol": "TCP"}, "80,TCP"),
+        ({"port": 80, "name": "a", "protocol": "UDP"}, "80,UDP"),
+    ],
+)
+async def test_the_ports_of_a_service_are_too(cluster: Cluster, port: JSONObject, key: str) -> None:
+    obj = await cluster.apply("services", service(ports=[port]), "me")
+
+    given = {f"ports[{key}].{field}" for field in port}
+    assert owned(obj)["me"] == {f"ports[{key}]", *given}
+
+
+async def test_two_managers_may_have_a_port_each(cluster: Cluster) -> None:
+    await cluster.apply("services", service(ports=[{"port": 80, "name": "a"}]), "one")
+
+    obj = await cluster.apply("services", service(ports=[{"port": 81, "name": "b", "targetPort": 8081}]), "two")
+
+    assert [port["port"] for port in obj["spec"]["ports"]] == [80, 81]
+    code, refused = await applied(cluster, "services", service(ports=[{"port": 80, "name": "c"}]), "two")
+    assert (code, refused["details"]["causes"][0]["field"]) == (409, '.spec.ports[port=80,protocol="TCP"].name')
+
+
+@pytest.mark.since("1.22", "it was merged")
+async def test_a_selector_is_one_value(cluster: Cluster) -> None:
+    await cluster.apply("services", service(selector={"a": "1"}), "one")
+
+    code, refused = await applied(cluster, "services", service(selector={"b": "1"}), "two")
+    assert (code, refused["details"]["causes"][0]["field"]) == (409, ".spec.selector")
+
+    forced = await cluster.apply("services", service(selector={"b": "1"}), "two", force=True)
+    assert forced["spec"]["selector"] == {"b": "1"}
+
+
+async def test_arguments_are_one_value_and_the_environment_is_not(cluster: Cluster) -> None:
+    env = [{"name": "A", "value": "1"}]
+    obj = await cluster.apply("deployments", container(args=["x", "x"], env=env), "me")
+
+    mine = in_template(obj, "me")["f:containers"]['k:{"name":"app"}']
+    assert mine["f:args"] == {}
+    assert mine["f:env"] == {'k:{"name":"A"}': {".": {}, "f:name": {}, "f:value": {}}}
+
+
+@pytest.mark.since("1.29", "its items had to have a name")
+async def test_a_reference_without_a_name_is_told_by_an_empty_one(cluster: Cluster) -> None:
+    obj = await cluster.apply("deployments", template(imagePullSecrets=[{}]), "me")
+
+    assert in_template(obj, "me")["f:imagePullSecrets"] == {'k:{"name":""}': {}}
+
+
+async def test_quantities_are_compared_as_they_are_written(cluster: Cluster) -> None:
+    await cluster.apply("deployments", container(resources={"limits": {"cpu": "1"}}), "one")
+
+    code, refused = await applied(cluster, "deployments", container(resources={"limits": {"cpu": "2"}}), "two")
+    assert code == 409
+    assert refused["details"]["causes"][0]["field"].endswith(".resources.limits.cpu")
+
+
+async def test_keys_that_mean_something_in_html_are_escaped(cluster: Cluster) -> None:
+    obj = await cluster.apply("deployments", template(hostAliases=[{"ip": "10.0.0.1"}]), "me")
+    assert "f:hostAliases" in in_template(obj, "me")
+
+    labels = {"metadata": {"name": "a", "annotations": {"x": "<&>"}}}
+    named = await cluster.apply("configmaps", {"apiVersion": "v1", "kind": "ConfigMap", **labels}, "me")
+    assert owned(named, "metadata") == words({"me": "annotations.x"})

@@ -1,0 +1,101 @@
+"""Fields that change hands on purpose: to a controller, to another name, to who extracts and applies again."""
+
+from __future__ import annotations
+
+import pytest
+
+import dynkube
+from dynkube.meta import Unstructured
+from tests.contract.cluster import MERGE, Cluster
+from tests.contract.objects import JSONObject, config, owners, workload
+from tests.contract.owners.kit import Apply, Update, applied, owned, play, words
+
+
+async def test_replicas_are_left_to_a_controller_without_being_reset(cluster: Cluster) -> None:
+    await cluster.apply("deployments", workload(replicas=3), "me")
+    own = {"replicas": 3, "selector": workload()["spec"]["selector"]}
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": own}
+    both = await cluster.apply("deployments", body, "controller")
+    assert {manager for manager, fields in owners(both).items() if "f:replicas" in fields["f:spec"]} == {
+        "me",
+        "controller",
+    }
+
+    left = await cluster.apply("deployments", workload(), "me")
+
+    assert left["spec"]["replicas"] == 3
+    assert "f:replicas" not in owners(left)["me"]["f:spec"]
+
+
+async def test_what_nobody_else_wants_goes_back_to_its_default(cluster: Cluster) -> None:
+    await cluster.apply("deployments", workload(replicas=3), "me")
+
+    assert (await cluster.apply("deployments", workload(), "me"))["spec"]["replicas"] == 1
+
+
+async def test_what_was_updated_after_it_was_applied_is_not_reset(cluster: Cluster) -> None:
+    await cluster.apply("deployments", workload(replicas=3), "me")
+    await cluster.patch("deployments", "d", {"spec": {"replicas": 5}}, params={"fieldManager": "controller"})
+
+    left = await cluster.apply("deployments", workload(), "me")
+
+    assert left["spec"]["replicas"] == 5
+
+
+async def test_an_item_of_a_map_that_others_have_filled_is_not_taken_out(cluster: Cluster) -> None:
+    await cluster.apply("configmaps", {**config(), "data": {"a": "1", "b": "1"}}, "me")
+    await cluster.patch("configmaps", "a", {"data": {"b": "2"}}, params={"fieldManager": "other"})
+
+    left = await cluster.apply("configmaps", {**config(), "data": {"a": "1"}}, "me")
+
+    assert left["data"] == {"a": "1", "b": "2"}
+
+
+@pytest.mark.parametrize("operation", ["Apply", "Update"])
+async def test_managers_are_renamed_by_writing_managed_fields(cluster: Cluster, operation: str) -> None:
+    if operation == "Apply":
+        obj = await cluster.apply("configmaps", config(), "old")
+    else:
+        obj = await cluster.create("configmaps", config(), params={"fieldManager": "old"})
+    (entry,) = obj["metadata"]["managedFields"]
+
+    patch = {"metadata": {"managedFields": [{**entry, "manager": "new"}]}}
+    renamed = await cluster.patch("configmaps", "a", patch, MERGE, params={"fieldManager": "renamer"})
+
+    assert [each["manager"] for each in renamed["metadata"]["managedFields"]] == ["new"]
+    changed = {**config(), "data": {"k": "w"}}
+    assert (await applied(cluster, "configmaps", changed, "new"))[0] == (200 if operation == "Apply" else 409)
+
+
+def extracted(obj: JSONObject, manager: str) -> JSONObject:
+    """What a manager applied last, read from the record of it."""
+    return dict(dynkube.extract(Unstructured(obj), manager).to_dict())
+
+
+SPEC = {"text": "x", "set": ["a"], "list": [{"name": "a", "value": "1"}], "struct": {"inner": {"c": "1"}}}
+
+
+async def test_what_is_extracted_and_applied_again_changes_nothing(widgets: Cluster) -> None:
+    obj = await play(widgets, [Apply("one", SPEC), Apply("two", {"number": 1})])
+
+    again = await widgets.apply("widgets", extracted(obj, "one"), "one")
+
+    assert again == obj
+
+
+async def test_what_is_taken_out_of_it_goes(widgets: Cluster) -> None:
+    obj = await play(widgets, [Apply("one", SPEC)])
+    mine = extracted(obj, "one")
+    del mine["spec"]["set"]
+
+    left = await widgets.apply("widgets", mine, "one")
+
+    assert owned(left) == words({"one": "text list[a] list[a].name list[a].value struct.inner.c"})
+
+
+async def test_what_others_have_changed_since_is_not_in_it(widgets: Cluster) -> None:
+    obj = await play(widgets, [Apply("one", {"text": "x", "number": 1}), Update("ctl", {"text": "y", "number": 1})])
+
+    again = await widgets.apply("widgets", {**extracted(obj, "one")}, "one")
+
+    assert (again["spec"], owned(again)) == (obj["spec"], words({"one": "number", "ctl:Update": "text"}))

@@ -1,0 +1,170 @@
+"""Containers in containers: what goes with what, what stays behind, and who owns the containers themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject
+from tests.contract.owners.kit import Apply, Update, owned, play, words
+
+Case = tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]
+
+
+def lists(**values: list[str]) -> JSONObject:
+    return {"lists": [{"name": name, "values": items} for name, items in values.items()]}
+
+
+def maps(**values: JSONObject) -> JSONObject:
+    return {"maps": [{"name": name, "values": items} for name, items in values.items()]}
+
+
+INSIDE: dict[str, Case] = {
+    "a value in a set in a list": (
+        [Apply("one", lists(a=["x"])), Apply("one", lists(a=["y"]))],
+        lists(a=["y"]),
+        {"one": "lists[a] lists[a].name lists[a].values[y]"},
+    ),
+    "a set and the item it is in": (
+        [Apply("one", lists(a=["x"])), Apply("one", lists(b=["y"]))],
+        lists(b=["y"]),
+        {"one": "lists[b] lists[b].name lists[b].values[y]"},
+    ),
+    "a value in a map in a list": (
+        [Apply("one", maps(a={"x": "1"})), Apply("one", maps(a={"x": "2"}))],
+        maps(a={"x": "2"}),
+        {"one": "maps[a] maps[a].name maps[a].values.x"},
+    ),
+    "a map and the item it is in": (
+        [Apply("one", maps(a={"x": "1"})), Apply("one", maps(b={"x": "2"}))],
+        maps(b={"x": "2"}),
+        {"one": "maps[b] maps[b].name maps[b].values.x"},
+    ),
+    "a value in a set in a map": (
+        [Apply("one", {"mapOfLists": {"a": ["x"]}}), Apply("one", {"mapOfLists": {"a": ["y"]}})],
+        {"mapOfLists": {"a": ["y"]}},
+        {"one": "mapOfLists.a mapOfLists.a[y]"},
+    ),
+    "a set and the key it is under": (
+        [Apply("one", {"mapOfLists": {"a": ["x"]}}), Apply("one", {"mapOfLists": {"b": ["y"]}})],
+        {"mapOfLists": {"b": ["y"]}},
+        {"one": "mapOfLists.b mapOfLists.b[y]"},
+    ),
+    "a value in a map in a map": (
+        [Apply("one", {"mapOfMaps": {"a": {"x": "1"}}}), Apply("one", {"mapOfMaps": {"a": {"x": "2"}}})],
+        {"mapOfMaps": {"a": {"x": "2"}}},
+        {"one": "mapOfMaps.a mapOfMaps.a.x"},
+    ),
+    "a key in the middle": (
+        [Apply("one", {"mapOfMaps": {"a": {"x": "1"}}}), Apply("one", {"mapOfMaps": {"b": {"x": "1"}}})],
+        {"mapOfMaps": {"b": {"x": "1"}}},
+        {"one": "mapOfMaps.b mapOfMaps.b.x"},
+    ),
+    "a struct, of which all goes that is not applied": (
+        [Apply("one", {"struct": {"a": "1", "inner": {"c": "1"}}}), Apply("one", {"struct": {"b": "1"}})],
+        {"struct": {"b": "1"}},
+        {"one": "struct.b"},
+    ),
+    "a struct that is not applied any more": (
+        [Apply("one", {"struct": {"a": "1"}, "text": "x"}), Apply("one", {"text": "x"})],
+        {"text": "x"},
+        {"one": "text"},
+    ),
+    "an empty map is owned, and so is an empty struct": (
+        [Apply("one", {"map": {}, "struct": {}})],
+        {"map": {}, "struct": {}},
+        {"one": "map struct"},
+    ),
+    "what is in it is owned in its place": (
+        [Apply("one", {"map": {}, "struct": {}}), Apply("one", {"map": {"a": "1"}, "struct": {"a": "1"}})],
+        {"map": {"a": "1"}, "struct": {"a": "1"}},
+        {"one": "map.a struct.a"},
+    ),
+    "an empty list that is applied is in it, and nobody's": (
+        [Apply("one", {"set": [], "text": "x"})],
+        {"set": [], "text": "x"},
+        {"one": "text"},
+    ),
+    "names with dots are names": (
+        [Apply("one", {"map": {"a.b/c": "1"}}), Apply("two", {"map": {"a.b/c": "2"}}, refused={"map.a.b/c": "one"})],
+        {"map": {"a.b/c": "1"}},
+        {"one": "map.a.b/c"},
+    ),
+}
+
+LEFT: dict[str, Case] = {
+    "of a struct that others have updated, what they wrote": (
+        [
+            Apply("one", {"struct": {"a": "1"}, "text": "x"}),
+            Update("ctl", {"struct": {"a": "1", "inner": {"c": "1"}}, "text": "x"}),
+            Apply("one", {"text": "x"}),
+        ],
+        {"struct": {"inner": {"c": "1"}}, "text": "x"},
+        {"one": "text", "ctl:Update": "struct.inner struct.inner.c"},
+    ),
+    "all of a struct that others have taken over": (
+        [
+            Apply("one", {"struct": {"inner": {"c": "1"}}, "text": "x"}),
+            Update("ctl", {"struct": {"inner": {"c": "2"}}, "text": "x"}),
+            Apply("one", {"text": "x"}),
+        ],
+        {"struct": {"inner": {"c": "2"}}, "text": "x"},
+        {"one": "text", "ctl:Update": "struct.inner.c"},
+    ),
+    "of a map, the keys of others": (
+        [
+            Apply("one", {"map": {"a": "1", "b": "1"}}),
+            Apply("two", {"map": {"b": "1", "c": "1"}}),
+            Apply("one", {"map": {"a": "1"}}),
+        ],
+        {"map": {"a": "1", "b": "1", "c": "1"}},
+        {"one": "map.a", "two": "map.b map.c"},
+    ),
+    "of maps in maps, what another applied below": (
+        [
+            Apply("one", {"mapOfMaps": {"a": {"x": "1"}, "c": {"x": "1"}}}),
+            Apply("two", {"mapOfMaps": {"a": {"y": "1"}, "b": {"x": "1"}}}),
+            Apply("one", {"text": "x"}),
+        ],
+        {"mapOfMaps": {"a": {"y": "1"}, "b": {"x": "1"}}, "text": "x"},
+        {"one": "text", "two": "mapOfMaps.a mapOfMaps.a.y mapOfMaps.b mapOfMaps.b.x"},
+    ),
+    "of an item, the fields of who applied it too": (
+        [
+            Apply("one", maps(a={"x": "1", "y": "1"}, b={"x": "1"})),
+            Apply("two", maps(a={"z": "1"})),
+            Apply("one", maps(b={"x": "1"})),
+        ],
+        maps(a={"z": "1"}, b={"x": "1"}),
+        {"one": "maps[b] maps[b].name maps[b].values.x", "two": "maps[a] maps[a].name maps[a].values.z"},
+    ),
+    "nothing of an item that another has only updated": (
+        [
+            Apply("one", maps(a={"x": "1"}, b={"x": "1"})),
+            Update("ctl", maps(a={"x": "1", "y": "1"}, b={"x": "1"})),
+            Apply("one", maps(b={"x": "1"})),
+        ],
+        maps(b={"x": "1"}),
+        {"one": "maps[b] maps[b].name maps[b].values.x"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("steps", "spec", "owners"), INSIDE.values(), ids=INSIDE)
+async def test_what_is_inside_changes_with_what_is_around_it(
+    widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
+) -> None:
+    obj = await play(widgets, steps)
+
+    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+
+
+@pytest.mark.parametrize(("steps", "spec", "owners"), LEFT.values(), ids=LEFT)
+async def test_who_gives_up_a_container_leaves(
+    widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
+) -> None:
+    obj = await play(widgets, steps)
+
+    assert (obj["spec"], owned(obj)) == (spec, words(owners))

@@ -1,0 +1,151 @@
+"""What changes nothing is no write: no new resourceVersion, no other time, no event."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+import pytest
+
+from tests.contract.backends import Backend
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, config, owners, pod, workload
+from tests.contract.owners.kit import TEXT, Apply, Update, play, served, struct, whole
+
+Wait: TypeAlias = Callable[[], Awaitable[None]]
+
+
+def revision(obj: JSONObject) -> str:
+    text: str = obj["metadata"]["resourceVersion"]
+    return text
+
+
+@pytest.fixture
+def a_second(cluster: Cluster, backend: Backend) -> Wait:
+    """Waits for a real server's clock to go on, of which owners have the seconds; embedded time does so elsewhere."""
+
+    async def now() -> str:
+        dry = await cluster.create("configmaps", config("clock"), params={"dryRun": "All"})
+        return str(dry["metadata"]["creationTimestamp"])
+
+    async def wait() -> None:
+        if backend.real:
+            before = await now()
+
+            async def later() -> bool:
+                return await now() > before
+
+            await cluster.until(later)
+
+    return wait
+
+
+DEFAULTED = {"ref": whole(struct(name=TEXT, namespace={**TEXT, "default": "here"})), "text": {**TEXT, "default": "x"}}
+OBJECTS: dict[str, tuple[str, JSONObject]] = {
+    "a config map": ("configmaps", config()),
+    "one with empty maps": ("configmaps", {**config(labels={}, annotations={}), "data": {}}),
+    "a deployment, with all its defaults": ("deployments", workload()),
+    "one that says some defaults": (
+        "deployments",
+        workload(template={"metadata": {"labels": {"app": "d"}}, "spec": {**pod()["spec"], "securityContext": {}}}),
+    ),
+    "quantities in another notation": (
+        "deployments",
+        workload(
+            template={
+                "metadata": {"labels": {"app": "d"}},
+                "spec": {"containers": [{"name": "a", "image": "i", "resources": {"limits": {"cpu": "1000m"}}}]},
+            }
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("plural", "body"), OBJECTS.values(), ids=OBJECTS)
+async def test_applying_again(cluster: Cluster, a_second: Wait, plural: str, body: JSONObject) -> None:
+    first = await cluster.apply(plural, body, "me")
+    await a_second()
+
+    again = await cluster.apply(plural, body, "me")
+
+    assert again == first
+
+
+@pytest.mark.since("1.31", "the time was written again: https://github.com/kubernetes/kubernetes/issues/124605")
+async def test_applying_again_what_a_definition_completes_as_one_value(cluster: Cluster, a_second: Wait) -> None:
+    await cluster.define(cluster.definition(versions=[served(DEFAULTED)]))
+    steps = [Apply("one", {"ref": {"name": "a"}})]
+    first = await play(cluster, steps)
+    await a_second()
+
+    assert await play(cluster, steps) == first
+
+
+@pytest.mark.since("1.22", "the first of another manager was a write, and all after it")
+async def test_another_manager_s_first_apply_is_a_write_and_the_second_none(cluster: Cluster, a_second: Wait) -> None:
+    created = await cluster.apply("configmaps", config(), "me")
+    first = await cluster.apply("configmaps", config(), "other")
+    await a_second()
+
+    again = await cluster.apply("configmaps", config(), "other")
+
+    assert revision(created) != revision(first) == revision(again)
+    assert owners(again) == {"me": {"f:data": {"f:k": {}}}, "other": {"f:data": {"f:k": {}}}}
+
+
+@pytest.mark.parametrize("manager", ["me", "other"])
+async def test_updating_and_patching_to_the_same(cluster: Cluster, a_second: Wait, manager: str) -> None:
+    created = await cluster.create("deployments", workload(), params={"fieldManager": "me"})
+    await a_second()
+
+    updated = await cluster.update("deployments", created, params={"fieldManager": manager})
+    patched = await cluster.patch("deployments", "d", {"spec": created["spec"]}, params={"fieldManager": manager})
+
+    assert revision(created) == revision(updated) == revision(patched)
+
+
+async def test_a_creation_time_that_is_sent_is_overlooked(cluster: Cluster) -> None:
+    first = await cluster.apply("configmaps", config(), "me")
+
+    again = await cluster.apply("configmaps", config(creationTimestamp="2020-01-01T00:00:00Z"), "me")
+
+    assert again == first
+
+
+async def test_a_dry_run_that_would_change_something_changes_nothing(cluster: Cluster) -> None:
+    first = await cluster.apply("configmaps", config(), "me")
+
+    dry = await cluster.apply("configmaps", {**config(), "data": {"k": "w"}}, "me", params={"dryRun": "All"})
+
+    assert (dry["data"], revision(dry)) == ({"k": "w"}, revision(first))
+    assert await cluster.get("configmaps", "a") == first
+
+
+async def test_a_conflict_changes_nothing(widgets: Cluster) -> None:
+    first = await play(widgets, [Apply("one", {"text": "a"})])
+
+    assert await play(widgets, [Apply("two", {"text": "b", "number": 1}, refused={"text": "one"})]) == first
+
+
+async def test_what_an_update_gives_the_same_value_stays_its_owner_s(widgets: Cluster) -> None:
+    first = await play(widgets, [Apply("one", {"text": "a"})])
+
+    assert await play(widgets, [Update("ctl", {"text": "a"})]) == first
+
+
+async def test_the_time_of_an_owner_is_that_of_what_they_wrote_last(
+    cluster: Cluster, backend: Backend, a_second: Wait
+) -> None:
+    if not backend.real:
+        pytest.skip("the embedded server is asked on a clock of its own")
+    first = await cluster.apply("configmaps", config(), "me")
+    await a_second()
+    other = await cluster.patch("configmaps", "a", {"data": {"l": "w"}}, params={"fieldManager": "other"})
+    await a_second()
+
+    again = await cluster.apply("configmaps", {**config(), "data": {"k": "x"}}, "me")
+
+    times = [
+        {entry["manager"]: entry["time"] for entry in obj["metadata"]["managedFields"]} for obj in (first, other, again)
+    ]
+    assert times[0]["me"] == times[1]["me"] < times[1]["other"] == times[2]["other"] < times[2]["me"]

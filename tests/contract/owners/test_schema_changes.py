@@ -1,0 +1,101 @@
+"""Definitions that change after somebody came to own something: from one value to many and back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import CRDS, JSONObject
+from tests.contract.owners.kit import (
+    TEXT,
+    Apply,
+    Update,
+    applied,
+    keyed,
+    owned,
+    play,
+    served,
+    struct,
+    whole,
+    words,
+)
+
+PAIR = struct(a=TEXT, b=TEXT)
+ITEM = struct(name=TEXT, value=TEXT)
+TOGETHER = {"pair": whole(PAIR), "list": {"type": "array", "items": ITEM, "x-kubernetes-list-type": "atomic"}}
+APART = {"pair": PAIR, "list": keyed(ITEM, "name")}
+VALUES = {"pair": {"a": "1"}, "list": [{"name": "x", "value": "1"}]}
+EACH = "pair.a list[x] list[x].name list[x].value"
+
+
+async def redefine(cluster: Cluster, spec: JSONObject) -> None:
+    """Change the schema of Widgets, and wait until it counts: what it allows besides is a mark."""
+    mark = f"mark{len(str(spec))}"
+    versions = [served({**spec, mark: TEXT})]
+    await cluster.patch(CRDS, f"widgets.{cluster.group}", {"spec": {"versions": versions}})
+
+    async def counts() -> bool:
+        body = cluster.widget("probe", spec={mark: "x"})
+        code, _ = await applied(cluster, "widgets", body, "probe", dryRun="All")
+        return code < 400
+
+    await cluster.until(counts)
+
+
+async def define(cluster: Cluster, spec: JSONObject) -> None:
+    await cluster.define(cluster.definition(versions=[served(spec)]))
+
+
+@pytest.mark.since("1.22", "what became one value had an owner no more")
+async def test_who_owned_a_part_of_what_is_one_value_now_owns_it(cluster: Cluster) -> None:
+    await define(cluster, APART)
+    before = await play(cluster, [Apply("one", VALUES), Update("ctl", {**VALUES, "pair": {"a": "1", "b": "1"}})])
+    assert owned(before) == words({"one": EACH, "ctl:Update": "pair.b"})
+
+    await redefine(cluster, TOGETHER)
+    code, refused = await applied(cluster, "widgets", cluster.widget(spec={"pair": {"b": "2"}}), "two")
+
+    assert code == 409
+    assert sorted((cause["field"], cause["message"].split('"')[1]) for cause in refused["details"]["causes"]) == [
+        (".spec.pair", "ctl"),
+        (".spec.pair", "one"),
+    ]
+    obj = await cluster.patch("widgets", "w", {"metadata": {"labels": {"x": "y"}}}, params={"fieldManager": "ctl"})
+    assert owned(obj) == words({"one": "pair list", "ctl:Update": "pair"})
+
+
+@pytest.mark.since("1.22", "a map was merged in any case")
+async def test_who_owned_all_of_what_is_many_values_now_owns_none_of_them(cluster: Cluster) -> None:
+    await define(cluster, TOGETHER)
+    before = await play(cluster, [Apply("one", VALUES)])
+    assert owned(before) == words({"one": "pair list"})
+
+    await redefine(cluster, APART)
+    code, obj = await applied(cluster, "widgets", cluster.widget(spec={"pair": {"a": "2"}}), "two")
+
+    assert (code, obj["spec"]["pair"]) == (200, {"a": "2"})
+    assert owned(obj) == words({"one": "pair list", "two": "pair.a"})
+
+
+@pytest.mark.since("1.22", "a map was merged in any case")
+async def test_until_they_apply_again(cluster: Cluster) -> None:
+    await define(cluster, TOGETHER)
+    await play(cluster, [Apply("one", VALUES)])
+    await redefine(cluster, APART)
+
+    obj = await play(cluster, [Apply("one", VALUES)])
+
+    assert (obj["spec"], owned(obj)) == (VALUES, words({"one": EACH}))
+
+
+@pytest.mark.since("1.25", "rules of the keys of lists were others")
+async def test_items_under_a_new_key_with_a_default_are_found_again(cluster: Cluster) -> None:
+    port = struct(port={"type": "integer"}, protocol={**TEXT, "default": "TCP"}, name=TEXT)
+    await define(cluster, {"ports": keyed(port, "port")})
+    await play(cluster, [Apply("one", {"ports": [{"port": 80, "name": "a"}]})])
+
+    await redefine(cluster, {"ports": keyed(port, "port", "protocol", required=["port"])})
+    obj = await play(cluster, [Apply("one", {"ports": [{"port": 80, "name": "b"}]})])
+
+    assert obj["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "name": "b"}]
+    assert owned(obj) == words({"one": "ports[80,TCP] ports[80,TCP].port ports[80,TCP].name"})

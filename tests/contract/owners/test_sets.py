@@ -1,0 +1,202 @@
+"""Sets and lists with keys: items are owned one by one, and keep an order that all managers can live with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject
+from tests.contract.owners.kit import Apply, Update, applied, force, owned, play, words
+
+Case = tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]
+
+
+def named(**values: str) -> JSONObject:
+    return {"list": [{"name": name, "value": value} for name, value in values.items()]}
+
+
+SETS: dict[str, Case] = {
+    "items of all managers are in it, in the order of who applied last": (
+        [Apply("one", {"set": ["a", "c"]}), Apply("one", {"set": ["a", "aprime", "c", "cprime"]})],
+        {"set": ["a", "aprime", "c", "cprime"]},
+        {"one": "set[a] set[aprime] set[c] set[cprime]"},
+    ),
+    "others keep their items": (
+        [
+            Apply("one", {"set": ["a", "c"]}),
+            Update("ctl", {"set": ["a", "b", "c", "d"]}),
+            Apply("one", {"set": ["a", "aprime", "c", "cprime"]}),
+        ],
+        {"set": ["a", "b", "aprime", "c", "d", "cprime"]},
+        {"one": "set[a] set[aprime] set[c] set[cprime]", "ctl:Update": "set[b] set[d]"},
+    ),
+    "who applies what is there owns it too": (
+        [Apply("one", {"set": ["a", "c"]}), Update("ctl", {"set": ["a", "b", "c", "d"]}), Apply("one", {"set": ["b"]})],
+        {"set": ["b", "d"]},
+        {"one": "set[b]", "ctl:Update": "set[b] set[d]"},
+    ),
+    "another order is a change that nobody is asked about": (
+        [Apply("one", {"set": ["a", "b", "c", "d"]}), Apply("one", {"set": ["a", "d", "c", "b"]})],
+        {"set": ["a", "d", "c", "b"]},
+        {"one": "set[a] set[b] set[c] set[d]"},
+    ),
+    "nor is an update's": (
+        [
+            Apply("one", {"set": ["a", "b", "c"]}),
+            Update("ctl", {"set": ["a", "d", "c", "b"]}),
+            Apply("one", {"set": ["a", "b", "c"]}),
+        ],
+        {"set": ["a", "d", "b", "c"]},
+        {"one": "set[a] set[b] set[c]", "ctl:Update": "set[d]"},
+    ),
+    "items no longer applied go": (
+        [Apply("one", {"set": ["a", "b", "c", "d"]}), Apply("one", {"set": ["a", "c"]}, version="v2")],
+        {"set": ["a", "c"]},
+        {"one": "set[a] set[c]"},
+    ),
+    "but for those of others": (
+        [Apply("one", {"set": ["a", "b"]}), Apply("two", {"set": ["b", "c"]}), Apply("one", {"set": ["a"]})],
+        {"set": ["a", "b", "c"]},
+        {"one": "set[a]", "two": "set[b] set[c]"},
+    ),
+    "numbers are told apart by value": (
+        [Apply("one", {"numbers": [1, 2.5]}), Apply("two", {"numbers": [1.0]}), Apply("one", {"numbers": [2.5]})],
+        {"numbers": [1, 2.5]},
+        {"one": "numbers[2.5]", "two": "numbers[1]"},
+    ),
+}
+
+LISTS: dict[str, Case] = {
+    "items are told apart by their keys": (
+        [Apply("one", named(a="1")), Apply("two", named(b="2"))],
+        named(a="1", b="2"),
+        {"one": "list[a] list[a].name list[a].value", "two": "list[b] list[b].name list[b].value"},
+    ),
+    "an item may have fields of several": (
+        [Apply("one", named(a="1")), Apply("two", {"list": [{"name": "a", "more": "2"}]})],
+        {"list": [{"name": "a", "value": "1", "more": "2"}]},
+        {"one": "list[a] list[a].name list[a].value", "two": "list[a] list[a].name list[a].more"},
+    ),
+    "and stays until the last of them gives it up, without the fields of the first": (
+        [
+            Apply("one", named(a="1")),
+            Apply("two", {"list": [{"name": "a", "more": "2"}]}),
+            Apply("one", {"text": "x"}),
+        ],
+        {"list": [{"name": "a", "more": "2"}], "text": "x"},
+        {"one": "text", "two": "list[a] list[a].name list[a].more"},
+    ),
+    "another value of a field is a conflict about that field": (
+        [Apply("one", named(a="1")), Apply("two", named(a="2", b="2"), refused={'list[name="a"].value': "one"})],
+        named(a="1"),
+        {"one": "list[a] list[a].name list[a].value"},
+    ),
+    "forced, the field goes over and the item is of both": (
+        [Apply("one", named(a="1")), force("two", named(a="2"))],
+        named(a="2"),
+        {"one": "list[a] list[a].name", "two": "list[a] list[a].name list[a].value"},
+    ),
+    "a key that is left out is told by its default": (
+        [
+            Apply("one", {"ports": [{"port": 80}]}),
+            Apply("two", {"ports": [{"port": 80, "protocol": "TCP", "name": "x"}]}),
+        ],
+        {"ports": [{"port": 80, "protocol": "TCP", "name": "x"}]},
+        {
+            "one": "ports[80,TCP] ports[80,TCP].port",
+            "two": "ports[80,TCP] ports[80,TCP].port ports[80,TCP].protocol ports[80,TCP].name",
+        },
+    ),
+    "and so is what is in the way": (
+        [
+            Apply("one", {"ports": [{"port": 80, "name": "x"}]}),
+            Apply(
+                "two",
+                {"ports": [{"port": 80, "name": "y"}, {"port": 80, "protocol": "UDP"}]},
+                refused={'ports[port=80,protocol="TCP"].name': "one"},
+            ),
+        ],
+        {"ports": [{"port": 80, "protocol": "TCP", "name": "x"}]},
+        {"one": "ports[80,TCP] ports[80,TCP].port ports[80,TCP].name"},
+    ),
+    "an item is another one under another key": (
+        [Apply("one", {"ports": [{"port": 80}]}), Apply("one", {"ports": [{"port": 80, "protocol": "UDP"}]})],
+        {"ports": [{"port": 80, "protocol": "UDP"}]},
+        {"one": "ports[80,UDP] ports[80,UDP].port ports[80,UDP].protocol"},
+    ),
+    "items come in the order they are applied in, and others where they were": (
+        [
+            Update("ctl", named(x="1", a="1", y="1", b="1", z="1")),
+            Apply("one", named(b="1", n="1", a="1")),
+        ],
+        named(x="1", y="1", b="1", z="1", n="1", a="1"),
+        {
+            "ctl:Update": "list " + " ".join(f"list[{name}] list[{name}].name list[{name}].value" for name in "xaybz"),
+            "one": " ".join(f"list[{name}] list[{name}].name list[{name}].value" for name in "bna"),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("steps", "spec", "owners"), SETS.values(), ids=SETS)
+async def test_sets(
+    widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
+) -> None:
+    obj = await play(widgets, steps)
+
+    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+
+
+@pytest.mark.parametrize(("steps", "spec", "owners"), LISTS.values(), ids=LISTS)
+async def test_lists_with_keys(
+    widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
+) -> None:
+    obj = await play(widgets, steps)
+
+    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+
+
+async def test_what_an_update_added_to_an_item_keeps_the_list_and_not_the_item(widgets: Cluster) -> None:
+    """What is left is null, and that is not valid."""
+    more = {"list": [{"name": "a", "value": "1", "more": "2"}]}
+    await play(widgets, [Apply("one", named(a="1") | {"text": "x"}), Update("ctl", {**more, "text": "x"})])
+
+    code, refused = await applied(widgets, "widgets", widgets.widget(spec={"text": "x"}), "one")
+
+    assert (code, refused["details"]["causes"][0]["field"]) == (422, "spec.list")
+
+
+@pytest.mark.since("1.22", "a map in a list was merged")
+async def test_items_that_are_one_value_are_replaced(widgets: Cluster) -> None:
+    pairs = {"pairs": [{"name": "a", "value": "1"}]}
+    obj = await play(widgets, [Apply("one", pairs), force("two", {"pairs": [{"name": "a"}]})])
+
+    assert (obj["spec"], owned(obj)) == ({"pairs": [{"name": "a"}]}, words({"two": "pairs[a]"}))
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"set": ["a", "a"]}, '.spec.set: duplicate entries for key [="a"]'),
+        ({"numbers": [1, 1.0]}, ".spec.numbers: duplicate entries for key [=1]"),
+        (named(a="1") | {"list": [{"name": "a"}, {"name": "a"}]}, '.spec.list: duplicate entries for key [name="a"]'),
+        (
+            {"ports": [{"port": 80}, {"port": 80, "protocol": "TCP"}]},
+            '.spec.ports: duplicate entries for key [port=80,protocol="TCP"]',
+        ),
+        ({"set": [None]}, "an element that's an explicit null"),
+        ({"list": [None]}, "may not have a null element"),
+        ({"list": [{"value": "x"}]}, "an element that omits "),
+        ({"text": ["x"]}, ".spec.text: expected string, got "),
+        ({"number": "x"}, ".spec.number: expected numeric (int or float), got string"),
+        ({"struct": {"e": 1}}, ".spec.struct.e: field not declared in schema"),
+    ],
+)
+async def test_what_no_field_set_can_be_made_of_is_refused(widgets: Cluster, spec: JSONObject, why: str) -> None:
+    code, refused = await applied(widgets, "widgets", widgets.widget(spec=spec), "one")
+
+    assert (code, refused.get("reason")) == (500, None)
+    assert refused["message"].startswith("failed to create typed patch object (")
+    assert why in refused["message"]

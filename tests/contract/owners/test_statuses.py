@@ -1,0 +1,163 @@
+"""The status subresource: who writes through it owns the status, and whatever else that request writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, owners, pod, service, workload
+from tests.contract.owners.kit import applied, owned, words
+
+pytestmark = pytest.mark.since("1.22", "owners were not told apart by subresource")
+
+SELECTOR = {"matchLabels": {"app": "d"}}
+TEMPLATE = workload()["spec"]["template"]
+CLAIM = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+
+# Of each kind an object, a status, and the field of it that is owned.
+KINDS: dict[str, tuple[JSONObject, JSONObject, str]] = {
+    "pods": (pod(), {"message": "x"}, "message"),
+    "services": (
+        service(type="LoadBalancer"),
+        {"loadBalancer": {"ingress": [{"ip": "10.8.0.1"}]}},
+        "loadBalancer.ingress",
+    ),
+    "replicationcontrollers": ({"spec": {"selector": {"app": "d"}, "template": TEMPLATE}}, {"replicas": 1}, "replicas"),
+    "persistentvolumeclaims": (CLAIM, {"phase": "Bound"}, "phase"),
+    "resourcequotas": ({"spec": {"hard": {"pods": "1"}}}, {"used": {"pods": "0"}}, "used.pods"),
+    "deployments": (workload(), {"replicas": 1}, "replicas"),
+    "daemonsets": ({"spec": {"selector": SELECTOR, "template": TEMPLATE}}, {"numberReady": 1}, "numberReady"),
+    "replicasets": ({"spec": {"selector": SELECTOR, "template": TEMPLATE}}, {"replicas": 1}, "replicas"),
+    "statefulsets": (
+        {"spec": {"selector": SELECTOR, "serviceName": "s", "template": TEMPLATE}},
+        {"replicas": 1},
+        "replicas",
+    ),
+    "jobs": (
+        {"spec": {"template": {"spec": {**pod()["spec"], "restartPolicy": "Never"}}}},
+        {"active": 1},
+        "active",
+    ),
+    "horizontalpodautoscalers": (
+        {"spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}, "maxReplicas": 2}},
+        {"desiredReplicas": 1, "currentReplicas": 1},
+        "desiredReplicas",
+    ),
+}
+NAMES = {
+    "pods": ("v1", "Pod"),
+    "services": ("v1", "Service"),
+    "replicationcontrollers": ("v1", "ReplicationController"),
+    "persistentvolumeclaims": ("v1", "PersistentVolumeClaim"),
+    "resourcequotas": ("v1", "ResourceQuota"),
+    "deployments": ("apps/v1", "Deployment"),
+    "daemonsets": ("apps/v1", "DaemonSet"),
+    "replicasets": ("apps/v1", "ReplicaSet"),
+    "statefulsets": ("apps/v1", "StatefulSet"),
+    "jobs": ("batch/v1", "Job"),
+    "horizontalpodautoscalers": ("autoscaling/v1", "HorizontalPodAutoscaler"),
+}
+
+
+async def created(cluster: Cluster, plural: str) -> JSONObject:
+    """An object that ``maker`` has made, with what applies say of every object of its kind."""
+    if plural == "pods":
+        await cluster.create("serviceaccounts", {"metadata": {"name": "default"}})
+    api_version, kind = NAMES[plural]
+    body = {**KINDS[plural][0], "apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}}
+    await cluster.create(plural, body, params={"fieldManager": "maker"})
+    return body
+
+
+@pytest.mark.parametrize("plural", KINDS)
+async def test_who_applies_it_owns_it_and_nothing_of_the_spec(cluster: Cluster, plural: str) -> None:
+    body, (_, status, field) = await created(cluster, plural), KINDS[plural]
+
+    obj = await cluster.apply(f"{plural}/status", {**body, "status": status}, "me")
+
+    assert field in owned(obj, "status")["me:status"]
+    assert set(owners(obj)["me:status"]) == {"f:status"}
+    assert "maker:Update" in owned(obj)
+
+
+@pytest.mark.parametrize("plural", KINDS)
+async def test_through_the_object_itself_nobody_owns_it(cluster: Cluster, plural: str) -> None:
+    body, (_, status, _) = await created(cluster, plural), KINDS[plural]
+
+    obj = await cluster.apply(plural, {**body, "status": status}, "me")
+
+    assert "f:status" not in owners(obj)["me"]
+
+
+@pytest.mark.parametrize("plural", [plural for plural in KINDS if plural not in {"pods", "jobs"}])
+async def test_others_who_own_it_are_in_the_way_through_the_subresource_alone(cluster: Cluster, plural: str) -> None:
+    body, (_, status, _) = await created(cluster, plural), KINDS[plural]
+    await cluster.patch(f"{plural}/status", "x", {"status": status}, params={"fieldManager": "controller"})
+    other = {**body, "status": _other(status)}
+
+    code, refused = await applied(cluster, f"{plural}/status", other, "me")
+    assert code == 409, refused
+    assert all('"controller" with subresource "status"' in cause["message"] for cause in refused["details"]["causes"])
+
+    code, _ = await applied(cluster, plural, other, "me")
+    assert code == 200
+
+
+def _other(value: object) -> object:
+    match value:
+        case dict():
+            return {name: _other(child) for name, child in value.items()}
+        case list():
+            return [_other(item) for item in value]
+        case int():
+            return value + 1
+    return {"x": "y", "Bound": "Lost", "10.8.0.1": "10.8.0.2", "0": "1"}[str(value)]
+
+
+async def test_labels_are_written_with_the_status_of_most_built_in_kinds(cluster: Cluster) -> None:
+    body = await created(cluster, "services")
+    labelled = {**body, "metadata": {"name": "x", "labels": {"a": "b"}}}
+
+    obj = await cluster.apply("services/status", labelled, "me")
+
+    assert obj["metadata"]["labels"] == {"a": "b"}
+    assert owned(obj, "metadata") == words({"me:status": "labels.a"})
+
+
+async def test_but_not_with_that_of_custom_objects(widgets: Cluster) -> None:
+    definition = widgets.definition("gizmos", "Gizmo")
+    definition["spec"]["versions"][0]["subresources"] = {"status": {}}
+    await widgets.define(definition)
+    gizmo = {"apiVersion": f"{widgets.group}/v1", "kind": "Gizmo", "metadata": {"name": "x"}, "spec": {"a": 1}}
+    await widgets.apply("gizmos", gizmo, "maker")
+    more = {**gizmo, "metadata": {"name": "x", "labels": {"a": "b"}}, "spec": {"a": 2}, "status": {"ready": True}}
+
+    obj = await widgets.apply("gizmos/status", more, "me")
+
+    assert ("labels" in obj["metadata"], obj["spec"], obj["status"]) == (False, {"a": 1}, {"ready": True})
+    assert owners(obj) == {
+        "maker": {"f:spec": {".": {}, "f:a": {}}},
+        "me:status": {"f:status": {".": {}, "f:ready": {}}},
+    }
+
+
+async def test_no_owners_can_be_set_through_it(cluster: Cluster) -> None:
+    await created(cluster, "deployments")
+    entry = {"manager": "x", "operation": "Update", "apiVersion": "apps/v1", "fieldsType": "FieldsV1"}
+    fields: JSONObject = {"f:metadata": {"f:labels": {"f:a": {}}}}
+    patch = {"metadata": {"managedFields": [{**entry, "fieldsV1": fields}]}}
+
+    obj = await cluster.patch("deployments/status", "x", patch, params={"fieldManager": "me"})
+
+    assert set(owners(obj)) == {"maker:Update"}
+
+
+async def test_the_first_apply_to_it_finds_who_wrote_it_before(cluster: Cluster) -> None:
+    body = await created(cluster, "deployments")
+    await cluster.patch("deployments/status", "x", {"status": {"replicas": 1}})
+    await cluster.patch("deployments", "x", {"metadata": {"managedFields": []}})
+
+    obj = await cluster.apply("deployments/status", {**body, "status": {"readyReplicas": 1}}, "me")
+
+    assert owners(obj)["before-first-apply:Update:status"] == {"f:status": {"f:replicas": {}}}
+    assert owned(obj, "status")["me:status"] == {"readyReplicas"}

@@ -1,0 +1,99 @@
+"""Objects of which no schema tells anything: maps merge, everything else is one value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, version
+from tests.contract.owners.kit import Apply, Update, force, owned, play, words
+
+CASES: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = {
+    "values are owned one by one": (
+        [Apply("one", {"a": 1, "b": "x"}), Apply("one", {"a": 2, "c": True})],
+        {"a": 2, "c": True},
+        {"one": "a c"},
+    ),
+    "others may add to it": (
+        [Apply("one", {"a": 1}), Update("ctl", {"a": 1, "b": 1}), Apply("one", {"a": 2})],
+        {"a": 2, "b": 1},
+        {"one": "a", "ctl:Update": "b"},
+    ),
+    "and are in the way": (
+        [Apply("one", {"a": 1}), Update("ctl", {"a": 2}), Apply("one", {"a": 3}, refused={"a": "ctl"})],
+        {"a": 2},
+        {"ctl:Update": "a"},
+    ),
+    "a list is one value": (
+        [Apply("one", {"a": [1, 1]}), Apply("two", {"a": [1]}, refused={"a": "one"}), force("two", {"a": [2]})],
+        {"a": [2]},
+        {"two": "a"},
+    ),
+    "also where it holds maps": (
+        [Apply("one", {"a": [{"name": "x"}]}), force("two", {"a": [{"name": "y"}]})],
+        {"a": [{"name": "y"}]},
+        {"two": "a"},
+    ),
+    "maps merge, and count as owned": (
+        [Apply("one", {"a": {"b": {"c": 1}}}), Apply("two", {"a": {"b": {"d": 1}}})],
+        {"a": {"b": {"c": 1, "d": 1}}},
+        {"one": "a a.b a.b.c", "two": "a a.b a.b.d"},
+    ),
+    "and stay as long as one of their owners wants them": (
+        [Apply("one", {"a": {"b": {"c": 1}}, "x": 1}), Apply("two", {"a": {"b": {"d": 1}}}), Apply("one", {"x": 1})],
+        {"a": {"b": {"d": 1}}, "x": 1},
+        {"one": "x", "two": "a a.b a.b.d"},
+    ),
+    "what an update added in a map goes with the map": (
+        [Apply("one", {"a": {"b": 1}, "x": 1}), Update("ctl", {"a": {"b": 1, "c": 1}, "x": 1}), Apply("one", {"x": 1})],
+        {"x": 1},
+        {"one": "x"},
+    ),
+    "a map in the place of a value is a conflict": (
+        [Apply("one", {"a": 1}), Apply("two", {"a": {"b": 1}}, refused={"a": "one"})],
+        {"a": 1},
+        {"one": "a"},
+    ),
+    "a value in the place of a map is one too": (
+        [Apply("one", {"a": {"b": 1}}), Apply("two", {"a": "x"}, refused={"a": "one"}), force("two", {"a": "x"})],
+        {"a": "x"},
+        {"two": "a"},
+    ),
+    "another type is another value": (
+        [Apply("one", {"a": 1}), Apply("two", {"a": "1"}, refused={"a": "one"})],
+        {"a": 1},
+        {"one": "a"},
+    ),
+    "true is not 1": (
+        [Apply("one", {"a": 1}), Apply("two", {"a": True}, refused={"a": "one"})],
+        {"a": 1},
+        {"one": "a"},
+    ),
+    "versions are alike": (
+        [Apply("one", {"a": {"b": 1}}), Apply("one", {"a": {"c": 1}}, version="v2")],
+        {"a": {"c": 1}},
+        {"one": "a a.c"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("steps", "spec", "owners"), CASES.values(), ids=CASES)
+async def test_without_a_schema(
+    cluster: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
+) -> None:
+    await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
+
+    obj = await play(cluster, steps)
+
+    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+
+
+async def test_below_fields_that_keep_what_they_do_not_know(widgets: Cluster) -> None:
+    steps = [Apply("one", {"open": {"known": "a", "x": {"y": 1}}}), Apply("two", {"open": {"x": {"z": [1]}}})]
+
+    obj = await play(widgets, steps)
+
+    assert obj["spec"] == {"open": {"known": "a", "x": {"y": 1, "z": [1]}}}
+    assert owned(obj) == words({"one": "open.known open.x open.x.y", "two": "open.x open.x.z"})

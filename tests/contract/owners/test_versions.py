@@ -1,0 +1,102 @@
+"""Managers that write in different versions of a definition, or in one that it has no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import CRDS, JSONObject
+from tests.contract.owners.kit import TEXT, Apply, applied, owned, play, served, unique, words
+
+OLD = {"text": TEXT, "set": unique(TEXT)}
+NEW = {"text": TEXT, "extra": TEXT, "set": {"type": "array", "items": TEXT}}
+
+
+@pytest.fixture
+async def differing(cluster: Cluster) -> Cluster:
+    """Widgets whose first version lacks a field of the second, and has a set where that has a list in one."""
+    await cluster.define(cluster.definition(versions=[served(OLD, storage=False), served(NEW, "v2")]))
+    return cluster
+
+
+async def apply(cluster: Cluster, spec: JSONObject, manager: str, version: str) -> tuple[int, JSONObject]:
+    body = cluster.widget(api_version=version, spec=spec)
+    return await applied(cluster, f"widgets.{version}", body, manager)
+
+
+async def test_what_each_owns_is_told_by_their_own_version(differing: Cluster) -> None:
+    obj = await play(differing, [Apply("one", {"set": ["a"]}), Apply("two", {"set": ["a"]}, version="v2")])
+
+    assert owned(obj) == words({"one": "set[a]", "two": "set"})
+
+
+async def test_a_list_that_is_one_value_to_them_is_in_the_way_as_one(differing: Cluster) -> None:
+    await play(differing, [Apply("two", {"set": ["a"]}, version="v2")])
+
+    code, refused = await apply(differing, {"set": ["b"]}, "one", "v1")
+
+    assert (code, refused["details"]["causes"][0]["field"]) == (409, ".spec.set")
+
+
+async def test_items_that_go_are_nobody_s_conflict(differing: Cluster) -> None:
+    await play(differing, [Apply("one", {"set": ["a"]}), Apply("two", {"text": "x"}, version="v2")])
+    body = differing.widget(api_version="v2", spec={"set": ["b"], "text": "x"})
+
+    obj = await differing.apply("widgets.v2", body, "two")
+
+    assert (obj["spec"]["set"], owned(obj)) == (["b"], words({"two": "set text"}))
+
+
+async def test_a_field_that_one_s_version_does_not_have_is_in_the_way_of_all_who_apply(differing: Cluster) -> None:
+    await play(differing, [Apply("one", {"text": "x"})])
+
+    code, refused = await apply(differing, {"extra": "x"}, "two", "v2")
+
+    assert (code, refused["message"]) == (
+        500,
+        "failed to convert new object: .spec.extra: field not declared in schema",
+    )
+
+
+async def test_and_who_writes_it_otherwise_wipes_out_all_owners(differing: Cluster) -> None:
+    """https://github.com/kubernetes/kubernetes/issues/133704"""
+    await play(differing, [Apply("one", {"text": "x"})])
+
+    obj = await differing.patch("widgets.v2", "w", {"spec": {"extra": "x"}}, params={"fieldManager": "two"})
+
+    assert obj["spec"] == {"text": "x", "extra": "x"}
+    assert "managedFields" not in obj["metadata"]
+
+
+@pytest.fixture
+async def dropped(cluster: Cluster) -> Cluster:
+    """A Widget that ``one`` applied in a version that there is no more."""
+    versions = [served(storage=False), served(name="v2")]
+    definition = await cluster.define(cluster.definition(versions=versions))
+    await cluster.apply("widgets.v1", cluster.widget(spec={"text": "x"}), "one")
+    await cluster.patch(CRDS, definition["metadata"]["name"], {"spec": {"versions": versions[1:]}})
+
+    async def forgotten() -> bool:
+        return (await cluster.call("GET", cluster.path("widgets.v1"))).code == 404
+
+    await cluster.until(forgotten)
+    await cluster.until_served("widgets.v2")
+    return cluster
+
+
+async def test_nobody_can_apply_where_somebody_applied_in_a_version_that_is_gone(dropped: Cluster) -> None:
+    """https://github.com/kubernetes/kubernetes/issues/111937"""
+    code, refused = await apply(dropped, {"number": 1}, "two", "v2")
+
+    gone = f"request to convert CR to an invalid group/version: {dropped.group}/v1"
+    assert (code, refused["message"]) == (500, gone)
+
+
+async def test_but_a_write_of_any_other_kind_sees_to_that(dropped: Cluster) -> None:
+    patched = await dropped.patch("widgets.v2", "w", {"spec": {"number": 1}}, params={"fieldManager": "two"})
+    assert "managedFields" not in patched["metadata"]
+
+    code, obj = await apply(dropped, {"number": 1}, "two", "v2")
+
+    assert code == 200
+    assert owned(obj) == words({"two": "number", "before-first-apply:Update": "number text"})
