@@ -62,6 +62,19 @@ INSIDE: dict[str, Case] = {
         {"mapOfMaps": {"b": {"x": "1"}}},
         {"one": "mapOfMaps.b mapOfMaps.b.x"},
     ),
+    "an empty list that is applied is in it, and nobody's": (
+        [Apply("one", {"set": [], "text": "x"})],
+        {"set": [], "text": "x"},
+        {"one": "text"},
+    ),
+    "names with dots are names": (
+        [Apply("one", {"map": {"a.b/c": "1"}}), Apply("two", {"map": {"a.b/c": "2"}}, refused={"map.a.b/c": "one"})],
+        {"map": {"a.b/c": "1"}},
+        {"one": "map.a.b/c"},
+    ),
+}
+
+STRUCTS: dict[str, Case] = {
     "a struct, of which all goes that is not applied": (
         [Apply("one", {"struct": {"a": "1", "inner": {"c": "1"}}}), Apply("one", {"struct": {"b": "1"}})],
         {"struct": {"b": "1"}},
@@ -81,16 +94,6 @@ INSIDE: dict[str, Case] = {
         [Apply("one", {"map": {}, "struct": {}}), Apply("one", {"map": {"a": "1"}, "struct": {"a": "1"}})],
         {"map": {"a": "1"}, "struct": {"a": "1"}},
         {"one": "map.a struct.a"},
-    ),
-    "an empty list that is applied is in it, and nobody's": (
-        [Apply("one", {"set": [], "text": "x"})],
-        {"set": [], "text": "x"},
-        {"one": "text"},
-    ),
-    "names with dots are names": (
-        [Apply("one", {"map": {"a.b/c": "1"}}), Apply("two", {"map": {"a.b/c": "2"}}, refused={"map.a.b/c": "one"})],
-        {"map": {"a.b/c": "1"}},
-        {"one": "map.a.b/c"},
     ),
 }
 
@@ -154,6 +157,16 @@ LEFT: dict[str, Case] = {
 
 @pytest.mark.parametrize(("steps", "spec", "owners"), INSIDE.values(), ids=INSIDE)
 async def test_what_is_inside_changes_with_what_is_around_it(
+    widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
+) -> None:
+    obj = await play(widgets, steps)
+
+    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+
+
+@pytest.mark.since("1.22", "of structs a null was left, and who applied an empty one did not own it")
+@pytest.mark.parametrize(("steps", "spec", "owners"), STRUCTS.values(), ids=STRUCTS)
+async def test_structs_and_empty_maps(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     obj = await play(widgets, steps)

@@ -18,38 +18,10 @@ def named(**values: str) -> JSONObject:
 
 
 SETS: dict[str, Case] = {
-    "items of all managers are in it, in the order of who applied last": (
-        [Apply("one", {"set": ["a", "c"]}), Apply("one", {"set": ["a", "aprime", "c", "cprime"]})],
-        {"set": ["a", "aprime", "c", "cprime"]},
-        {"one": "set[a] set[aprime] set[c] set[cprime]"},
-    ),
-    "others keep their items": (
-        [
-            Apply("one", {"set": ["a", "c"]}),
-            Update("ctl", {"set": ["a", "b", "c", "d"]}),
-            Apply("one", {"set": ["a", "aprime", "c", "cprime"]}),
-        ],
-        {"set": ["a", "b", "aprime", "c", "d", "cprime"]},
-        {"one": "set[a] set[aprime] set[c] set[cprime]", "ctl:Update": "set[b] set[d]"},
-    ),
     "who applies what is there owns it too": (
         [Apply("one", {"set": ["a", "c"]}), Update("ctl", {"set": ["a", "b", "c", "d"]}), Apply("one", {"set": ["b"]})],
         {"set": ["b", "d"]},
         {"one": "set[b]", "ctl:Update": "set[b] set[d]"},
-    ),
-    "another order is a change that nobody is asked about": (
-        [Apply("one", {"set": ["a", "b", "c", "d"]}), Apply("one", {"set": ["a", "d", "c", "b"]})],
-        {"set": ["a", "d", "c", "b"]},
-        {"one": "set[a] set[b] set[c] set[d]"},
-    ),
-    "nor is an update's": (
-        [
-            Apply("one", {"set": ["a", "b", "c"]}),
-            Update("ctl", {"set": ["a", "d", "c", "b"]}),
-            Apply("one", {"set": ["a", "b", "c"]}),
-        ],
-        {"set": ["a", "d", "b", "c"]},
-        {"one": "set[a] set[b] set[c]", "ctl:Update": "set[d]"},
     ),
     "items no longer applied go": (
         [Apply("one", {"set": ["a", "b", "c", "d"]}), Apply("one", {"set": ["a", "c"]}, version="v2")],
@@ -65,6 +37,48 @@ SETS: dict[str, Case] = {
         [Apply("one", {"numbers": [1, 2.5]}), Apply("two", {"numbers": [1.0]}), Apply("one", {"numbers": [2.5]})],
         {"numbers": [1, 2.5]},
         {"one": "numbers[2.5]", "two": "numbers[1]"},
+    ),
+}
+
+ORDERS: dict[str, Case] = {
+    "new items come where they are applied": (
+        [Apply("one", {"set": ["a", "c"]}), Apply("one", {"set": ["a", "aprime", "c", "cprime"]})],
+        {"set": ["a", "aprime", "c", "cprime"]},
+        {"one": "set[a] set[aprime] set[c] set[cprime]"},
+    ),
+    "and those of others stay where they were": (
+        [
+            Apply("one", {"set": ["a", "c"]}),
+            Update("ctl", {"set": ["a", "b", "c", "d"]}),
+            Apply("one", {"set": ["a", "aprime", "c", "cprime"]}),
+        ],
+        {"set": ["a", "b", "aprime", "c", "d", "cprime"]},
+        {"one": "set[a] set[aprime] set[c] set[cprime]", "ctl:Update": "set[b] set[d]"},
+    ),
+    "another order is a change that nobody is asked about": (
+        [Apply("one", {"set": ["a", "b", "c", "d"]}), Apply("one", {"set": ["a", "d", "c", "b"]})],
+        {"set": ["a", "d", "c", "b"]},
+        {"one": "set[a] set[b] set[c] set[d]"},
+    ),
+    "nor is an update's": (
+        [
+            Apply("one", {"set": ["a", "b", "c"]}),
+            Update("ctl", {"set": ["a", "d", "c", "b"]}),
+            Apply("one", {"set": ["a", "b", "c"]}),
+        ],
+        {"set": ["a", "d", "b", "c"]},
+        {"one": "set[a] set[b] set[c]", "ctl:Update": "set[d]"},
+    ),
+    "items with keys likewise": (
+        [
+            Update("ctl", named(x="1", a="1", y="1", b="1", z="1")),
+            Apply("one", named(b="1", n="1", a="1")),
+        ],
+        named(x="1", y="1", b="1", z="1", n="1", a="1"),
+        {
+            "ctl:Update": "list " + " ".join(f"list[{name}] list[{name}].name list[{name}].value" for name in "xaybz"),
+            "one": " ".join(f"list[{name}] list[{name}].name list[{name}].value" for name in "bna"),
+        },
     ),
 }
 
@@ -126,22 +140,21 @@ LISTS: dict[str, Case] = {
         {"ports": [{"port": 80, "protocol": "UDP"}]},
         {"one": "ports[80,UDP] ports[80,UDP].port ports[80,UDP].protocol"},
     ),
-    "items come in the order they are applied in, and others where they were": (
-        [
-            Update("ctl", named(x="1", a="1", y="1", b="1", z="1")),
-            Apply("one", named(b="1", n="1", a="1")),
-        ],
-        named(x="1", y="1", b="1", z="1", n="1", a="1"),
-        {
-            "ctl:Update": "list " + " ".join(f"list[{name}] list[{name}].name list[{name}].value" for name in "xaybz"),
-            "one": " ".join(f"list[{name}] list[{name}].name list[{name}].value" for name in "bna"),
-        },
-    ),
 }
 
 
 @pytest.mark.parametrize(("steps", "spec", "owners"), SETS.values(), ids=SETS)
 async def test_sets(
+    widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
+) -> None:
+    obj = await play(widgets, steps)
+
+    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+
+
+@pytest.mark.since("1.21", "what was there came first: https://github.com/kubernetes/kubernetes/issues/104641")
+@pytest.mark.parametrize(("steps", "spec", "owners"), ORDERS.values(), ids=ORDERS)
+async def test_items_come_in_the_order_they_are_applied_in(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     obj = await play(widgets, steps)
@@ -188,9 +201,9 @@ async def test_items_that_are_one_value_are_replaced(widgets: Cluster) -> None:
         ),
         ({"set": [None]}, "an element that's an explicit null"),
         ({"list": [None]}, "may not have a null element"),
-        ({"list": [{"value": "x"}]}, "an element that omits "),
+        ({"list": [{"value": "x"}]}, "has an element that omits "),
         ({"text": ["x"]}, ".spec.text: expected string, got "),
-        ({"number": "x"}, ".spec.number: expected numeric (int or float), got string"),
+        ({"number": "x"}, ".spec.number: expected numeric (int or float), got "),
         ({"struct": {"e": 1}}, ".spec.struct.e: field not declared in schema"),
     ],
 )
@@ -198,5 +211,5 @@ async def test_what_no_field_set_can_be_made_of_is_refused(widgets: Cluster, spe
     code, refused = await applied(widgets, "widgets", widgets.widget(spec=spec), "one")
 
     assert (code, refused.get("reason")) == (500, None)
-    assert refused["message"].startswith("failed to create typed patch object (")
+    assert refused["message"].startswith("failed to create typed patch object")
     assert why in refused["message"]
