@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import trio
 
-from dynkube.client import APIClient, Change, ResourceClient
+from dynkube.client import APIClient, Applied, Change, ResourceClient
 from dynkube.errors import APIError, ApplyConflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
 from dynkube.manifests._applyset import check_member
 from dynkube.manifests._manifest import Manifest
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definition
 from dynkube.manifests._report import Entry, Outcome
+from dynkube.manifests._unchanged import Standing, standing
 from dynkube.meta import GVK, GVR, Unstructured
 from dynkube.rest import Backoff
 
@@ -103,19 +104,41 @@ class Sender:
         live = await self._live(resource, item.object, namespace)
         if live is not None and self._applyset_id:
             check_member(live, self._applyset_id)
-        options = self._options
+        if live is not None and await self._needs_nothing(resource, item.object, namespace, live):
+            return Entry(outcome=Outcome.UNCHANGED, place=item.manifest.place, object=live)
         item.sent = True
-        applied = await resource.apply(
-            item.object,
+        applied = await self._apply(resource, item.object, namespace, live, dry_run=self._options.dry_run)
+        return Entry(outcome=_OUTCOMES[applied.change], place=item.manifest.place, object=applied)
+
+    async def _needs_nothing(
+        self, resource: ResourceClient, obj: Unstructured, namespace: str | None, live: Unstructured
+    ) -> bool:
+        how = standing(obj, live, self._options.field_manager or self._api.field_manager)
+        if how is Standing.FILLED_IN and not self._options.dry_run:
+            preview = await self._apply(resource, obj, namespace, live, dry_run=True)
+            return preview.change is Change.UNCHANGED
+        return how is Standing.SAME
+
+    async def _apply(
+        self,
+        resource: ResourceClient,
+        obj: Unstructured,
+        namespace: str | None,
+        live: Unstructured | None,
+        *,
+        dry_run: bool,
+    ) -> Applied:
+        options = self._options
+        return await resource.apply(
+            obj,
             namespace=namespace,
             field_manager=options.field_manager,
             force=options.force,
-            dry_run=options.dry_run,
+            dry_run=dry_run,
             field_validation=options.field_validation,
             timeout=options.timeout,
             live=live,
         )
-        return Entry(outcome=_OUTCOMES[applied.change], place=item.manifest.place, object=applied)
 
     async def _live(self, resource: ResourceClient, obj: Unstructured, namespace: str | None) -> Unstructured | None:
         try:
