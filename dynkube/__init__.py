@@ -5,6 +5,7 @@ Start with :func:`connect`. The floors, each importing only from those below it:
     cli         the command line                    testing         an embedded API server, aside
                                                     pytest_plugin   fixtures with one
     connect     Client: all floors put together
+    manifests   many objects at once: files, order, report, prune
     informers   live copies of collections, filters, handlers
     client      verbs on one resource, watch, wait, apply
     discovery   what the server serves, names to resources
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         State,
         drop_managed_fields,
     )
+    from dynkube.manifests import ApplyRun, ApplySet, DiffReport, Outcome, Report
     from dynkube.meta import (
         GVK,
         GVR,
@@ -88,11 +90,14 @@ __all__ = [
     "APIResource",
     "Added",
     "Applied",
+    "ApplyRun",
+    "ApplySet",
     "Bookmark",
     "Change",
     "Client",
     "Deleted",
     "Diff",
+    "DiffReport",
     "DynkubeError",
     "FieldChange",
     "FieldPath",
@@ -111,12 +116,14 @@ __all__ = [
     "Manager",
     "Modified",
     "NamespaceFilter",
+    "Outcome",
     "Owners",
     "PatchType",
     "Phase",
     "PredicateFilter",
     "RESTMapper",
     "Registration",
+    "Report",
     "ResourceClient",
     "State",
     "Unstructured",
@@ -157,6 +164,7 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
         "State",
         "drop_managed_fields",
     ),
+    "manifests": ("ApplyRun", "ApplySet", "DiffReport", "Outcome", "Report"),
     "meta": (
         "GVK",
         "GVR",

@@ -32,12 +32,18 @@ from dynkube.manifests import (
     ApplyOptions,
     ApplyRun,
     ApplySet,
+    DiffEntry,
+    Differ,
+    DiffReport,
     Entry,
     ManifestSource,
     OnError,
     leaves,
     read_applyset,
+    read_async,
     read_force,
+    read_stdin,
+    refuse_contradictions,
 )
 from dynkube.meta import GVK, GVR, check_resource
 from dynkube.rest import Limits, RESTClient, RESTStatistics, notice_suspension
@@ -283,6 +289,48 @@ class Client:
         )
         return ApplyRun(lambda: (self._now.api, self._now.informers), leaves(source), options, on_entry=on_entry)
 
+    async def diff_all(
+        self,
+        source: ManifestSource,
+        *,
+        namespace: str | None = None,
+        field_manager: str | None = None,
+        parallel: int = 10,
+        on_entry: Callable[[DiffEntry], object] | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> DiffReport:
+        """What :meth:`apply_all` would change, without changing anything.
+
+        The server tries each object in a dry run, so defaults, webhooks and validation count. Of what needs a CRD or
+        a namespace that only the source itself brings it is known that it would be created, and no more.
+
+        Args:
+            source: as for :meth:`apply_all`.
+            namespace: as for :meth:`apply_all`.
+            field_manager: as for :meth:`apply_all`: what this manager applied before and the source lacks would go.
+            parallel: how many requests go out at once.
+            on_entry: called with each entry, in the order of the source, as soon as it is known.
+            field_validation: as for :meth:`apply_all`.
+            timeout: seconds for each request; ``None`` means the client's default.
+
+        Returns:
+            The differences; false where there are none. What goes wrong with single objects is in it, and not raised.
+
+        Raises:
+            InvalidInput: an argument cannot be right; the message names it and the fix.
+        """
+        options = ApplyOptions(
+            namespace=namespace,
+            field_manager=field_manager,
+            parallel=parallel,
+            field_validation=field_validation,
+            timeout=timeout,
+        )
+        api = self._now.api
+        manifests = refuse_contradictions(await read_async(leaves(source), read_stdin), namespace or api.namespace)
+        return DiffReport(await Differ(api, options, manifests).run(on_entry or _nobody))
+
     # ── how it is doing ──────────────────────────────────────────────────────────────────────
 
     def informers(self) -> InformerStatuses:
@@ -303,6 +351,10 @@ class Client:
         if self._running is None:
             return "<Client, not open>"
         return f"<Client of {self._running.config.server}, namespace {self.namespace!r}>"
+
+
+def _nobody(entry: DiffEntry) -> None:
+    """Nobody wants to hear of single entries."""
 
 
 async def _after_sleep(rest: RESTClient, seconds: float) -> None:

@@ -6,7 +6,10 @@ from importlib.metadata import version
 
 from cyclopts import App
 
+from dynkube.cli._apply import apply
 from dynkube.cli._demo import demo
+from dynkube.cli._diff import diff
+from dynkube.cli._owners import owners
 from dynkube.cli._serve import serve
 from dynkube.cli._watch import watch
 
@@ -26,7 +29,10 @@ def build_app() -> App:
         suppress_keyboard_interrupt=False,
         result_action="return_int_as_exit_code_else_zero",
     )
+    app.command(apply)
     app.command(demo)
+    app.command(diff)
+    app.command(owners)
     app.command(serve)
     app.command(watch)
     return app

@@ -17,6 +17,11 @@ INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
 READER_LEFT = 141  # 128 + SIGPIPE
 
 
+# What stands for a lone "-" among the arguments: cyclopts takes that for an option, and not for a value of the one
+# before it (``is_option_like`` in 5.4), unless that option takes every option after it for its values too.
+STDIN = "<stdin>"
+
+
 class CommandFailed(Exception):
     """A command cannot go on, and its message is all there is to say. For what no DynkubeError describes."""
 
@@ -27,7 +32,7 @@ def run(app: App, arguments: Sequence[str]) -> int:
     Errors that are the user's to solve become ``error: ...`` on stderr; a bug keeps its traceback.
     """
     try:
-        code = app(list(arguments))
+        code = app([STDIN if argument == "-" else argument for argument in arguments])
         # What is still buffered may find its reader gone: better here than while the interpreter shuts down.
         sys.stdout.flush()
     except CycloptsError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from dynkube.cli._follow import Reporter, counts, follow
 from dynkube.cli._lines import JSONLines, Lines, Names
 from dynkube.cli._output import Output
 from dynkube.cli._run import CommandFailed
+from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._table import LiveTable
 from dynkube.errors import InvalidInput, InvalidJSONPath, InvalidSelector, NoMatch
 from dynkube.informers import Informer, JSONPathFilter
@@ -83,17 +83,8 @@ async def watch(
     query = read_query(resource, namespace=namespace, selector=selector, field=field, filter_text=filter)
     client = cluster.client()
     async with trio.open_nursery() as nursery:
-        await nursery.start(_cancel_at_signal, nursery.cancel_scope)
+        await nursery.start(cancel_at_signal, nursery.cancel_scope)
         await run_watch(client, query, output, stats=stats)
-
-
-async def _cancel_at_signal(scope: trio.CancelScope, *, task_status: trio.TaskStatus[None]) -> None:
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        task_status.started()
-        async for _ in signals:
-            break
-    # From here on Ctrl-C is Python's own again, should closing take too long for somebody.
-    scope.cancel()
 
 
 async def run_watch(client: Client, query: Query, output: Format, *, stats: bool = False) -> None:

@@ -17,6 +17,7 @@ from dynkube.client._options import (
     LabelSelectorLike,
     PropagationPolicy,
     ResourceVersionMatch,
+    check_field_manager,
 )
 from dynkube.client._pager import ObjectIterator
 from dynkube.client._resource import ResourceClient
@@ -48,4 +49,5 @@ __all__ = [
     "SubresourceClient",
     "Watch",
     "WatchSettings",
+    "check_field_manager",
 ]

@@ -5,16 +5,21 @@
 """
 
 from dynkube.manifests._applyset import ApplySet
+from dynkube.manifests._diffs import DiffEntry, Differ, DiffReport
+from dynkube.manifests._manifest import refuse_contradictions
 from dynkube.manifests._options import ApplyOptions, OnError, read_applyset, read_force
 from dynkube.manifests._place import Place
 from dynkube.manifests._report import Entry, Outcome, Report
 from dynkube.manifests._run import ApplyRun
-from dynkube.manifests._sources import ManifestSource, leaves
+from dynkube.manifests._sources import ManifestSource, leaves, read_async, read_stdin
 
 __all__ = [
     "ApplyOptions",
     "ApplyRun",
     "ApplySet",
+    "DiffEntry",
+    "DiffReport",
+    "Differ",
     "Entry",
     "ManifestSource",
     "OnError",
@@ -23,5 +28,8 @@ __all__ = [
     "Report",
     "leaves",
     "read_applyset",
+    "read_async",
     "read_force",
+    "read_stdin",
+    "refuse_contradictions",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from dynkube.client import FieldValidation
+from dynkube.client import FieldValidation, check_field_manager
 from dynkube.errors import InvalidInput
 from dynkube.fields import FieldPath, PathLike
 from dynkube.manifests._applyset import ApplySet
@@ -32,6 +32,8 @@ class ApplyOptions:
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
             raise InvalidInput(f"on_error must be 'stop' or 'continue', not {self.on_error!r}")
+        if self.field_manager is not None:
+            check_field_manager(self.field_manager)
         if self.parallel < 1:
             raise InvalidInput(f"parallel must be at least 1, not {self.parallel!r}: so many requests go out at once")
         if not self.crd_timeout > 0:

@@ -72,11 +72,7 @@ class Entry:
     @property
     def name(self) -> str:
         """``deployment.apps/web``, as kubectl names objects; ``""`` where there is no object."""
-        if self.object is None:
-            return ""
-        group = self.object.api_version.rpartition("/")[0]
-        kind = ".".join(filter(None, (self.object.kind.lower(), group)))
-        return f"{kind}/{self.object.name}"
+        return "" if self.object is None else object_name(self.object)
 
     @property
     def namespace(self) -> str:
@@ -172,6 +168,12 @@ class Report(Sequence[Entry]):
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries)
+
+
+def object_name(obj: Unstructured) -> str:
+    """``deployment.apps/web``, as kubectl names objects."""
+    group = obj.api_version.rpartition("/")[0]
+    return f"{'.'.join(filter(None, (obj.kind.lower(), group)))}/{obj.name}"
 
 
 def _details(entry: Entry) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -16,7 +15,7 @@ from dynkube.informers import InformerFactory
 from dynkube.manifests._manifest import Manifest, refuse_contradictions
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._report import Entry, Outcome, Report
-from dynkube.manifests._sources import Leaf, is_slow, read, read_stdin
+from dynkube.manifests._sources import Leaf, read_async, read_stdin
 from dynkube.manifests._work import Work
 
 
@@ -129,16 +128,9 @@ class ApplyRun:
 
     # ── what it does ─────────────────────────────────────────────────────────────────────────
 
-    async def _read(self) -> list[Manifest]:
-        reading = partial(read, self._source, self._stdin)
-        if not is_slow(self._source):
-            return reading()
-        # Standard input may never end, and then neither would a thread that is waited for.
-        return await trio.to_thread.run_sync(reading, abandon_on_cancel=True)
-
     async def _perform(self, api: APIClient, informers: InformerFactory) -> None:
         with self._send:
-            manifests = await self._read()
+            manifests = await read_async(self._source, self._stdin)
             if self._options.prune is not None and not manifests:
                 raise InvalidInput(
                     "source has no objects, so all of the ApplySet would be pruned: delete them, if that is meant"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import trio
 
-from dynkube.client import APIClient, Applied, Change, ResourceClient
+from dynkube.client import APIClient, Applied, Change, Diff, ResourceClient
 from dynkube.errors import APIError, ApplyConflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
 from dynkube.manifests._applyset import check_member
 from dynkube.manifests._manifest import Manifest
@@ -94,13 +94,7 @@ class Sender:
         Raises:
             DynkubeError: it was not applied.
         """
-        resource = self._api.resource(item.what)
-        served = await resource.resolve()
-        namespace = self._options.namespace if served.namespaced else None
-        if not served.namespaced and item.object.namespace:
-            raise WrongScope(
-                f"it has metadata.namespace {item.object.namespace!r}, but {served.gvr} are cluster-scoped: remove it"
-            )
+        resource, namespace = await self._place(item)
         live = await self._live(resource, item.object, namespace)
         if live is not None and self._applyset_id:
             check_member(live, self._applyset_id)
@@ -109,6 +103,32 @@ class Sender:
         item.sent = True
         applied = await self._apply(resource, item.object, namespace, live, dry_run=self._options.dry_run)
         return Entry(outcome=_OUTCOMES[applied.change], place=item.manifest.place, object=applied)
+
+    async def diff(self, item: Item) -> Diff:
+        """What applying it would change.
+
+        Raises:
+            DynkubeError: nobody could tell.
+        """
+        resource, namespace = await self._place(item)
+        options = self._options
+        return await resource.diff(
+            item.object,
+            namespace=namespace,
+            field_manager=options.field_manager,
+            field_validation=options.field_validation,
+            timeout=options.timeout,
+        )
+
+    async def _place(self, item: Item) -> tuple[ResourceClient, str | None]:
+        """The verbs on its resource, and the namespace to say where it says none."""
+        resource = self._api.resource(item.what)
+        served = await resource.resolve()
+        if not served.namespaced and item.object.namespace:
+            raise WrongScope(
+                f"it has metadata.namespace {item.object.namespace!r}, but {served.gvr} are cluster-scoped: remove it"
+            )
+        return resource, self._options.namespace if served.namespaced else None
 
     async def _needs_nothing(
         self, resource: ResourceClient, obj: Unstructured, namespace: str | None, live: Unstructured

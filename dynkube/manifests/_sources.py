@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
+
+import trio
 
 from dynkube.errors import InvalidInput
 from dynkube.manifests._documents import read_documents
@@ -79,8 +82,16 @@ def _of_text(source: str) -> Iterator[_Text | Path | None]:
         yield Path(source)
 
 
-def is_slow(found: Iterable[Leaf]) -> bool:
-    """Whether reading all of it may hold up an event loop: there are files, or long texts."""
+async def read_async(found: Sequence[Leaf], stdin: Callable[[], bytes]) -> list[Manifest]:
+    """The same for an event loop, which files and long texts would hold up. Cancelled, it leaves a thread behind."""
+    reading = partial(read, found, stdin)
+    if not _is_slow(found):
+        return reading()
+    # Standard input may never end, and then neither would a thread that is waited for.
+    return await trio.to_thread.run_sync(reading, abandon_on_cancel=True)
+
+
+def _is_slow(found: Sequence[Leaf]) -> bool:
     return any(not isinstance(leaf, Manifest | _Text) for leaf in found) or _length(found) > _SHORT
 
 

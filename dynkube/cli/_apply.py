@@ -1,0 +1,124 @@
+"""``dynkube apply``: server-side apply of files and folders, and pruning of what left them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import trio
+from cyclopts import Parameter
+
+from dynkube._client import Client
+from dynkube._tables import printable
+from dynkube.cli._cluster import Cluster
+from dynkube.cli._output import Output
+from dynkube.cli._run import FAILED, INTERRUPTED, CommandFailed
+from dynkube.cli._signals import cancel_at_signal
+from dynkube.cli._source import Source
+from dynkube.manifests import ApplyRun, ApplySet, Outcome
+
+
+async def apply(
+    *,
+    source: Source,
+    force: Annotated[bool, Parameter(name=["--force", "--force-conflicts"], negative="")] = False,
+    take: Annotated[list[str] | None, Parameter(negative="")] = None,
+    dry_run: Annotated[bool, Parameter(negative="")] = False,
+    prune: Annotated[bool, Parameter(negative="")] = False,
+    applyset: str | None = None,
+    tooling: str | None = None,
+    go_on: Annotated[bool, Parameter(negative="")] = False,
+    crd_timeout: float = 60.0,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    cluster: Cluster = Cluster(),  # noqa: B008  # immutable, and without options of its own
+) -> int:
+    """Apply manifests by server-side apply: namespaces and CRDs first, then the rest in parallel.
+
+    Prints a line for each object as it is done, and the numbers at the end; with Ctrl-C, what was done by then. Ends
+    with 0 if everything was applied, and 1 otherwise.
+
+    Args:
+        source: Which manifests.
+        force: Take fields that others own with other values.
+        take: Take this field only, like .spec.replicas; may be given several times.
+        dry_run: Have the server check everything, and write nothing.
+        prune: Delete what was applied before as part of --applyset and is not in the manifests any more.
+        applyset: The set that the manifests are: NAME of a Secret, or RESOURCE/NAME (configmaps/shop), in the namespace
+            of -n or the context.
+        tooling: Share the set with another tool, like kubectl/v1.37.0, as which its parent then says it is managed.
+        go_on: Apply everything else where something fails; otherwise nothing more is sent then, and nothing at all
+            where the manifests themselves have mistakes.
+        crd_timeout: Seconds after which the objects of a CRD that is not served fail.
+        quiet: Print no line for what is unchanged.
+        cluster: Which cluster.
+    """
+    pruned = _applyset(prune, applyset, tooling, source.namespace)
+    if force and take:
+        raise CommandFailed("--force takes every field, --take only some: give one of them")
+    client = cluster.client()
+    paths = source.paths()
+
+    def begin(opened: Client) -> ApplyRun:
+        return opened.apply_all(
+            paths,
+            namespace=source.namespace,
+            field_manager=source.field_manager,
+            force=take or force,
+            dry_run=dry_run,
+            prune=pruned,
+            on_error="continue" if go_on else "stop",
+            parallel=source.parallel,
+            crd_timeout=crd_timeout,
+        )
+
+    return await run_apply(client, begin, quiet=quiet)
+
+
+async def run_apply(client: Client, begin: Callable[[Client], ApplyRun], *, quiet: bool = False) -> int:
+    """Enter ``client``, apply what ``begin`` says, tell of it on stdout, and return the exit code.
+
+    Raises:
+        CommandFailed: there is nothing to apply.
+        BrokenPipeError: the reader of stdout left.
+    """
+    async with client:
+        run = begin(client)
+        interrupted = await _follow(run, quiet=quiet)
+    report = run.report
+    if not report and not interrupted:
+        raise CommandFailed("there are no objects in what -f names")
+    for entry in report.of(Outcome.INTERRUPTED, Outcome.SKIPPED) if interrupted else ():
+        print(printable(str(entry), keep="\n"), file=sys.stderr)
+    print(report.summary, file=sys.stderr)
+    return INTERRUPTED if interrupted else 0 if report.ok else FAILED
+
+
+def _applyset(prune: bool, name: str | None, tooling: str | None, namespace: str | None) -> ApplySet | None:
+    """What to prune.
+
+    Raises:
+        CommandFailed: one of the options without the other.
+    """
+    if prune != (name is not None):
+        raise CommandFailed("--prune and --applyset NAME go together: what left the set of that name is deleted")
+    if name is None:
+        if tooling is not None:
+            raise CommandFailed("--tooling says who manages an ApplySet: it goes with --prune --applyset NAME")
+        return None
+    return ApplySet.parse(name, namespace=namespace, tooling=tooling or "")
+
+
+async def _follow(run: ApplyRun, *, quiet: bool) -> bool:
+    """Print each entry as it comes; whether a signal has ended it."""
+    out = Output(sys.stdout.fileno())
+    interrupted = True
+    async with trio.open_nursery() as nursery:
+        await nursery.start(cancel_at_signal, nursery.cancel_scope)
+        async with run:
+            async for entry in run:
+                if not (quiet and entry.outcome is Outcome.UNCHANGED):
+                    await out.line(printable(str(entry), keep="\n"))
+        interrupted = False
+        nursery.cancel_scope.cancel()
+    return interrupted

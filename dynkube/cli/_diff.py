@@ -1,0 +1,61 @@
+"""``dynkube diff``: what applying files and folders would change."""
+
+from __future__ import annotations
+
+import sys
+
+from dynkube._client import Client
+from dynkube._tables import printable
+from dynkube.cli._cluster import Cluster
+from dynkube.cli._output import Output
+from dynkube.cli._run import CommandFailed
+from dynkube.cli._source import Source
+from dynkube.errors import DynkubeError
+
+DIFFERENT = 1
+TROUBLE = 2
+
+
+async def diff(
+    *,
+    source: Source,
+    cluster: Cluster = Cluster(),  # noqa: B008  # immutable, and without options of its own
+) -> int:
+    """Show what applying manifests would change, without changing anything.
+
+    The server tries each object in a dry run, so that defaults, webhooks and validation count. As with kubectl diff it
+    ends with 0 where nothing would change, with 1 where something would, and with 2 where anything went wrong.
+
+    Args:
+        source: Which manifests.
+        cluster: Which cluster.
+    """
+    try:
+        return await run_diff(cluster.client(), source)
+    except (DynkubeError, CommandFailed) as error:
+        # Not 1, which the run of a command makes of errors: in CI that means "something would change".
+        shown = printable(str(error), keep="\n")
+        print(f"error: {shown}", file=sys.stderr)
+        return TROUBLE
+
+
+async def run_diff(client: Client, source: Source) -> int:
+    """Enter ``client``, show on stdout what applying ``source`` would change, and return the exit code.
+
+    Raises:
+        CommandFailed: there is nothing to compare.
+        DynkubeError: what keeps all of it from being known.
+        BrokenPipeError: the reader of stdout left.
+    """
+    async with client:
+        report = await client.diff_all(
+            source.paths(), namespace=source.namespace, field_manager=source.field_manager, parallel=source.parallel
+        )
+    if not len(report):
+        raise CommandFailed("there are no objects in what -f names")
+    out = Output(sys.stdout.fileno())
+    for entry in report:
+        if text := str(entry):
+            await out.line(printable(text, keep="\n"))
+    print(report.summary, file=sys.stderr)
+    return TROUBLE if not report.ok else DIFFERENT if report else 0

@@ -1,0 +1,56 @@
+"""``dynkube owners``: who owns which field of an object."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from dynkube._client import Client
+from dynkube._tables import printable
+from dynkube.cli._cluster import Cluster
+from dynkube.cli._output import Output
+from dynkube.cli._run import CommandFailed
+from dynkube.fields import owners as owners_of
+
+
+async def owners(
+    resource: str,
+    name: str,
+    /,
+    *,
+    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
+    field: str = "",
+    cluster: Cluster = Cluster(),  # noqa: B008  # immutable, and without options of its own
+) -> None:
+    """Show who owns which field of an object, how (by Apply, or by an Update of any kind) and since when.
+
+    Args:
+        resource: What kubectl takes: deploy, deployments.apps, httproutes.v1.gateway.networking.k8s.io.
+        name: Of the object.
+        namespace: Of the object; the context's unless given.
+        field: Only this field and what is below it, like .spec.template or '.spec.containers[name="web"]'.
+        cluster: Which cluster.
+    """
+    await run_owners(cluster.client(), resource, name, namespace=namespace, field=field)
+
+
+async def run_owners(
+    client: Client, resource: str, name: str, *, namespace: str | None = None, field: str = ""
+) -> None:
+    """Enter ``client`` and show on stdout who owns what.
+
+    Raises:
+        CommandFailed: nobody owns ``field``.
+        InvalidInput: ``field`` is no path.
+        DynkubeError: the object cannot be read, or has no managedFields.
+    """
+    async with client:
+        obj = await client.resource(resource).get(name, namespace=namespace)
+    found = owners_of(obj)
+    if field:
+        found = found.within(field)
+        if not found:
+            raise CommandFailed(f"nobody owns {field} of {obj.kind} {name}, nor anything below it")
+    await Output(sys.stdout.fileno()).line(printable(str(found), keep="\n"))

@@ -1,0 +1,162 @@
+"""``dynkube apply`` as a command: what is printed, how it ends, and which options go together."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from dynkube import Client, connect
+from dynkube.cli import main
+from dynkube.cli._apply import run_apply
+from dynkube.cli._run import CommandFailed
+from dynkube.manifests import ApplyRun
+from dynkube.testing import APIServer, Delay, RequestFacts
+from tests.cli.processes import dynkube
+from tests.manifests.kit import config, namespace, text_of
+
+
+async def applied(server: APIServer, *source: Any, quiet: bool = False, **options: Any) -> int:
+    def begin(client: Client) -> ApplyRun:
+        return client.apply_all(source, **options)
+
+    return await run_apply(connect(transport=server.transport()), begin, quiet=quiet)
+
+
+async def test_each_object_is_a_line_and_the_numbers_are_last(
+    server: APIServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = await applied(server, config("a"), namespace("shop"))
+
+    out, err = capfd.readouterr()
+    assert out.splitlines() == [
+        "created     namespace/shop  (<object 2>)",
+        "created     configmap/a -n default  (<object 1>)",
+    ]
+    assert (err, code) == ("2 created\n", 0)
+
+
+async def test_quiet_leaves_out_what_is_unchanged(server: APIServer, capfd: pytest.CaptureFixture[str]) -> None:
+    await applied(server, config("a"))
+    capfd.readouterr()
+
+    await applied(server, config("a"), config("b"), quiet=True)
+
+    out, err = capfd.readouterr()
+    assert out.splitlines() == ["created     configmap/b -n default  (<object 2>)"]
+    assert err == "1 created, 1 unchanged\n"
+
+
+async def test_a_conflict_is_shown_as_a_table_under_its_object_and_ends_it_with_1(
+    server: APIServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    await applied(server, config("a", x="theirs"), field_manager="other")
+    capfd.readouterr()
+
+    code = await applied(server, config("a", x="ours"))
+
+    out, _ = capfd.readouterr()
+    first, head, row, *_ = out.splitlines()
+    assert first == "conflicted  configmap/a  (<object 1>)"
+    assert head.split() == ["FIELD", "YOURS", "LIVE", "MANAGER", "OPERATION", "SINCE"]
+    assert row.split()[:5] == [".data.x", '"ours"', '"theirs"', "other", "Apply"]
+    assert code == 1
+
+
+async def test_nothing_to_apply_is_a_mistake_here(server: APIServer) -> None:
+    with pytest.raises(CommandFailed, match="no objects in what -f names"):
+        await applied(server)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--prune"], "--prune and --applyset NAME go together"),
+        (["--applyset", "shop"], "--prune and --applyset NAME go together"),
+        (["--tooling", "kubectl/v1"], "it goes with --prune --applyset NAME"),
+        (["--prune", "--applyset", "configmaps/"], "neither NAME nor RESOURCE/NAME"),
+        (["--force", "--take", ".data.x"], "--force takes every field, --take only some"),
+        (["-f", "a{b"], "is no path"),
+        (["-f", "-", "-f", "-"], "standard input can be read only once"),
+        (["--take", ".data["], ".data["),
+        (["--field-manager", "x" * 200], "at most 128 characters"),
+        (["--parallel", "0"], "parallel must be at least 1"),
+        (["-n", ""], "namespace='' names no namespace"),
+    ],
+)
+def test_options_that_cannot_be_right_are_told(
+    arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [] if "-f" in arguments else ["-f", str(tmp_path)]
+
+    code = main(["apply", *given, *arguments, "--url", "http://127.0.0.1:1"])
+
+    assert code == 1
+    assert told in capsys.readouterr().err
+
+
+def test_without_a_file_it_says_how_it_is_used(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["apply"]) == 2
+    assert "--filename" in capsys.readouterr().err
+
+
+@pytest.mark.real_time
+async def test_files_and_standard_input_are_applied_and_what_left_is_pruned(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(text_of(config("a"), config("b")))
+    async with APIServer() as server, server.serve() as endpoint:
+        options = ("--prune", "--applyset", "configmaps/set", "--url", endpoint.url)
+        async with dynkube("apply", "-f", str(tmp_path), *options) as first:
+            assert (await first.ended())[0] == 0
+        path.write_text(text_of(config("b")))
+        async with dynkube("apply", "-f", str(path), *options) as second:
+            code, out, err = await second.ended()
+
+    assert out.splitlines() == [
+        f"unchanged   configmap/b -n default  ({path}:1)",
+        "pruned      configmap/a -n default",
+    ]
+    assert (code, err) == (0, "1 unchanged, 1 pruned\n")
+
+
+@pytest.mark.real_time
+async def test_a_dash_reads_standard_input_whatever_comes_after_it() -> None:
+    async with APIServer() as server, server.serve() as endpoint:
+        command = [sys.executable, "-m", "dynkube", "apply", "-f", "-", "--dry-run", "--url", endpoint.url]
+        done = await trio.run_process(
+            command, stdin=text_of(config("a")).encode(), capture_stdout=True, capture_stderr=True
+        )
+
+    assert done.stdout.decode() == "created     configmap/a -n default  (<stdin>:1)\n"
+    assert done.stderr.decode() == "1 created (dry run: nothing was written)\n"
+
+
+@pytest.mark.real_time
+async def test_with_ctrl_c_it_says_what_it_has_done_and_what_not(tmp_path: Path) -> None:
+    arrived = trio.Event()
+
+    def is_slow(request: RequestFacts) -> bool:
+        if request.name == "slow":
+            arrived.set()
+        return request.name == "slow"
+
+    path = tmp_path / "three.yaml"
+    path.write_text(text_of(config("a"), config("slow"), config("c")))
+    async with APIServer() as server, server.serve() as endpoint:
+        server.inject(Delay(1000), verb="patch", when=is_slow)
+        async with dynkube("apply", "-f", str(path), "--parallel", "1", "--url", endpoint.url) as command:
+            first = await command.line()
+            await arrived.wait()
+            code, out, err = await command.stop(signal.SIGINT)
+
+    assert first.startswith("created     configmap/a ")
+    assert (code, out) == (130, "")
+    assert [line for line in err.splitlines() if not line.startswith(" ")] == [
+        f"interrupted configmap/slow  ({path}:10)",
+        f"skipped     configmap/c  ({path}:19)",
+        "1 created, 1 skipped, 1 interrupted; the run was interrupted",
+    ]

@@ -1,0 +1,137 @@
+"""``dynkube diff`` and ``dynkube owners``: what they show, and with what they end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dynkube import connect
+from dynkube.cli import main
+from dynkube.cli._diff import run_diff
+from dynkube.cli._owners import run_owners
+from dynkube.cli._run import CommandFailed
+from dynkube.cli._source import Source
+from dynkube.errors import InvalidInput, NotFound
+from dynkube.testing import APIServer
+from tests.manifests.kit import JSONObject, config, definition, namespace, text_of, widget
+
+
+async def compared(server: APIServer, path: Path, *objects: JSONObject) -> int:
+    written = written_to(path, objects)
+    return await run_diff(connect(transport=server.transport()), Source(filename=[written]))
+
+
+def written_to(path: Path, objects: tuple[JSONObject, ...]) -> str:
+    path.write_text(text_of(*objects))
+    return str(path)
+
+
+async def have(server: APIServer, *objects: JSONObject) -> None:
+    async with connect(transport=server.transport()) as client:
+        assert (await client.apply_all(objects)).ok
+
+
+async def test_without_a_difference_it_is_silent_and_ends_with_0(
+    server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    await have(server, config("a", x="1"))
+
+    code = await compared(server, tmp_path / "a.json", config("a", x="1"))
+
+    assert (code, *capfd.readouterr()) == (0, "", "0 differ, 1 do not\n")
+
+
+async def test_a_difference_is_shown_line_by_line_and_ends_it_with_1(
+    server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    await have(server, config("a", x="1"))
+
+    code = await compared(server, tmp_path / "a.json", config("a", x="2"), config("b"))
+
+    out, err = capfd.readouterr()
+    assert (code, err) == (1, "2 differ, 0 do not\n")
+    assert "--- live ConfigMap default/a\n+++ applied ConfigMap default/a\n" in out
+    assert "-  x: '1'\n+  x: '2'\n" in out
+    assert "+kind: ConfigMap" in out
+
+
+async def test_nothing_is_written(server: APIServer, tmp_path: Path) -> None:
+    await have(server, config("a"))
+    revision = server.revision
+
+    await compared(server, tmp_path / "a.json", config("a", x="2"), namespace("new"), definition())
+
+    assert server.revision == revision
+
+
+async def test_what_needs_a_definition_or_a_namespace_of_the_same_source_would_be_created(
+    server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.json"
+
+    code = await compared(server, path, definition(), widget("w"), namespace("n"), config("c", namespace="n"))
+
+    lines = capfd.readouterr().out.splitlines()
+    reasons = [line.partition(": ")[2] for line in lines if line.startswith("# ")]
+    assert code == 1
+    assert reasons == [
+        "it would be created, once its CRD widgets.example.com is there",
+        "it would be created, once its namespace n is there",
+    ]
+
+
+async def test_trouble_ends_it_with_2_and_the_rest_is_shown(
+    server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = await compared(server, tmp_path / "a.json", config("a"), widget("w"), config("b", namespace="no"))
+
+    out, err = capfd.readouterr()
+    assert (code, err) == (2, "1 differ, 0 do not, 2 failed\n")
+    assert "! widget.example.com/w (" in out
+    assert 'namespaces "no" not found' in out
+
+
+async def test_the_values_of_secrets_are_not_shown(
+    server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    secret = {**config("s"), "kind": "Secret"} | {"data": {"pin": "MTIzNDU2"}}
+    await have(server, secret)
+
+    await compared(server, tmp_path / "a.json", secret | {"data": {"pin": "NjU0MzIx"}})
+
+    out, _ = capfd.readouterr()
+    assert "pin" in out
+    assert not any(value in out for value in ("MTIzNDU2", "NjU0MzIx", "123456", "654321"))
+
+
+def test_a_server_that_is_not_there_ends_it_with_2_and_not_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_text(text_of(config("a")))
+
+    code = main(["diff", "-f", str(tmp_path / "no"), "--url", "http://127.0.0.1:1", "--parallel", "0"])
+
+    assert code == 2
+    assert capsys.readouterr().err.startswith("error: parallel must be at least 1")
+
+
+async def test_owners_are_a_table_of_fields_and_managers(server: APIServer, capfd: pytest.CaptureFixture[str]) -> None:
+    await have(server, config("a", x="1"))
+
+    await run_owners(connect(transport=server.transport()), "cm", "a")
+
+    head, row = capfd.readouterr().out.splitlines()
+    assert head.split() == ["FIELD", "MANAGER", "OPERATION", "SINCE"]
+    assert row.split()[:3] == [".data.x", "dynkube", "Apply"]
+
+
+async def test_owners_of_a_field_that_nobody_owns_or_of_no_object_are_told(server: APIServer) -> None:
+    await have(server, config("a", x="1"))
+
+    with pytest.raises(CommandFailed, match=r"nobody owns \.data\.y of ConfigMap a"):
+        await run_owners(connect(transport=server.transport()), "cm", "a", field=".data.y")
+    with pytest.raises(InvalidInput):
+        await run_owners(connect(transport=server.transport()), "cm", "a", field=".data[")
+    with pytest.raises(NotFound):
+        await run_owners(connect(transport=server.transport()), "cm", "b")
