@@ -109,7 +109,14 @@ class FieldSet(AbstractSet[FieldPath]):
     def __xor__(self, other: AbstractSet[Any]) -> FieldSet:
         return self._of(self._paths ^ _paths_of(other))
 
-    __ror__, __rand__, __rxor__ = __or__, __and__, __xor__
+    def __ror__(self, other: AbstractSet[Any]) -> FieldSet:
+        return self | other
+
+    def __rand__(self, other: AbstractSet[Any]) -> FieldSet:
+        return self & other
+
+    def __rxor__(self, other: AbstractSet[Any]) -> FieldSet:
+        return self ^ other
 
     def __rsub__(self, other: AbstractSet[Any]) -> FieldSet:
         return self._of(_paths_of(other) - self._paths)
