@@ -18,6 +18,7 @@ from dynkube.client._options import WriteOptions
 from dynkube.client._subresources import shows_whole_object
 from dynkube.client._target import Target
 from dynkube.client._writes import write_request
+from dynkube.client._yaml_json import readable_as_yaml
 from dynkube.discovery import APIResource
 from dynkube.errors import InvalidInput, InvalidObject, NotFound
 from dynkube.meta import PatchType, Unstructured
@@ -79,7 +80,8 @@ class Application:
         options = replace(self.options, force=force, dry_run=dry_run, timeout=self.deadline.left())
         body = guarded(self.body, resource_version) if resource_version else self.body
         content_type = PatchType.APPLY.content_type
-        request = write_request("PATCH", self.path, body.json, options, content_type=content_type)
+        document = readable_as_yaml(body.json)
+        request = write_request("PATCH", self.path, document, options, content_type=content_type)
         return await self.target.answer(request, self.resource)
 
 

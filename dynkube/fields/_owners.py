@@ -135,7 +135,8 @@ def recorded(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
     if not entries:
         raise InvalidObject(
             f"{called(obj)} has no metadata.managedFields, so nothing is known of who owns its fields. Informers drop "
-            "them unless they are made with transform=None, and manifests have none: read the object with get()"
+            "them unless they are made with transform=None, and manifests have none: read the object with get(). "
+            "(A server has none of an object in which nobody owns a field, as of a bare Namespace.)"
         )
     return entries
 

@@ -34,6 +34,8 @@ class FieldSet(AbstractSet[FieldPath]):
     _sorted: tuple[FieldPath, ...] | None
 
     def __init__(self, paths: Iterable[PathLike] = ()) -> None:
+        if isinstance(paths, str):
+            raise InvalidInput(f"a FieldSet is made of paths, so write FieldSet([{paths!r}])")
         self._paths = frozenset(map(FieldPath.parse, paths))
         self._sorted = None
         if FieldPath() in self._paths:

@@ -144,6 +144,11 @@ def test_fields_nested_ever_so_deep_are_read_and_written() -> None:
     assert len(str(path)) == 4000
 
 
+def test_one_path_is_no_set() -> None:
+    with pytest.raises(InvalidInput, match=r"write FieldSet\(\['.spec'\]\)"):
+        FieldSet(".spec")
+
+
 def test_nobody_owns_the_whole_object() -> None:
     with pytest.raises(InvalidInput, match="the whole object"):
         FieldSet(["."])
