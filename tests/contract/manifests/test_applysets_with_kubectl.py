@@ -1,0 +1,102 @@
+"""``kubectl apply --prune --applyset`` and dynkube understand each other's sets."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import dynkube
+from dynkube.manifests import ApplySet
+from tests.contract.cluster import Cluster
+from tests.contract.manifests.conftest import Kubectl
+from tests.manifests.kit import JSONObject, config, outcomes
+
+pytestmark = pytest.mark.timeout(120)
+
+PRUNE = ("apply", "--server-side", "--prune", "--applyset", "set", "-f", "-")
+
+
+def configs(*names: str) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [config(name, x="1") for name in names]})
+
+
+def theirs(cluster: Cluster) -> ApplySet:
+    return ApplySet("set", namespace=cluster.namespace, tooling="kubectl/v1.37.1")
+
+
+def ours(cluster: Cluster) -> ApplySet:
+    return ApplySet("set", namespace=cluster.namespace)
+
+
+async def identity(cluster: Cluster) -> tuple[JSONObject, JSONObject]:
+    """Labels and annotations of the parent."""
+    metadata = (await cluster.get("secrets", "set"))["metadata"]
+    return metadata["labels"], metadata["annotations"]
+
+
+async def members(cluster: Cluster) -> list[str]:
+    return await cluster.names("configmaps", labelSelector="applyset.kubernetes.io/part-of")
+
+
+async def test_one_source_gets_the_same_parent_from_both(
+    cluster: Cluster, client: dynkube.Client, kubectl: Kubectl
+) -> None:
+    await kubectl(*PRUNE, stdin=configs("a", "b"))
+    by_kubectl = await identity(cluster)
+    await cluster.delete("secrets", "set")
+
+    report = await client.apply_all(
+        configs("a", "b"), namespace=cluster.namespace, prune=theirs(cluster), field_manager="kubectl"
+    )
+
+    assert report.ok, report
+    labels, annotations = await identity(cluster)
+    tooling = by_kubectl[1].pop("applyset.kubernetes.io/tooling")
+    assert tooling.startswith("kubectl/v")
+    assert annotations.pop("applyset.kubernetes.io/tooling") == "kubectl/v1.37.1"
+    assert (labels, annotations) == by_kubectl
+
+
+async def test_a_shared_set_is_pruned_by_either(cluster: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
+    await kubectl(*PRUNE, stdin=configs("a", "b", "c"))
+
+    report = await client.apply_all(configs("b", "c"), namespace=cluster.namespace, prune=theirs(cluster))
+    between = await members(cluster)
+    told = await kubectl(*PRUNE, stdin=configs("c"))
+
+    assert report.ok, str(report)
+    assert outcomes(report)[2:] == [("pruned", "configmap/a")]
+    assert between == ["b", "c"]
+    assert "configmap/b pruned" in told
+    assert await members(cluster) == ["c"]
+
+
+async def test_kubectl_leaves_our_sets_alone(cluster: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
+    await client.apply_all(configs("a", "b"), namespace=cluster.namespace, prune=ours(cluster))
+
+    told = await kubectl(*PRUNE, stdin=configs("b"), fails=True)
+
+    assert 'is managed by tooling "dynkube" instead of "kubectl"' in told
+    assert await members(cluster) == ["a", "b"]
+
+
+async def test_we_leave_the_sets_of_kubectl_alone(cluster: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
+    await kubectl(*PRUNE, stdin=configs("a", "b"))
+
+    report = await client.apply_all(configs("b"), namespace=cluster.namespace, prune=ours(cluster))
+
+    assert not report.ok
+    assert "managed by 'kubectl/v1." in report.of("failed")[0].message
+    assert await members(cluster) == ["a", "b"]
+
+
+async def test_what_kubectl_has_in_a_set_is_not_taken_into_another(
+    cluster: Cluster, client: dynkube.Client, kubectl: Kubectl
+) -> None:
+    await kubectl(*PRUNE, stdin=configs("a"))
+    another = ApplySet("another", namespace=cluster.namespace)
+
+    report = await client.apply_all(configs("a"), namespace=cluster.namespace, prune=another, force=True)
+
+    assert "it belongs to another ApplySet" in report[0].message
