@@ -95,6 +95,7 @@ async def test_fields_are_released_transferred_and_migrated(
 def test_every_block_of_the_page_is_run() -> None:
     here = ["Applying", "Conflicts", "Taking over", "Differences", "Drift", "Giving up, handing over, migrating"]
     elsewhere = ["Who owns what", "Extract, change, apply", "Paths"]  # test_apply_page.py
+    elsewhere += ["Many at once", "Pruning", "Differences in CI"]  # test_apply_page_many.py
 
     headings = re.findall(r"^##+ (.*)$", TEXT, re.MULTILINE)
 
