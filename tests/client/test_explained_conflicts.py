@@ -1,0 +1,126 @@
+"""What an answer says of a conflict, put together with the two objects: also where it is wrong, or one is old."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube import Unstructured
+from dynkube.client._conflicts import all_there, explained
+from dynkube.errors import UNREAD, ApplyConflict, Status, StatusCause
+
+FIELDS = {
+    "f:metadata": {"f:labels": {"f:a.b/c": {}}},
+    "f:spec": {"f:containers": {'k:{"name":"web"}': {".": {}, "f:name": {}, "f:args": {}, "f:image": {}, "f:tty": {}}}},
+}
+ENTRY = {
+    "manager": "first",
+    "operation": "Apply",
+    "apiVersion": "v1",
+    "time": "2024-05-01T10:00:00Z",
+    "fieldsType": "FieldsV1",
+    "fieldsV1": FIELDS,
+}
+WEB = '.spec.containers[name="web"]'
+
+
+def pod(label: str = "x", entries: Any = (ENTRY,), **container: Any) -> Unstructured:
+    metadata: dict[str, Any] = {"name": "a", "labels": {"a.b/c": label}}
+    if entries:
+        metadata["managedFields"] = list(entries)
+    spec = {"containers": [{"name": "web", "image": "web:1", "args": ["a"], "tty": True, **container}]}
+    return Unstructured({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+
+def conflict(*fields: str, message: str = 'conflict with "first"') -> ApplyConflict:
+    causes = tuple(StatusCause(field, "FieldManagerConflict", message) for field in fields)
+    return ApplyConflict(Status(code=409, reason="Conflict", causes=causes))
+
+
+def told(error: ApplyConflict) -> list[tuple[str, object, object]]:
+    return [(each.path, each.ours, each.live) for each in error.conflicts]
+
+
+@pytest.mark.parametrize(
+    ("fields", "container", "expected"),
+    [
+        ((f"{WEB}.image",), {"image": "web:2"}, [(f"{WEB}.image", "web:2", "web:1")]),
+        (  # v1.20 says the last path for all of one item
+            (f"{WEB}.image", f"{WEB}.image"),
+            {"image": "web:2", "args": ["b"]},
+            [(f"{WEB}.args", ["b"], ["a"]), (f"{WEB}.image", "web:2", "web:1")],
+        ),
+        (  # or a part of another one
+            (f"{WEB}.resources",),
+            {"args": ["b"]},
+            [(f"{WEB}.args", ["b"], ["a"])],
+        ),
+        ((".spec.unheard",), {}, [(".spec.unheard", UNREAD, UNREAD)]),  # nothing better is known
+        ((".spec[",), {}, [('[".spec["]', UNREAD, UNREAD)]),
+    ],
+)
+def test_the_fields_are_those_that_differ(fields: tuple[str, ...], container: Any, expected: list[Any]) -> None:
+    error = explained(conflict(*fields), pod(entries=(), **container), pod())
+
+    assert told(error) == expected
+    assert error.status.causes == conflict(*fields).causes
+
+
+def test_a_name_with_dots_is_the_one_that_is_owned() -> None:
+    error = explained(conflict(".metadata.labels.a.b/c"), pod("y", entries=()), pod("x"))
+
+    assert told(error) == [('.metadata.labels["a.b/c"]', "y", "x")]
+
+
+@pytest.mark.parametrize("entries", [(), ({**ENTRY, "fieldsType": "FieldsV2"},), ({**ENTRY, "manager": "other"},)])
+def test_without_a_readable_entry_of_the_manager_there_are_both_values_at_least(entries: Any) -> None:
+    live = pod(entries=entries)
+    answer = conflict(f"{WEB}.image")
+
+    (found,) = explained(answer, pod(image="web:2"), live).conflicts
+
+    assert (found.path, found.ours, found.live, found.time) == (f"{WEB}.image", "web:2", "web:1", None)
+    assert not all_there(answer, live)
+
+
+def test_without_the_live_object_there_is_our_value_at_least() -> None:
+    error = explained(conflict(f"{WEB}.image"), pod(image="web:2"), None)
+
+    assert told(error) == [(f"{WEB}.image", "web:2", UNREAD)]
+
+
+def test_one_name_with_several_entries_is_told_apart_by_operation_subresource_and_version() -> None:
+    status: dict[str, Any] = {"f:status": {"f:phase": {}}}
+    entries = [
+        {**ENTRY, "operation": "Update", "subresource": "status", "fieldsV1": status},
+        {**ENTRY, "operation": "Update", "apiVersion": "v2"},
+        {**ENTRY, "operation": "Update", "time": "2025-01-01T00:00:00Z"},
+        ENTRY,
+    ]
+    answer = conflict(f"{WEB}.image", message='conflict with "first" using v1')
+
+    (found,) = explained(answer, pod(image="web:2"), pod(entries=entries)).conflicts
+
+    assert (found.operation, found.subresource, found.api_version) == ("Update", "", "v1")
+    assert found.time is not None
+    assert found.time.year == 2025
+
+
+@pytest.mark.parametrize("path", [".data.password", ".data", ".stringData.x", ".metadata.annotations"])
+def test_of_a_secret_no_value_is_told(path: str) -> None:
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": "hunter2"}
+    data = {"password": "hunter2"}
+    secret = Unstructured(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "a", "annotations": annotations},
+            "data": data,
+            "stringData": {"x": "hunter2"},
+        }
+    )
+
+    error = explained(conflict(path), secret, secret)
+
+    assert told(error) == [(path, "***", "***")]
