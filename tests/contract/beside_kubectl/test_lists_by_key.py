@@ -1,0 +1,97 @@
+"""Lists that merge by key or by value, shared with kubectl item by item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube import Client, ResourceClient, extract, fields_of, owners
+from dynkube.errors import ApplyConflict
+from tests.contract.beside_kubectl.conftest import Kubectl
+from tests.contract.cluster import Cluster
+
+pytestmark = pytest.mark.real_time
+
+_RULE = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {"name": {"type": "string"}, "path": {"type": "string"}, "weight": {"type": "integer"}},
+}
+_SPEC = {
+    "hostnames": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+    "rules": {
+        "type": "array",
+        "items": _RULE,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+    },
+}
+MAIN = '.spec.rules[name="main"]'
+
+
+@pytest.fixture
+async def routes(cluster: Cluster, client: Client) -> ResourceClient:
+    """Objects of a kind that is like a Gateway's HTTPRoute."""
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": _SPEC}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    await cluster.define(cluster.definition("routes", "Route", versions=[version]))
+    return client.resource(f"routes.v1.{cluster.group}")
+
+
+def route(cluster: Cluster, hostnames: list[str], **rules: dict[str, Any]) -> dict[str, Any]:
+    spec = {"hostnames": hostnames, "rules": [{"name": name, **rule} for name, rule in rules.items()]}
+    metadata = {"name": "shop", "namespace": cluster.namespace}
+    return {"apiVersion": f"{cluster.group}/v1", "kind": "Route", "metadata": metadata, "spec": spec}
+
+
+async def test_they_share_an_object_and_hand_it_over(
+    cluster: Cluster, routes: ResourceClient, kubectl: Kubectl
+) -> None:
+    theirs = route(cluster, ["shop.example"], main={"path": "/", "weight": 1})
+    ours = route(cluster, ["www.shop.example"], main={"weight": 9}, beta={"path": "/beta"})
+    await kubectl.apply(theirs)
+
+    with pytest.raises(ApplyConflict) as caught:
+        await routes.apply(ours, field_manager="rollout")
+    (conflict,) = caught.value.conflicts
+    assert (conflict.path, conflict.ours, conflict.live) == (f"{MAIN}.weight", 9, 1)
+    assert (conflict.manager, conflict.operation) == ("kubectl", "Apply")
+
+    taken = await routes.apply(ours, field_manager="rollout", force=[f"{MAIN}.weight"])
+    assert [manager.name for manager in owners(taken)[f"{MAIN}.weight"]] == ["rollout"]
+    assert extract(taken, "rollout").to_dict() == ours
+    left = route(cluster, ["shop.example"], main={"path": "/"})
+    assert extract(taken, "kubectl").to_dict() == left
+
+    await routes.transfer("shop", "rollout", "kubectl", namespace=cluster.namespace)
+    both = route(cluster, ["shop.example"], main={"path": "/", "weight": 5}, beta={"path": "/beta"})
+    await kubectl.apply(both)
+    live = await routes.get("shop", namespace=cluster.namespace)
+    assert live["spec"] == both["spec"]
+    assert [manager.name for manager in owners(live).managers()] == ["kubectl"]
+
+
+async def test_what_kubectl_applied_from_the_client_is_migrated(
+    cluster: Cluster, routes: ResourceClient, kubectl: Kubectl
+) -> None:
+    await kubectl.apply_from_here(route(cluster, ["a", "b"], main={"path": "/", "weight": 1}))
+    smaller = route(cluster, ["a"], main={"path": "/"})
+
+    migrated = await routes.migrate_from_client_side("shop", "rollout", namespace=cluster.namespace)
+    applied = await routes.apply(smaller, field_manager="rollout")
+
+    assert migrated.changed
+    assert applied["spec"] == smaller["spec"]
+    assert not fields_of(applied, "kubectl-client-side-apply")
+
+
+async def test_kubectl_and_a_diff_agree_that_nothing_would_change(
+    cluster: Cluster, routes: ResourceClient, kubectl: Kubectl
+) -> None:
+    theirs = route(cluster, ["shop.example"], main={"path": "/", "weight": 1})
+    await kubectl.apply(theirs)
+
+    assert await kubectl.run("diff", "--server-side", "-f", "-", manifest=theirs) == ""
+    assert not await routes.diff(theirs, field_manager="kubectl")
+    assert not await routes.drift(theirs, "kubectl")

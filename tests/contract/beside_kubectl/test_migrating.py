@@ -1,0 +1,58 @@
+"""An object that ``kubectl apply`` made from the client side, and that is applied by the server from now on."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube import Change, Client, Unstructured, owners
+from tests.contract.beside_kubectl.conftest import Kubectl
+
+pytestmark = pytest.mark.real_time
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def settings(**data: str) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data}
+
+
+@pytest.fixture
+async def live(kubectl: Kubectl, client: Client) -> Unstructured:
+    await kubectl.apply_from_here(settings(colour="blue", size="large"))
+    return await client.resource("configmaps").get("settings")
+
+
+async def test_without_migration_a_field_that_is_left_out_stays(client: Client, live: Unstructured) -> None:
+    applied = await client.resource("configmaps").apply(settings(colour="blue"))
+
+    assert applied["data"] == {"colour": "blue", "size": "large"}
+
+
+async def test_after_migration_a_field_that_is_left_out_goes(client: Client, live: Unstructured) -> None:
+    maps = client.resource("configmaps")
+
+    migrated = await maps.migrate_from_client_side("settings", "traffic")
+    applied = await maps.apply(settings(colour="blue"))
+
+    assert (migrated.change, migrated["data"]) == (Change.CHANGED, live["data"])
+    assert {manager.name for found in owners(migrated).values() for manager in found} == {"traffic"}
+    assert applied["data"] == {"colour": "blue"}
+    assert LAST_APPLIED not in applied.annotations
+
+
+async def test_kubectl_itself_may_be_the_one_who_goes_on(kubectl: Kubectl, client: Client, live: Unstructured) -> None:
+    maps = client.resource("configmaps")
+
+    await maps.migrate_from_client_side("settings", "kubectl")
+    await kubectl.apply(settings(size="small"))
+
+    assert (await maps.get("settings"))["data"] == {"size": "small"}
+
+
+async def test_migrating_again_writes_nothing(client: Client, live: Unstructured) -> None:
+    maps = client.resource("configmaps")
+    once = await maps.migrate_from_client_side("settings", "traffic")
+
+    again = await maps.migrate_from_client_side("settings", "traffic")
+
+    assert (again.change, again.resource_version) == (Change.UNCHANGED, once.resource_version)
