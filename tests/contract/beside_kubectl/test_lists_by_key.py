@@ -11,7 +11,7 @@ from dynkube.errors import ApplyConflict
 from tests.contract.beside_kubectl.conftest import Kubectl
 from tests.contract.cluster import Cluster
 
-pytestmark = pytest.mark.real_time
+pytestmark = [pytest.mark.real_time, pytest.mark.timeout(240)]
 
 _RULE = {
     "type": "object",

@@ -7,7 +7,7 @@ import pytest
 from dynkube import Change, Client, Unstructured, owners
 from tests.contract.beside_kubectl.conftest import Kubectl
 
-pytestmark = pytest.mark.real_time
+pytestmark = [pytest.mark.real_time, pytest.mark.timeout(240)]
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
