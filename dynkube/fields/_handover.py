@@ -125,7 +125,8 @@ def migrated(
     - the other entries of the client-side managers go, whatever they own: a version may name fields otherwise.
 
     So the annotation ``last-applied-configuration`` belongs to ``manager`` afterwards, and goes with its next apply,
-    unless that has it. (csaupgrade takes the first entry for the newest, and servers put the oldest first.)
+    unless that has it. (kubectl itself applies it again, as ``kubectl-last-applied``, so that one can go back.) In one
+    thing it is otherwise: csaupgrade takes the first entry for the newest, and servers put the oldest first.
 
     Args:
         obj: The object as read from a server, ``managedFields`` included.
