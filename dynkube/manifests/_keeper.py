@@ -13,11 +13,11 @@ import trio
 
 from dynkube.client import APIClient, ResourceClient
 from dynkube.discovery import APIResource
-from dynkube.errors import ApplyConflict, Conflict, DiscoveryFailed, DynkubeError, InvalidInput, NotFound
+from dynkube.errors import ApplyConflict, Conflict, DynkubeError, InvalidInput, NoMatch, NotFound
 from dynkube.manifests._applyset import PARENT_TYPE, PART_OF, ApplySet, GroupKind, Parent, Scope
 from dynkube.manifests._order import Wave, wave_of
 from dynkube.manifests._report import Entry, Outcome
-from dynkube.meta import Unstructured
+from dynkube.meta import ResourceArg, Unstructured
 
 _CRDS = "customresourcedefinitions.v1.apiextensions.k8s.io"
 _MADE_WHEN_NEEDED = frozenset({"secrets.v1", "configmaps.v1"})
@@ -117,14 +117,27 @@ class Keeper:
 
     async def _kinds_of(self, resources: Collection[str]) -> frozenset[GroupKind]:
         """The kinds of group-resources, which older versions of kubectl listed."""
-        if not resources:
-            return frozenset()
-        discovery = (await self._api.mapper.load()).discovery
-        return frozenset(
-            GroupKind.of(resource.gvk)
-            for resource in discovery.resources
-            if ".".join(filter(None, (resource.gvr.resource, resource.gvr.group))) in resources
-        )
+        found: set[GroupKind] = set()
+        for text in resources:
+            name, _, group = text.partition(".")
+            resource = await self._resolve(name, group)
+            if resource is not None:
+                found.add(GroupKind.of(resource.gvk))
+        return frozenset(found)
+
+    async def _resolve(self, name: str, group: str) -> APIResource | None:
+        """The resource of a plural or kind in a group; ``None`` where nothing serves it any more, so there are none.
+
+        Asked of the server where it is not known: a CRD may have come since the mapper looked.
+
+        Raises:
+            DiscoveryFailed: nobody could tell.
+        """
+        try:
+            found = await self._api.resource(ResourceArg(name, None, group)).resolve()
+        except NoMatch:
+            return None
+        return found if found.gvr.group == group else None  # a group is found by its beginning, too
 
     # ── after ────────────────────────────────────────────────────────────────────────────────
 
@@ -152,7 +165,7 @@ class Keeper:
     async def _members(self) -> list[Unstructured]:
         """All objects with the set's label, where the parent says that there are some."""
         found: list[Unstructured] = []
-        resources = [await self._resource_of(kind) for kind in sorted(self._before.kinds)]
+        resources = [await self._resolve(each.kind, each.group) for each in sorted(self._before.kinds)]
 
         async def look(resource: APIResource, namespace: str | None) -> None:
             async with self._limiter:
@@ -177,21 +190,6 @@ class Keeper:
         if failures:
             raise failures[0]
         return found
-
-    async def _resource_of(self, wanted: GroupKind) -> APIResource | None:
-        """``None`` where nothing serves the kind any more, so that there are no objects of it.
-
-        Raises:
-            DiscoveryFailed: nobody could tell.
-        """
-        mapper = await self._api.mapper.load()
-        gvk = next((gvk for gvk in mapper.kinds if GroupKind.of(gvk) == wanted), None)
-        if gvk is not None:
-            return await self._api.resource(gvk).resolve()
-        failures = mapper.discovery.failures
-        if any(key == "*" or key.partition("/")[0] == wanted.group for key in failures):
-            raise DiscoveryFailed(f"nobody could tell whether {wanted} is served", failures=failures)
-        return None
 
     async def _delete_all(self, leaving: Iterable[Unstructured], tell: Callable[[Entry], None]) -> bool:
         """In the reverse order of applying: what defines or holds other objects goes last. Whether all could be."""

@@ -243,3 +243,41 @@ async def test_the_parent_covers_new_members_before_they_are_applied(server: API
     await client.apply_all([config("a")], prune="set")
 
     assert await annotation(client, KINDS) == "ConfigMap"
+
+
+async def test_members_of_a_kind_that_came_after_the_client_had_looked_are_found(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.apply_all([config("a")], prune="set")
+    async with dynkube.connect(transport=server.transport()) as other:
+        await other.apply_all([config("a"), definition(), widget("w")], prune="set")
+
+    report = await client.apply_all([config("a"), definition()], prune="set")
+
+    assert outcomes(report)[2:] == [("pruned", "widget.example.com/w")]
+
+
+async def test_a_set_that_an_older_kubectl_wrote_is_found_by_its_resources(client: dynkube.Client) -> None:
+    await client.apply_all([config("a"), config("b")], prune="set")
+    old = {"applyset.kubernetes.io/contains-group-resources": "configmaps", KINDS: None}
+    await client.resource("secrets").patch("set", {"metadata": {"annotations": old}})
+
+    report = await client.apply_all([config("b")], prune="set")
+
+    assert outcomes(report)[1:] == [("pruned", "configmap/a")]
+    assert await annotation(client, KINDS) == "ConfigMap"
+
+
+async def test_where_nobody_can_tell_what_is_served_the_set_is_kept_as_it_is(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.apply_all([config("a"), definition(), widget("w")], prune="set")
+    server.inject(Refuse(503), verb="list", resource="widgets")
+
+    report = await client.apply_all([config("a"), definition()], prune="set")
+
+    assert report[2].outcome is Outcome.FAILED
+    assert report[2].message.startswith(
+        "the members of the ApplySet of Secret set in namespace default cannot be listed"
+    )
+    assert "Widget.example.com" in await annotation(client, KINDS)
