@@ -33,17 +33,14 @@ from dynkube.manifests import (
     ApplyRun,
     ApplySet,
     DiffEntry,
-    Differ,
     DiffReport,
     Entry,
     ManifestSource,
     OnError,
+    diff_all,
     leaves,
     read_applyset,
-    read_async,
     read_force,
-    read_stdin,
-    refuse_contradictions,
 )
 from dynkube.meta import GVK, GVR, check_resource
 from dynkube.rest import Limits, RESTClient, RESTStatistics, notice_suspension
@@ -327,9 +324,7 @@ class Client:
             field_validation=field_validation,
             timeout=timeout,
         )
-        api = self._now.api
-        manifests = refuse_contradictions(await read_async(leaves(source), read_stdin), namespace or api.namespace)
-        return DiffReport(await Differ(api, options, manifests).run(on_entry or _nobody))
+        return await diff_all(self._now.api, leaves(source), options, on_entry=on_entry)
 
     # ── how it is doing ──────────────────────────────────────────────────────────────────────
 
@@ -351,10 +346,6 @@ class Client:
         if self._running is None:
             return "<Client, not open>"
         return f"<Client of {self._running.config.server}, namespace {self.namespace!r}>"
-
-
-def _nobody(entry: DiffEntry) -> None:
-    """Nobody wants to hear of single entries."""
 
 
 async def _after_sleep(rest: RESTClient, seconds: float) -> None:

@@ -5,13 +5,12 @@
 """
 
 from dynkube.manifests._applyset import ApplySet
-from dynkube.manifests._diffs import DiffEntry, Differ, DiffReport
-from dynkube.manifests._manifest import refuse_contradictions
+from dynkube.manifests._diffs import DiffEntry, DiffReport, diff_all
 from dynkube.manifests._options import ApplyOptions, OnError, read_applyset, read_force
 from dynkube.manifests._place import Place
 from dynkube.manifests._report import Entry, Outcome, Report
 from dynkube.manifests._run import ApplyRun
-from dynkube.manifests._sources import ManifestSource, leaves, read_async, read_stdin
+from dynkube.manifests._sources import ManifestSource, leaves
 
 __all__ = [
     "ApplyOptions",
@@ -19,17 +18,14 @@ __all__ = [
     "ApplySet",
     "DiffEntry",
     "DiffReport",
-    "Differ",
     "Entry",
     "ManifestSource",
     "OnError",
     "Outcome",
     "Place",
     "Report",
+    "diff_all",
     "leaves",
     "read_applyset",
-    "read_async",
     "read_force",
-    "read_stdin",
-    "refuse_contradictions",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import trio
 
-from dynkube.errors import ApplyConflict, DynkubeError
+from dynkube.errors import ApplyConflict, DynkubeError, NoMatch
 from dynkube.manifests._readiness import CannotTell, Readiness
 from dynkube.manifests._report import Entry, Outcome
 from dynkube.manifests._sending import Item, Sender, missing_namespace
@@ -22,6 +22,7 @@ class Applier:
         stop: whether to go on.
         record: called with each object and what became of it.
         namespace: of objects that name none.
+        dry_run: nothing is written, so a CRD or a namespace of the same source may not be there.
     """
 
     def __init__(
@@ -32,12 +33,14 @@ class Applier:
         record: Callable[[Item, Entry], None],
         *,
         namespace: str,
+        dry_run: bool,
     ) -> None:
         self._sender = sender
         self._limiter = limiter
         self._stop = stop
         self._record = record
         self._namespace = namespace
+        self._dry_run = dry_run
         self.missing: Collection[str] = ()
         """Namespaces that a dry run would have created, so that what goes into them cannot be checked."""
 
@@ -95,6 +98,15 @@ class Applier:
         self._record(item, entry)
 
     def _failure(self, item: Item, error: DynkubeError) -> Entry:
+        definition = item.definition
+        if (
+            self._dry_run
+            and isinstance(error, NoMatch)
+            and definition is not None
+            and item.version in definition.versions
+        ):
+            reason = f"its CRD {definition.name} would serve it, and does not yet: the server cannot check this"
+            return item.entry(Outcome.SKIPPED, reason=reason)
         namespace = item.object.namespace or self._namespace
         if missing_namespace(error, namespace):
             if namespace in self.missing:

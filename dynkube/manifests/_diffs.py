@@ -8,16 +8,18 @@ from typing import overload
 
 import trio
 
+from dynkube._nursery import OwnedNursery
 from dynkube._tables import html_text, printable
 from dynkube.client import APIClient, Diff
 from dynkube.errors import DynkubeError, NoMatch, NotFound
-from dynkube.manifests._manifest import Manifest
+from dynkube.manifests._manifest import Manifest, refuse_contradictions
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definitions
 from dynkube.manifests._place import Place
 from dynkube.manifests._report import object_name
 from dynkube.manifests._secrets import without_secrets
 from dynkube.manifests._sending import Item, Sender, missing_namespace
+from dynkube.manifests._sources import Leaf, read_async, read_stdin
 from dynkube.meta import Unstructured
 
 
@@ -116,7 +118,7 @@ class DiffReport(Sequence[DiffEntry]):
         return iter(self._entries)
 
 
-class Differ:
+class _Differ:
     """Compares the manifests of one source with what the server has.
 
     Args:
@@ -138,24 +140,25 @@ class Differ:
         """All of them, in parallel; ``tell`` is called with each in the order of the source."""
         limiter = trio.CapacityLimiter(self._options.parallel)
         found: dict[int, DiffEntry] = {}
-        told = 0
+        told: list[DiffEntry] = []
 
-        async def one(index: int, manifest: Manifest) -> None:
-            nonlocal told
+        async def one(index: int) -> None:
             try:
-                found[index] = await self._compare(index, manifest)
+                found[index] = await self._compare(index, self._manifests[index])
             finally:
-                limiter.release_on_behalf_of(manifest_keys[index])
-            while told in found:
-                tell(found[told])
-                told += 1
+                limiter.release_on_behalf_of(index)
+            while (entry := found.get(len(told))) is not None:
+                told.append(entry)
+                tell(entry)
 
-        manifest_keys = [object() for _ in self._manifests]
-        async with trio.open_nursery() as nursery:
-            for index, manifest in enumerate(self._manifests):
-                await limiter.acquire_on_behalf_of(manifest_keys[index])
-                nursery.start_soon(one, index, manifest)
-        return [found[index] for index in range(len(self._manifests))]
+        async with OwnedNursery() as nursery:
+            for index in range(len(self._manifests)):
+                await limiter.acquire_on_behalf_of(index)
+                nursery.start_soon(one, index)
+            # What is out is waited for: leaving a nursery of this kind ends it.
+            for _ in range(self._options.parallel):
+                await limiter.acquire_on_behalf_of(object())
+        return told
 
     async def _compare(self, index: int, manifest: Manifest) -> DiffEntry:
         place, obj = manifest.place, manifest.object
@@ -179,3 +182,20 @@ class Differ:
             return DiffEntry(place=place, object=obj, error=error)
         except DynkubeError as error:
             return DiffEntry(place=place, object=obj, error=error)
+
+
+async def diff_all(
+    api: APIClient,
+    source: Sequence[Leaf],
+    options: ApplyOptions,
+    *,
+    on_entry: Callable[[DiffEntry], object] | None = None,
+    stdin: Callable[[], bytes] = read_stdin,
+) -> DiffReport:
+    """What applying ``source`` would change; see :meth:`dynkube.Client.diff_all`."""
+    manifests = refuse_contradictions(await read_async(source, stdin), options.namespace or api.namespace)
+    return DiffReport(await _Differ(api, options, manifests).run(on_entry or _nobody))
+
+
+def _nobody(entry: DiffEntry) -> None:
+    """Nobody wants to hear of single entries."""

@@ -59,7 +59,9 @@ class Work:
         keeper = await self._find_set() if self._options.prune and not self._stop.reason else None
         sender = Sender(self._api, self._options, applyset_id=keeper.parent.id if keeper else "")
         namespace = self._options.namespace or self._api.namespace
-        applier = Applier(sender, self._limiter, self._stop, self._record, namespace=namespace)
+        applier = Applier(
+            sender, self._limiter, self._stop, self._record, namespace=namespace, dry_run=self._options.dry_run
+        )
         if keeper is not None:
             await self._open_set(keeper, items, sender, applier)
         await self._apply(items, applier)
