@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind
+from dynkube.testing._patching.resetting import reset_fields
 from dynkube.testing._schemas.correlation import same_json
 
 # Objects of these kinds are created with the status they come with: whoever creates a Node reports its state.
@@ -47,29 +48,21 @@ def reset_for_create(obj: JSONObject, kind: Kind) -> None:
         defaults(obj)
 
 
-# Whose metadata is written with the status too, and which parts of it are not.
-_METADATA_WITH_STATUS = {
-    # https://github.com/kubernetes/kubernetes/issues/137681
-    "customresourcedefinitions.apiextensions.k8s.io": (),
-    "deployments.apps": ("labels",),
-    "pods": ("ownerReferences",),
-    "services": (),
-}
-
-
 def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: str) -> JSONObject:
     """The object that results from writing ``obj`` over ``old`` through ``subresource`` (``""``: the object itself).
 
-    Through most subresources only a part of it is written (``status``, ``resize``); of the metadata, as with custom
-    resources, nothing but the bookkeeping of managers. Through the object itself everything else is, where the kind
-    has a status subresource.
+    Through most subresources only a part of it is written (``status``, ``resize``); with the status of most built-in
+    kinds the metadata is too (https://github.com/kubernetes/kubernetes/issues/137681), and of that of others, as of
+    custom resources, nothing but the bookkeeping of managers. Through the object itself everything else is, where the
+    kind has a status subresource.
     """
     if subresource in _PARTS:
         result = copy.deepcopy(old)
-        if subresource == "status" and (kept := _METADATA_WITH_STATUS.get(kind.storage_group)) is not None:
+        reset = reset_fields(kind, subresource)
+        if subresource == "status" and ("f:metadata",) not in reset:
             result["metadata"] = dict(obj["metadata"])
-            for field in kept:
-                _take(result["metadata"], old["metadata"], field)
+            for _, field in (path for path in reset if path[0] == "f:metadata"):
+                _take(result["metadata"], old["metadata"], field.removeprefix("f:"))
         for field in ("managedFields", "resourceVersion"):
             _take(result["metadata"], obj["metadata"], field)
         _PARTS[subresource](result, obj)

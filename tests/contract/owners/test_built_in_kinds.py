@@ -90,7 +90,7 @@ async def test_a_port_that_is_not_applied_any_more_goes(cluster: Cluster) -> Non
 @pytest.mark.parametrize(
     ("port", "key"),
     [
-        ({"port": 80, "name": "a"}, "80,TCP"),
+        pytest.param({"port": 80, "name": "a"}, "80,TCP", marks=pytest.mark.since("1.21", "it had to be said")),
         ({"port": 80, "name": "a", "protocol": "TCP"}, "80,TCP"),
         ({"port": 80, "name": "a", "protocol": "UDP"}, "80,UDP"),
     ],

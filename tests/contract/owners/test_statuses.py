@@ -6,7 +6,7 @@ import pytest
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, owners, pod, service, workload
-from tests.contract.owners.kit import applied, owned, words
+from tests.contract.owners.kit import applied, owned
 
 pytestmark = pytest.mark.since("1.22", "owners were not told apart by subresource")
 
@@ -114,14 +114,18 @@ def _other(value: object) -> object:
     return {"x": "y", "Bound": "Lost", "10.8.0.1": "10.8.0.2", "0": "1"}[str(value)]
 
 
-async def test_labels_are_written_with_the_status_of_most_built_in_kinds(cluster: Cluster) -> None:
-    body = await created(cluster, "services")
-    labelled = {**body, "metadata": {"name": "x", "labels": {"a": "b"}}}
+@pytest.mark.parametrize("plural", KINDS)
+async def test_metadata_is_written_with_the_status_of_built_in_kinds(cluster: Cluster, plural: str) -> None:
+    """Of a deployment without its labels; see https://github.com/kubernetes/kubernetes/issues/137681."""
+    body, status = await created(cluster, plural), KINDS[plural][1]
+    metadata = {"name": "x", "labels": {"a": "b"}, "annotations": {"c": "d"}}
+    expected = {"annotations"} if plural == "deployments" else {"annotations", "labels"}
 
-    obj = await cluster.apply("services/status", labelled, "me")
+    obj = await cluster.apply(f"{plural}/status", {**body, "metadata": metadata, "status": status}, "me")
 
-    assert obj["metadata"]["labels"] == {"a": "b"}
-    assert owned(obj, "metadata") == words({"me:status": "labels.a"})
+    assert {field.partition(".")[0] for field in owned(obj, "metadata")["me:status"]} == expected
+    assert obj["metadata"]["annotations"]["c"] == "d"
+    assert ("a" in obj["metadata"].get("labels", {})) == ("labels" in expected)
 
 
 async def test_but_not_with_that_of_custom_objects(widgets: Cluster) -> None:
