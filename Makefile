@@ -42,7 +42,7 @@ model: $(STAMPS)/test ## play 10,000 random scripts of what may happen to inform
 	$(BIN)/python -m tests.informers.model $(ARGS)
 
 fuzz: $(STAMPS)/test ## compare random requests with a real API server; ARGS="--cluster a=KUBECONFIG --differential-examples 1000"
-	$(BIN)/python -m pytest tests/contract/differential/test_differential.py -q -k "not embedded" $(ARGS)
+	$(BIN)/python -m pytest tests/contract/differential/test_differential.py -q -o faulthandler_timeout=0 -k "not embedded" $(ARGS)
 
 control-plane: $(STAMPS)/venv ## build these API servers, once (22 minutes on one core), and print their folders
 	@$(BIN)/python -m tools.control_plane build

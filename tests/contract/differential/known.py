@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.contract.cluster import MERGE, STRATEGIC
+from tests.contract.cluster import APPLY, MERGE, STRATEGIC
 from tests.contract.differential.asking import TABLE, Request, request
 
 
@@ -107,6 +107,166 @@ KNOWN: tuple[Known, ...] = (
         area="data",
         script=(request("GET", "configmaps", accept=TABLE),),
         covers=_descriptions,
+    ),
+)
+
+
+def _empty_applied(asked: Request | None, ours: Any, theirs: Any) -> bool:
+    """An apply that says something is empty, or null."""
+    return asked is not None and asked.content_type == APPLY and _has_empty(asked.body)
+
+
+def _has_empty(value: Any) -> bool:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return value in ({}, [], None) or any(_has_empty(part) for part in parts)
+
+
+def _other_order(asked: Request | None, ours: Any, theirs: Any) -> bool:
+    """Two answers with the same finalizers in another order."""
+    return bool(ours["code"] == theirs["code"] and _sorted(ours["body"]) == _sorted(theirs["body"]))
+
+
+def _sorted(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: sorted(inner) if name == "finalizers" else _sorted(inner) for name, inner in value.items()}
+        case list():
+            return [_sorted(item) for item in value]
+    return value
+
+
+def _other_owners(asked: Request | None, ours: Any, theirs: Any) -> bool:
+    """Two answers that differ in the owners, and in whether a change of these alone was a write."""
+    return bool(ours["code"] == theirs["code"] and _without_owners(ours["body"]) == _without_owners(theirs["body"]))
+
+
+def _without_owners(value: Any) -> Any:
+    """Without owners, and in any order of the finalizers."""
+    match _sorted(value):
+        case dict() as fields:
+            kept = {name: inner for name, inner in fields.items() if name not in {"managedFields", "resourceVersion"}}
+            return {name: _without_owners(inner) for name, inner in kept.items()}
+        case other:
+            return other
+
+
+def _other_labels(asked: Request | None, ours: Any, theirs: Any) -> bool:
+    """Two answers that differ in what is left of the labels besides."""
+    bare = [_without_owners(_unlabelled(answer["body"])) for answer in (ours, theirs)]
+    return bool(ours["code"] == theirs["code"] and bare[0] == bare[1])
+
+
+def _unlabelled(body: Any) -> Any:
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    if not isinstance(metadata, dict):
+        return body
+    return {**body, "metadata": {name: value for name, value in metadata.items() if name != "labels"}}
+
+
+def _first_time(asked: Request | None, ours: Any, theirs: Any) -> bool:
+    """Two answers that differ in the times of who applied what was there."""
+    return bool(ours["code"] == theirs["code"] and _without_times(ours["body"]) == _without_times(theirs["body"]))
+
+
+def _without_times(value: Any) -> Any:
+    match value:
+        case dict():
+            kept = {name: inner for name, inner in value.items() if name not in {"time", "resourceVersion"}}
+            return {name: _without_times(inner) for name, inner in kept.items()}
+        case list():
+            return [_without_times(item) for item in value]
+    return value
+
+
+def _unreadable_time(asked: Request | None, ours: Any, theirs: Any) -> bool:
+    """Two refusals of a time that is none, which Go tells in other words by now."""
+    return bool("parsing time" in str(ours["body"]) and ours["code"] == theirs["code"])
+
+
+_CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+
+
+def _annotated() -> dict[str, Any]:
+    return {**_CONFIG, "metadata": {"name": "a", "annotations": {"x": "1"}}}
+
+
+def _labelled(name: str) -> dict[str, Any]:
+    return {**_CONFIG, "metadata": {"name": "a", "labels": {name: "1"}}}
+
+
+def _listed(*finalizers: str) -> dict[str, Any]:
+    return {**_CONFIG, "metadata": {"name": "a", "finalizers": list(finalizers)}}
+
+
+_RECORD = {"manager": "m", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "time": "x"}
+_FORGED = {
+    "manager": "m1",
+    "operation": "Apply",
+    "apiVersion": "v1",
+    "fieldsType": "FieldsV1",
+    "fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}}},
+}
+# What 1.20 does otherwise, beside what it does not have.
+OLDER: tuple[Known, ...] = (
+    Known(
+        name="what is empty in an apply",
+        reason="who applied a null, or an empty map or list, did not own it",
+        area="applies-configs",
+        script=(request("PATCH", "configmaps/a", {**_CONFIG, "data": {}}, content_type=APPLY, fieldManager="m"),),
+        covers=_empty_applied,
+    ),
+    Known(
+        name="the time of an apply that changes nothing",
+        reason="there was one before 1.27",
+        area="applies-configs",
+        script=(
+            request("POST", "configmaps", {**_CONFIG, "data": {"k": "v"}}),
+            request("PATCH", "configmaps/a", {**_CONFIG, "data": {"k": "v"}}, content_type=APPLY, fieldManager="m"),
+        ),
+        covers=_first_time,
+    ),
+    Known(
+        name="the order of lists",
+        reason="before 1.21 what is there came first: https://github.com/kubernetes/kubernetes/issues/104641",
+        area="applies-configs",
+        script=(
+            request("POST", "configmaps", _listed("e.com/f")),
+            request("PATCH", "configmaps/a", _listed("e.com/g", "e.com/f"), content_type=APPLY, fieldManager="m"),
+        ),
+        covers=_other_order,
+    ),
+    Known(
+        name="owners of what was updated",
+        reason="an apply that takes something away brings back whoever owned a field before an update took it",
+        area="applies-configs",
+        script=(
+            request("PATCH", "configmaps/a", _annotated(), content_type=APPLY, fieldManager="m2"),
+            request("PATCH", "configmaps/a", {"data": {"k": "w"}}, content_type=MERGE, fieldManager="m1"),
+            request("PATCH", "configmaps/a", {"data": {"k": "v"}}, content_type=MERGE, fieldManager="m5"),
+            request("PATCH", "configmaps/a", _CONFIG, content_type=APPLY, fieldManager="m2"),
+        ),
+        covers=_other_owners,
+    ),
+    Known(
+        name="what is beside what is taken away",
+        reason="since then a map goes with the last of it that is owned, also where others have put something into it",
+        area="applies-configs",
+        script=(
+            request("PATCH", "configmaps/a", _labelled("b"), content_type=APPLY, fieldManager="m2"),
+            request("PATCH", "configmaps/a", {"metadata": {"managedFields": [_FORGED]}}, content_type=MERGE),
+            request("PATCH", "configmaps/a", _CONFIG, content_type=APPLY, fieldManager="m1"),
+        ),
+        covers=_other_labels,
+    ),
+    Known(
+        name="times that are none",
+        reason="Go has other words for them",
+        area="applies-configs",
+        script=(
+            request("POST", "configmaps", _CONFIG),
+            request("PATCH", "configmaps/a", {"metadata": {"managedFields": [_RECORD]}}, content_type=MERGE),
+        ),
+        covers=_unreadable_time,
     ),
 )
 

@@ -102,6 +102,7 @@ async def test_the_ports_of_a_service_are_too(cluster: Cluster, port: JSONObject
     assert owned(obj)["me"] == {f"ports[{key}]", *given}
 
 
+@pytest.mark.since("1.21", "the protocol had to be said")
 async def test_two_managers_may_have_a_port_each(cluster: Cluster) -> None:
     await cluster.apply("services", service(ports=[{"port": 80, "name": "a"}]), "one")
 

@@ -83,6 +83,7 @@ async def test_what_is_extracted_and_applied_again_changes_nothing(widgets: Clus
     assert again == obj
 
 
+@pytest.mark.since("1.21", "a null was left of the set")
 async def test_what_is_taken_out_of_it_goes(widgets: Cluster) -> None:
     obj = await play(widgets, [Apply("one", SPEC)])
     mine = extracted(obj, "one")

@@ -107,6 +107,7 @@ async def test_updating_and_patching_to_the_same(cluster: Cluster, a_second: Wai
     assert revision(created) == revision(updated) == revision(patched)
 
 
+@pytest.mark.since("1.27", "the time of the apply was written")
 async def test_a_creation_time_that_is_sent_is_overlooked(cluster: Cluster) -> None:
     first = await cluster.apply("configmaps", config(), "me")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
@@ -36,6 +36,7 @@ class Subject:
         statuses: What to send to ``/status``; ``None`` if there is no such subresource.
         scale: Whether there is a ``/scale``.
         locked: Whether an update has to name a resourceVersion.
+        rehearsed: Whether there are dry runs. Those of what is allocated give numbers that mean nothing.
     """
 
     resources: dict[str, str]
@@ -44,6 +45,7 @@ class Subject:
     statuses: Values | None = None
     scale: bool = False
     locked: bool = False
+    rehearsed: bool = True
 
     def requests(self) -> st.SearchStrategy[Request]:
         """What its managers ask for."""
@@ -74,8 +76,6 @@ def _applied(draw: Draw, target: str, body: JSONObject) -> Request:
     params = {"fieldManager": draw(_MANAGERS)}
     if draw(st.integers(0, 2)):
         params["force"] = "true"
-    if rarely(draw, 12):
-        params["dryRun"] = "All"
     if rarely(draw, 15):
         body = {**body, "metadata": {**body["metadata"], "resourceVersion": draw(st.sampled_from(["{rv}", "{old}"]))}}
     return Request(method="PATCH", target=target, body=body, content_type=APPLY, params=params)
@@ -83,7 +83,10 @@ def _applied(draw: Draw, target: str, body: JSONObject) -> Request:
 
 def _apply(draw: Draw, subject: Subject) -> Request:
     resource = draw(st.sampled_from(list(subject.resources)))
-    return _applied(draw, f"{resource}/a", _object(draw, subject, resource))
+    asked = _applied(draw, f"{resource}/a", _object(draw, subject, resource))
+    if subject.rehearsed and rarely(draw, 12):
+        asked = replace(asked, params={**asked.params, "dryRun": "All"})
+    return asked
 
 
 def _status(draw: Draw, subject: Subject) -> Request:
@@ -179,6 +182,7 @@ _PORTS = mostly(
 SERVICES = Subject(
     resources={"services": "v1"},
     kind="Service",
+    rehearsed=False,
     contents={
         "services": st.fixed_dictionaries(
             {
@@ -451,3 +455,5 @@ _SUBJECTS: list[tuple[str, Subject, JSONObject]] = [
 ]
 #: Name, ground and requests of each area.
 AREAS = [(f"applies-{name}", ground(subject, mark), subject.requests()) for name, subject, mark in _SUBJECTS]
+#: Those whose objects, and merges, are the same in older releases.
+AGELESS = {"applies-configs"}

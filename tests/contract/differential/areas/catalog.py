@@ -21,12 +21,14 @@ class Area:
         requests: Single requests.
         length: At most so many in a sequence.
         left: What is still known to differ, where that is too much for the usual run; surveys play it all the same.
+        older: Whether surveys also play it against older releases.
     """
 
     ground: Ground
     requests: st.SearchStrategy[Request]
     length: int = 16
     left: str = ""
+    older: bool = False
 
     def scripts(self) -> st.SearchStrategy[list[Request]]:
         """Sequences of requests."""
@@ -42,5 +44,8 @@ AREAS = {
     "deployments": Area(ground=workloads.GROUND, requests=workloads.DEPLOYMENTS.requests()),
     "definitions": Area(ground=definitions.GROUND, requests=definitions.requests(), length=5),
     "access": Area(ground=access.GROUND, requests=access.requests, length=12),
-    **{name: Area(ground=ground, requests=requests, length=12) for name, ground, requests in applies.AREAS},
+    **{
+        name: Area(ground=ground, requests=requests, length=12, older=name in applies.AGELESS)
+        for name, ground, requests in applies.AREAS
+    },
 }
