@@ -41,6 +41,7 @@ async def test_a_folder_is_applied_and_reported(capsys: pytest.CaptureFixture[st
     assert out.rstrip().endswith("4 created")
 
 
+@pytest.mark.real_time  # reads files in a thread, under a deadline
 async def test_a_long_run_is_followed(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
     await run(block("move_on_after"), {"client": client})
 
