@@ -92,7 +92,7 @@ def transferred(
         if entry.manager.name == from_ and entry.manager.subresource == through and index != target
     ]
     owned = _all_of(entries, givers)
-    wanted = _read(paths) if paths is not None else [FieldPath(path.steps[:1]) for path in owned]
+    wanted = _read(paths) if paths is not None else list(dict.fromkeys(FieldPath(path.steps[:1]) for path in owned))
     _check_owned(obj, from_, wanted, owned, Owners(entries))
     givers = [index for index in givers if any(entries[index].fields.within(path) for path in wanted)]
     newest = max(givers, key=lambda index: _age(entries[index].manager))
