@@ -72,11 +72,19 @@ async def apply(
             crd_timeout=crd_timeout,
         )
 
-    return await run_apply(client, begin, quiet=quiet)
+    return await run_apply(client, begin, quiet=quiet, go_on=go_on)
 
 
-async def run_apply(client: Client, begin: Callable[[Client], ApplyRun], *, quiet: bool = False) -> int:
+async def run_apply(
+    client: Client, begin: Callable[[Client], ApplyRun], *, quiet: bool = False, go_on: bool = False
+) -> int:
     """Enter ``client``, apply what ``begin`` says, tell of it on stdout, and return the exit code.
+
+    Args:
+        client: not entered yet.
+        begin: makes the run.
+        quiet: print no line for what is unchanged.
+        go_on: whether the run goes on where something fails; where not, it is said that it could.
 
     Raises:
         CommandFailed: there is nothing to apply.
@@ -91,6 +99,8 @@ async def run_apply(client: Client, begin: Callable[[Client], ApplyRun], *, quie
     for entry in report.of(Outcome.INTERRUPTED, Outcome.SKIPPED) if interrupted else ():
         print(printable(str(entry), keep="\n"), file=sys.stderr)
     print(report.summary, file=sys.stderr)
+    if not (report.ok or interrupted or go_on) and report.of(Outcome.SKIPPED):
+        print("--go-on applies everything else", file=sys.stderr)
     return INTERRUPTED if interrupted else 0 if report.ok else FAILED
 
 

@@ -67,6 +67,16 @@ async def test_a_conflict_is_shown_as_a_table_under_its_object_and_ends_it_with_
     assert code == 1
 
 
+async def test_where_the_rest_is_not_sent_it_says_what_sends_it(
+    server: APIServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = await applied(server, config("a"), config("a", x="1"), config("b"))
+
+    _, err = capfd.readouterr()
+    assert err == "2 failed, 1 skipped\n--go-on applies everything else\n"
+    assert code == 1
+
+
 async def test_nothing_to_apply_is_a_mistake_here(server: APIServer) -> None:
     with pytest.raises(CommandFailed, match="no objects in what -f names"):
         await applied(server)
