@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from dynkube.errors import StatusCause
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.gotext import quoted
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._patching.client_side import keep_annotation, taken_over
 from dynkube.testing._patching.comparing import differ
@@ -167,4 +168,6 @@ def _cause(path: Path, entry: Entry) -> StatusCause:
     subresource = f' with subresource "{entry.subresource}"' if entry.subresource else ""
     # The identity of a manager that applies has no version in it, since it is the same through all of them.
     version = "" if entry.operation == "Apply" else f" using {entry.api_version}"
-    return StatusCause(readable(path), "FieldManagerConflict", f'conflict with "{entry.manager}"{subresource}{version}')
+    return StatusCause(
+        readable(path), "FieldManagerConflict", f"conflict with {quoted(entry.manager)}{subresource}{version}"
+    )

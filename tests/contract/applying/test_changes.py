@@ -76,3 +76,20 @@ async def _may_patch(cluster: Cluster) -> bool:
         "PATCH", cluster.path("configmaps", "probe"), body="{}", content_type="application/merge-patch+json"
     )
     return answer.code == 404
+
+
+@pytest.mark.since("1.22", "before that nobody owned what was written through scale")
+async def test_an_apply_to_scale_takes_a_scale(cluster: Cluster, client: Client) -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    await cluster.create(
+        "deployments", {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": spec}
+    )
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
+    options: dict[str, Any] = {"namespace": cluster.namespace, "field_manager": "me", "subresource": "scale"}
+
+    applied = await client.resource("deployments").apply(scale, force=True, **options)
+    again = await client.resource("deployments").apply(scale, **options)
+
+    assert (applied.kind, applied["spec"]["replicas"]) == ("Scale", 3)
+    assert (applied.change, again.change) == (Change.CHANGED, Change.UNCHANGED)

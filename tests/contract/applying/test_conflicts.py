@@ -41,13 +41,13 @@ async def test_each_field_has_its_manager_and_both_values(cluster: Cluster, clie
     maps = client.resource("configmaps")
     options: dict[str, Any] = {"namespace": cluster.namespace}
     await maps.apply(config(a="1", b="1", c="1"), field_manager="applier", **options)
-    await maps.patch("a", {"data": {"b": "2"}}, field_manager="an editor", **options)
+    await maps.patch("a", {"data": {"b": "2"}}, field_manager='an "editor"', **options)
 
     error = await refused(maps, config(a="3", b="3", c="1"), **options)
 
     assert told(error.conflicts) == [
         (".data.a", "applier", "Apply", "3", "1"),
-        (".data.b", "an editor", "Update", "3", "2"),
+        (".data.b", 'an "editor"', "Update", "3", "2"),
     ]
     assert {each.api_version for each in error.conflicts} == {"v1"}
     assert all(each.time and abs(each.time - datetime.now(UTC)) < timedelta(hours=1) for each in error.conflicts)
