@@ -172,3 +172,19 @@ async def test_a_dry_run_of_a_version_that_is_to_come_says_so(client: dynkube.Cl
 
     assert [entry.outcome for entry in report] == [Outcome.CHANGED, Outcome.SKIPPED]
     assert report[1].reason.startswith("its CRD widgets.example.com would serve it, and does not yet")
+
+
+@pytest.mark.parametrize(("changed", "outcome"), [(True, Outcome.CREATED), (False, Outcome.FAILED)])
+async def test_a_schema_from_before_is_waited_out_where_the_definition_was_changed_just_now(
+    server: APIServer, client: dynkube.Client, changed: bool, outcome: Outcome
+) -> None:
+    await client.apply_all(definition())
+    message = "failed to create typed patch object: .spec.size: field not declared in schema"
+    server.inject(Refuse(422, message=message), verb="patch", resource="widgets", times=2)
+
+    report = await client.apply_all(
+        [definition(tier="new") if changed else definition(), widget("w")], on_error="continue"
+    )
+
+    assert report[1].outcome is outcome
+    assert trio.current_time() < 5
