@@ -87,7 +87,7 @@ class Application:
             self._refuse_conflicts(others, changed, present)
         kept = [entry.without(frozenset().union(*changed[entry.api_version])) for entry in others]
         # An apply that changes nothing leaves the time alone, so that it does not count as a write; the first has none.
-        wrote = live is None or differ(present, result, shape)
+        wrote = live is None or any(changed[own]) or differ(present, result, shape)
         time = self.writer.time if wrote else mine.time if mine is not None else ""
         result = {**result, "metadata": dict(result["metadata"])}
         if live is not None:

@@ -1,0 +1,37 @@
+"""Where several managers apply: an area for each kind."""
+
+from __future__ import annotations
+
+from tests.contract.differential.areas.applied_definitions import GADGETS, GIZMOS, WIDGETS, definitions
+from tests.contract.differential.areas.applied_kinds import CONFIGS, DEPLOYMENTS, SERVICES
+from tests.contract.differential.areas.applies import Subject
+from tests.contract.differential.side_by_side import MARK, Ground
+from tests.contract.objects import JSONObject
+
+
+def ground(subject: Subject, mark: JSONObject) -> Ground:
+    """Where sequences of a subject are played; ``mark`` are the fields of its mark."""
+    resource, api_version = next(iter(subject.resources.items()))
+    plural = resource.partition(".")[0]
+    metadata = {"name": MARK}
+    return Ground(
+        marks={plural: {"apiVersion": api_version, "kind": subject.kind, "metadata": metadata, **mark}},
+        warned=False,  # of odd pods and ports the embedded server does not warn
+        define=lambda cluster: [each for each in definitions(cluster) if each["spec"]["names"]["plural"] == plural],
+    )
+
+
+_POD = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "a", "image": "i"}]}}
+_SPEC = {"selector": {"matchLabels": {"app": "x"}}, "template": _POD}
+_SUBJECTS: list[tuple[str, Subject, JSONObject]] = [
+    ("configs", CONFIGS, {}),
+    ("services", SERVICES, {"spec": {"ports": [{"port": 80}]}}),
+    ("deployments", DEPLOYMENTS, {"spec": _SPEC}),
+    ("widgets", WIDGETS, {"spec": {}}),
+    ("gizmos", GIZMOS, {"spec": {}}),
+    ("gadgets", GADGETS, {}),
+]
+#: Name, ground and requests of each area.
+AREAS = [(f"applies-{name}", ground(subject, mark), subject.requests()) for name, subject, mark in _SUBJECTS]
+#: Those whose objects, and merges, are the same in older releases.
+AGELESS = {"applies-configs"}
