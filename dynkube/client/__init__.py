@@ -5,10 +5,10 @@
 them. Start reading in ``_resource.py``.
 """
 
-from dynkube.client._applied import Applied, Change
+from dynkube.client._apply.applied import Applied, Change
+from dynkube.client._apply.diff import Diff, FieldChange
 from dynkube.client._client import APIClient
 from dynkube.client._conditions import Condition, ConditionLike
-from dynkube.client._diff import Diff, FieldChange
 from dynkube.client._listwatch import Batches, ListWatch
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dynkube.client import _apply, _previews
-from dynkube.client._applied import Applied
-from dynkube.client._diff import Diff
+from dynkube.client._apply import applying, previews
+from dynkube.client._apply.applied import Applied
+from dynkube.client._apply.diff import Diff
+from dynkube.client._apply.take_over import read_force
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import FieldValidation, WriteOptions
 from dynkube.client._subresources import check_subresource
-from dynkube.client._take_over import read_force
 from dynkube.client._target import Verbs
 from dynkube.fields import PathLike
 from dynkube.meta import Unstructured
@@ -72,7 +72,9 @@ class ApplyVerbs(Verbs):
         """
         everything, take = read_force(force)
         options = self._applying(dry_run, field_manager, field_validation, timeout, subresource, everything)
-        return await _apply.apply(self._target, obj, namespace, options, subresource=subresource, live=live, take=take)
+        return await applying.apply(
+            self._target, obj, namespace, options, subresource=subresource, live=live, take=take
+        )
 
     async def diff(
         self,
@@ -108,7 +110,7 @@ class ApplyVerbs(Verbs):
             InvalidObject: as for :meth:`apply`.
         """
         options = self._applying(False, field_manager, field_validation, timeout, subresource)
-        return await _previews.diff(self._target, obj, namespace, options, subresource=subresource)
+        return await previews.diff(self._target, obj, namespace, options, subresource=subresource)
 
     async def drift(
         self,
@@ -144,7 +146,7 @@ class ApplyVerbs(Verbs):
             Forbidden: the user may not read it.
         """
         options = self._applying(False, manager, None, timeout, subresource)
-        return await _previews.drift(self._target, obj, namespace, options, subresource=subresource, live=live)
+        return await previews.drift(self._target, obj, namespace, options, subresource=subresource, live=live)
 
     def _applying(
         self,

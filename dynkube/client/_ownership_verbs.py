@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from dynkube.client import _ownership
-from dynkube.client._applied import Applied
+from dynkube.client._apply import ownership
+from dynkube.client._apply.applied import Applied
+from dynkube.client._apply.ownership import Named
 from dynkube.client._options import check_field_manager
-from dynkube.client._ownership import Named
 from dynkube.client._target import Verbs
 from dynkube.fields import FieldPath, Operation, PathLike, migrated, released, transferred
 
@@ -158,12 +158,12 @@ class OwnershipVerbs(Verbs):
         namespace: str | None,
         dry_run: bool,
         timeout: float | None,
-        rewriting: _ownership.Rewriting,
+        rewriting: ownership.Rewriting,
     ) -> Applied:
         options = self._target.write_options(
             dry_run=dry_run, field_manager=None, field_validation=None, timeout=timeout
         )
-        return await _ownership.rewrite(self._target, obj, namespace, options, rewriting)
+        return await ownership.rewrite(self._target, obj, namespace, options, rewriting)
 
 
 def _kept(paths: PathLike | Iterable[PathLike]) -> PathLike | tuple[PathLike, ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dynkube.client import _apply, _reads, _writes
-from dynkube.client._applied import Applied
+from dynkube.client import _reads, _writes
+from dynkube.client._apply import applying
+from dynkube.client._apply.applied import Applied
+from dynkube.client._apply.take_over import read_force
 from dynkube.client._objects import ObjectLike, as_object, check_complete
 from dynkube.client._options import FieldValidation, GetOptions, WriteOptions
 from dynkube.client._subresources import check_subresource, shows_whole_object
-from dynkube.client._take_over import read_force
 from dynkube.client._target import Target
 from dynkube.client._writes import PatchLike, PatchTypeLike
 from dynkube.errors import InvalidObject
@@ -174,7 +175,7 @@ class SubresourceClient:
         """
         everything, take = read_force(force)
         options = self._options(dry_run, field_manager, field_validation, timeout, everything)
-        return await _apply.apply(self._target, obj, namespace, options, subresource=self.name, live=live, take=take)
+        return await applying.apply(self._target, obj, namespace, options, subresource=self.name, live=live, take=take)
 
     def _options(
         self,

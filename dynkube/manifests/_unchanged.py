@@ -14,6 +14,8 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+import msgspec
+
 from dynkube.errors import InvalidInput
 from dynkube.fields import extract
 from dynkube.meta import Unstructured
@@ -39,7 +41,7 @@ def standing(obj: Unstructured, live: Unstructured, manager: str) -> Standing:
         applied = _content(extract(live, manager, missing_ok=True))
     except InvalidInput:  # applied in another version, or not to be understood
         return Standing.NEWS
-    if applied == wanted:
+    if _same(applied, wanted):
         return Standing.SAME
     return Standing.FILLED_IN if _covers(applied, wanted, in_list=False) else Standing.NEWS
 
@@ -52,7 +54,12 @@ def _covers(applied: Any, wanted: Any, *, in_list: bool) -> bool:
     if isinstance(applied, list) and isinstance(wanted, list):
         pairs = zip(applied, wanted, strict=False)
         return len(applied) == len(wanted) and all(_covers(one, other, in_list=True) for one, other in pairs)
-    return bool(applied == wanted)
+    return _same(applied, wanted)
+
+
+def _same(applied: Any, wanted: Any) -> bool:
+    """As JSON: Python takes ``1`` for ``True``."""
+    return msgspec.json.encode(applied, order="sorted") == msgspec.json.encode(wanted, order="sorted")
 
 
 def _content(obj: Unstructured) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube import MISSING
-from dynkube.client._compare import differences, restricted
-from dynkube.client._shape import Shape
+from dynkube.client._apply.compare import differences, restricted
+from dynkube.client._apply.shape import Shape
 from dynkube.fields import FieldSet
 
 SHAPE = Shape(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynkube import Unstructured
-from dynkube.client._conflicts import all_there, explained
+from dynkube.client._apply.conflicts import all_there, explained
 from dynkube.errors import UNREAD, ApplyConflict, Status, StatusCause
 
 FIELDS = {

@@ -9,7 +9,7 @@ import pytest
 import dynkube
 from dynkube.manifests import Outcome
 from dynkube.testing import APIServer, Refuse
-from tests.manifests.kit import JSONObject, config, namespace
+from tests.manifests.kit import JSONObject, config, definition, namespace, widget
 
 
 async def writes(server: APIServer, client: dynkube.Client, obj: JSONObject, **options: Any) -> list[str]:
@@ -78,6 +78,12 @@ async def test_of_a_list_that_a_server_fills_in_a_dry_run_tells_whether_it_is_th
 
     assert await writes(server, client, POLICY) == ["try"]
     assert await writes(server, client, POLICY | {"spec": another_port}) == ["apply"]
+
+
+async def test_true_is_not_one(server: APIServer, client: dynkube.Client) -> None:
+    await client.apply_all([definition(), widget("a", on=1)])
+
+    assert await writes(server, client, widget("a", on=True)) == ["apply"]
 
 
 async def test_admission_is_not_asked_about_what_does_not_change(server: APIServer, client: dynkube.Client) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from dynkube.client._secrets import HIDDEN, hides, is_secret
+from dynkube.client._apply.secrets import HIDDEN, hides, is_secret
 from dynkube.errors import UNREAD, ApplyConflict, FieldConflict, InvalidInput, InvalidObject
 from dynkube.fields import FieldPath, FieldSet, ManagedFieldsEntry, Manager, managed
 from dynkube.meta import MISSING, Unstructured

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from dynkube.client._shape import Shape
+from dynkube.client._apply.shape import Shape
 from dynkube.fields import Field, FieldPath, ItemIndex, Step
 from dynkube.meta import MISSING
 

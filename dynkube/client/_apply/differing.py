@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from dynkube.client._compare import differences, restricted
-from dynkube.client._conflicts import conflict_at, taken
-from dynkube.client._diff import Diff, FieldChange
-from dynkube.client._secrets import hide, is_secret
-from dynkube.client._shape import Shape
+from dynkube.client._apply.compare import differences, restricted
+from dynkube.client._apply.conflicts import conflict_at, taken
+from dynkube.client._apply.diff import Diff, FieldChange
+from dynkube.client._apply.secrets import hide, is_secret
+from dynkube.client._apply.shape import Shape
 from dynkube.fields import FieldSet, ManagedFieldsEntry, Manager, Owners, managed
 from dynkube.meta import MISSING, Unstructured, freeze
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dynkube.client._application import Application, prepare
-from dynkube.client._diff import Diff
-from dynkube.client._differing import diff_between, drift_between
+from dynkube.client._apply.application import Application, prepare
+from dynkube.client._apply.diff import Diff
+from dynkube.client._apply.differing import diff_between, drift_between
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import WriteOptions
 from dynkube.client._target import Target, as_answered

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dynkube.client._application import Application
-from dynkube.client._conflicts import conflict_at, taken
+from dynkube.client._apply.application import Application
+from dynkube.client._apply.conflicts import conflict_at, taken
 from dynkube.client._target import as_answered
 from dynkube.errors import ApplyConflict, Conflict, InvalidInput
 from dynkube.fields import FieldPath, PathLike

@@ -7,12 +7,12 @@ conflict, unless ``force`` takes it.
 
 from __future__ import annotations
 
-from dynkube.client._application import Application, prepare
-from dynkube.client._applied import Applied, Change, change_of
-from dynkube.client._conflicts import all_there, explained
+from dynkube.client._apply.application import Application, prepare
+from dynkube.client._apply.applied import Applied, Change, change_of
+from dynkube.client._apply.conflicts import all_there, explained
+from dynkube.client._apply.take_over import apply_taking
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import WriteOptions
-from dynkube.client._take_over import apply_taking
 from dynkube.client._target import Target, as_answered
 from dynkube.errors import UNREAD, ApplyConflict, DynkubeError, Forbidden, MethodNotAllowed
 from dynkube.fields import FieldPath

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from dynkube.client._applied import Applied, Change
-from dynkube.client._deadline import Deadline
+from dynkube.client._apply.applied import Applied, Change
+from dynkube.client._apply.deadline import Deadline
 from dynkube.client._objects import as_object, check_kind, check_name, namespace_of_object
 from dynkube.client._options import WriteOptions
 from dynkube.client._target import Target

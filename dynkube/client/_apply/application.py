@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dynkube.client._deadline import Deadline
+from dynkube.client._apply.deadline import Deadline
+from dynkube.client._apply.yaml_json import readable_as_yaml
 from dynkube.client._objects import (
     ObjectLike,
     as_object,
@@ -18,7 +19,6 @@ from dynkube.client._options import WriteOptions
 from dynkube.client._subresources import shows_whole_object
 from dynkube.client._target import Target
 from dynkube.client._writes import write_request
-from dynkube.client._yaml_json import readable_as_yaml
 from dynkube.discovery import APIResource
 from dynkube.errors import InvalidInput, InvalidObject, NotFound
 from dynkube.meta import PatchType, Unstructured

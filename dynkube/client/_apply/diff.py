@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dynkube._tables import Table, html_text, json_cell
-from dynkube.client._diff_text import coloured, unified
+from dynkube.client._apply.diff_text import coloured, unified
 from dynkube.errors import FieldConflict
 from dynkube.fields import FieldPath, Manager
 from dynkube.meta import MISSING
