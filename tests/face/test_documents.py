@@ -128,7 +128,7 @@ def test_every_bound_of_the_page_about_security_is_the_default() -> None:
 
 
 def test_every_block_of_python_in_the_documents_is_run() -> None:
-    assert len(python_blocks("README.md")) == 4
+    assert len(python_blocks("README.md")) == 5  # the last one is run by test_apply_page_many.py
     assert python_blocks("docs/testing.md")  # run by test_testing_page.py
     assert python_blocks("docs/observability.md")  # run by test_observability_page.py
     assert len(python_blocks("docs/security.md")) == 2
