@@ -138,29 +138,38 @@ class _Pruning:
         former, shape = mine.api_version, self.versions.shape_in(mine.api_version)
         if shape is None:
             return result
-        convert(self.versions, result, former, f"{_PRUNING}failed to convert merged object to last applied version: ")
+        if former != self.own:
+            words = f"{_PRUNING}failed to convert merged object to last applied version: "
+            convert(self.versions, result, former, words)
         last = with_named(mine.fields, shape)
-        pruned = without(result, last, shape)
+        pruned, at = without(result, last, shape), former
         for version in dict.fromkeys([former, *(version for version, _ in claims)]):
             claimed = frozenset[Path]().union(*(fields for claim, fields in claims if claim == version))
-            pruned = self._with_claimed(result, pruned, version, claimed)
-        words = f"{_DANGLING}failed to convert pruned object to last applied version: "
-        convert(self.versions, pruned, former, words)
+            pruned, at = self._with_claimed(result, pruned, at, version, claimed)
+        if at != former:
+            words = f"{_DANGLING}failed to convert pruned object to last applied version: "
+            convert(self.versions, pruned, former, words)
         dropped = contents_of(result, shape) - contents_of(pruned, shape)
         pruned = without(result, dropped & last, shape)
         if former != self.own:
             convert(self.versions, pruned, self.own, _PRUNING)
         return pruned
 
-    def _with_claimed(self, result: JSONObject, pruned: JSONObject, version: str, claimed: FieldSet) -> JSONObject:
-        """``result`` without what ``pruned`` lacks and nobody claims in this version."""
+    def _with_claimed(
+        self, result: JSONObject, pruned: JSONObject, at: str, version: str, claimed: FieldSet
+    ) -> tuple[JSONObject, str]:
+        """``result`` without what ``pruned`` lacks and nobody claims in this version, and which version it is in then.
+
+        Both come in the version ``at``; what is in one already need not be told in it.
+        """
         shape = self.versions.shape_in(version)
         if shape is None:
-            return pruned
-        convert(self.versions, result, version, f"{_OWNED}failed to convert merged object at version {version}: ")
-        convert(self.versions, pruned, version, f"{_OWNED}failed to convert pruned object at version {version}: ")
+            return pruned, at
+        if version != at:
+            convert(self.versions, result, version, f"{_OWNED}failed to convert merged object at version {version}: ")
+            convert(self.versions, pruned, version, f"{_OWNED}failed to convert pruned object at version {version}: ")
         dropped = contents_of(result, shape) - contents_of(pruned, shape)
-        return without(result, dropped - with_named(claimed, shape), shape)
+        return without(result, dropped - with_named(claimed, shape), shape), version
 
 
 def _cause(path: Path, entry: Entry) -> StatusCause:

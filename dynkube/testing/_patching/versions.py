@@ -102,10 +102,9 @@ class CustomVersions:
 
     def check(self, obj: JSONObject, api_version: str) -> None:
         """Look whether all that ``obj`` says is in the schema of that version."""
-        if api_version != self.kind.api_version:
-            errors = list(typed_errors(self._schema(api_version).root, obj, root=True))
-            if errors:
-                raise Unconvertible(listed_errors(errors))
+        errors = list(typed_errors(self._schema(api_version).root, obj, root=True))
+        if errors:
+            raise Unconvertible(listed_errors(errors))
 
     def _schema(self, api_version: str) -> Structural:
         group, _, name = api_version.rpartition("/")

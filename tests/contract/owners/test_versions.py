@@ -47,6 +47,17 @@ async def test_items_that_go_are_nobody_s_conflict(differing: Cluster) -> None:
     assert (obj["spec"]["set"], owned(obj)) == (["b"], words({"two": "set text"}))
 
 
+@pytest.mark.since("1.29", "nobody could apply where items are repeated")
+async def test_a_list_that_is_no_set_is_in_the_way_of_who_gives_something_up(differing: Cluster) -> None:
+    twice = differing.widget(api_version="v2", spec={"set": ["a", "a"], "text": "y"})
+    await differing.create("widgets.v2", twice, params={"fieldManager": "maker"})
+    await play(differing, [Apply("one", {"text": "y"})])
+
+    code, refused = await apply(differing, {}, "one", "v1")
+
+    assert (code, refused["message"].rpartition(": .")[2]) == (500, 'spec.set: duplicate entries for key [="a"]')
+
+
 async def test_a_field_that_one_s_version_does_not_have_is_in_the_way_of_all_who_apply(differing: Cluster) -> None:
     await play(differing, [Apply("one", {"text": "x"})])
 
