@@ -50,12 +50,6 @@ async def test_a_long_run_is_followed(client: Client, capsys: pytest.CaptureFixt
     assert re.match(r"[1-4]/4 created ", capsys.readouterr().out)
 
 
-async def test_the_lines_of_the_readme_apply_and_report(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
-    await run(python_blocks("README.md")[4], {"client": client})
-
-    assert capsys.readouterr().out.rstrip().endswith("4 created")
-
-
 async def test_what_left_the_folder_is_pruned(
     client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
