@@ -10,7 +10,7 @@ from dynkube.client._apply.applied import Applied
 from dynkube.client._apply.ownership import Named
 from dynkube.client._options import check_field_manager
 from dynkube.client._target import Verbs
-from dynkube.fields import FieldPath, Operation, PathLike, migrated, released, transferred
+from dynkube.fields import FieldPath, Operation, PathLike, migrated, released, several_paths, transferred
 
 
 class OwnershipVerbs(Verbs):
@@ -168,4 +168,4 @@ class OwnershipVerbs(Verbs):
 
 def _kept(paths: PathLike | Iterable[PathLike]) -> PathLike | tuple[PathLike, ...]:
     """Paths that can be gone through several times."""
-    return paths if isinstance(paths, str | FieldPath) else tuple(paths)
+    return paths if isinstance(paths, str | FieldPath) else several_paths(paths)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
+from typing import Any
 
 from dynkube.errors._base import DynkubeError
 from dynkube.errors._conflicts import FieldConflict, conflicts_of, html_of, one_line, text_of
@@ -20,6 +22,9 @@ class APIError(DynkubeError):
         self.status = status
         self.request = request
         super().__init__(self._describe())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), self.status, request=self.request), (), self.__dict__
 
     @property
     def code(self) -> int:
@@ -108,6 +113,10 @@ class ApplyConflict(Conflict):
             conflicts_of(status.causes) if conflicts is None else tuple(conflicts)
         )
         super().__init__(status, request=request)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        again = partial(type(self), self.status, request=self.request, conflicts=self.conflicts)
+        return again, (), self.__dict__
 
     def table(self) -> str:
         """The fields as a table for a terminal, and the ways out."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, cast
 
-from dynkube.errors import InvalidObject
+from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._set import FieldSet
 from dynkube.meta import JSONObject
 
@@ -74,12 +74,15 @@ def managed(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
 
     Raises:
         InvalidObject: An entry cannot be read.
+        InvalidInput: It is no object.
     """
     return tuple(entry_from_json(raw, f"managedFields[{index}]") for index, raw in enumerate(raw_entries(obj)))
 
 
 def raw_entries(obj: Mapping[str, Any]) -> list[Any]:
     """The list ``metadata.managedFields`` as it is; empty where there is none."""
+    if not isinstance(obj, Mapping):
+        raise InvalidInput(f"this is about one object as it was read, not about a {type(obj).__name__}")
     metadata = obj.get("metadata")
     raw = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
     if raw is None:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._entries import ManagedFieldsEntry
-from dynkube.fields._items import index_of_item
+from dynkube.fields._items import KeyedItems
 from dynkube.fields._owners import called, recorded
 from dynkube.fields._set import FieldSet
 from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step
@@ -198,39 +198,30 @@ def _pick_items(value: Sequence[Any], node: _Node, places: _Places, place: Place
 
 def _positions(items: Sequence[Any], steps: Iterable[Step], keys: set[str]) -> Iterator[tuple[int, Step]]:
     """Where in a list its owned items are."""
-    found_by: dict[tuple[str, ...] | None, dict[Step, int]] = {}
+    by_key: dict[tuple[str, ...], KeyedItems] = {}
+    by_value: dict[Step, int] | None = None
     for step in steps:
         index: int | None = None
         if isinstance(step, ItemIndex) and step.index < len(items):
             index = step.index
         elif isinstance(step, ItemValue):
-            by_value = found_by.get(None)
             if by_value is None:
-                by_value = found_by[None] = _first_of(map(ItemValue, items))
+                by_value = _first_of(map(ItemValue, items))
             index = by_value.get(step)
         elif isinstance(step, ItemKey):
-            others, names = keys - step.keys.keys(), tuple(step.keys)
-            if names not in found_by:
-                found_by[names] = _first_of(_key_of(item, names, others) for item in items)
-            index = found_by[names].get(step)
-            if index is None:  # an item that leaves out what has a default
-                index = index_of_item(items, step.keys, others)
+            names = tuple(step.keys)
+            if names not in by_key:
+                by_key[names] = KeyedItems(items, names, keys - step.keys.keys())
+            index = by_key[names].index(step)
         if index is not None:
             yield index, step
 
 
-def _first_of(steps: Iterable[Step | None]) -> dict[Step, int]:
+def _first_of(steps: Iterable[Step]) -> dict[Step, int]:
     found: dict[Step, int] = {}
     for index, step in enumerate(steps):
-        if step is not None:
-            found.setdefault(step, index)
+        found.setdefault(step, index)
     return found
-
-
-def _key_of(item: object, names: Iterable[str], others: set[str]) -> Step | None:
-    if not isinstance(item, Mapping) or not all(name in item for name in names) or others & item.keys():
-        return None
-    return ItemKey({name: item[name] for name in names})
 
 
 def _with_keys(item: Any, step: ItemKey, node: _Node) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from dynkube.errors import InvalidInput
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, raw_entries
-from dynkube.fields._owners import Owners, called, recorded
+from dynkube.fields._owners import Owners, called, check_operation, recorded
 from dynkube.fields._path import FieldPath, PathLike
 from dynkube.fields._set import FieldSet
 from dynkube.fields._steps import Field, ItemKey
@@ -45,8 +45,9 @@ def released(
     Raises:
         InvalidObject: The object has no managedFields, or some that cannot be read.
         InvalidInput: A path does not parse, the manager owns nothing there, or it is a key of an item that the
-            manager goes on owning.
+            manager goes on owning; or ``operation`` is neither ``"Apply"`` nor ``"Update"``.
     """
+    check_operation(operation)
     entries = recorded(obj)
     givers = [
         index
@@ -94,12 +95,12 @@ def transferred(
     owned = _all_of(entries, givers)
     wanted = _read(paths) if paths is not None else list(dict.fromkeys(FieldPath(path.steps[:1]) for path in owned))
     _check_owned(obj, from_, wanted, owned, Owners(entries))
-    givers = [index for index in givers if any(entries[index].fields.within(path) for path in wanted)]
+    givers = [index for index in givers if entries[index].fields.within(*wanted)]
     newest = max(givers, key=lambda index: _age(entries[index].manager))
     first = entries[newest if target is None else target]
     _check_versions(obj, [entries[index].manager for index in givers], first.manager)
     left = {index: _without(entries[index].fields, wanted) for index in givers}
-    moved = FieldSet().union(*(owned.within(path) for path in wanted))
+    moved = owned.within(*wanted)
     if target is not None:
         left[target] = first.fields | moved
         return _written(obj, left)
@@ -204,8 +205,20 @@ def _check_versions(obj: Mapping[str, Any], givers: Iterable[Manager], taker: Ma
 # ── fields ────────────────────────────────────────────────────────────────────────────────────
 
 
+def several_paths(paths: Iterable[PathLike]) -> tuple[PathLike, ...]:
+    """Paths that can be gone through several times.
+
+    Raises:
+        InvalidInput: They are none.
+    """
+    try:
+        return tuple(paths)
+    except TypeError:
+        raise InvalidInput(f"paths must be one path, like '.spec.replicas', or several, not {paths!r}") from None
+
+
 def _read(paths: PathLike | Iterable[PathLike]) -> list[FieldPath]:
-    given = [paths] if isinstance(paths, str | FieldPath) else list(paths)
+    given = [paths] if isinstance(paths, str | FieldPath) else list(several_paths(paths))
     if not given:
         raise InvalidInput("paths is empty: name at least one, like '.spec.replicas'")
     return [FieldPath.parse(path) for path in given]
@@ -218,8 +231,9 @@ def _check_owned(
     if not owned:
         known = ", ".join(map(str, all_owners.managers()))
         raise InvalidInput(f"{manager!r} owns no field of {called(obj)} that it could give up; there are: {known}")
+    inside = {path.steps[:length] for path in owned for length in range(len(path) + 1)}
     for path in wanted:
-        if owned.within(path):
+        if path.steps in inside:
             continue
         problem = f"{manager!r} does not own {path} of {called(obj)}"
         whole = next((above for above in owned.leaves() if path.is_within(above)), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step, same_json
@@ -57,3 +57,72 @@ def index_of_item(items: Sequence[object], keys: Mapping[str, JSON], others: Col
         if present and all(same_json(item[name], keys[name]) for name in present):
             return index
     return None
+
+
+class KeyedItems:
+    """The items of one list, where many are looked up by the same keys: finds what :func:`index_of_item` finds.
+
+    Args:
+        items: The list.
+        names: The key fields.
+        others: Key fields that other items of the list are known by, which those looked for have not.
+    """
+
+    __slots__ = ("_partial", "_whole")
+
+    def __init__(self, items: Iterable[object], names: Collection[str], others: Collection[str] = ()) -> None:
+        self._whole: dict[ItemKey, int] = {}
+        self._partial: dict[tuple[str, ...], dict[ItemKey, int]] = {}
+        for index, item in enumerate(items):
+            if not isinstance(item, Mapping) or any(name in item for name in others):
+                continue
+            if all(name in item for name in names):
+                self._whole.setdefault(_key(item, names), index)
+            present = tuple(name for name in names if item.get(name) is not None)
+            if present and len(present) < len(names):
+                self._partial.setdefault(present, {}).setdefault(_key(item, present), index)
+
+    def index(self, step: ItemKey) -> int | None:
+        """Where the item with these keys is."""
+        found = self._whole.get(step)
+        if found is not None:
+            return found
+        partial = (known.get(_key(step.keys, names)) for names, known in self._partial.items())
+        return min((index for index in partial if index is not None), default=None)
+
+
+class Values:
+    """The values at many paths of one object: each of its lists is gone through once.
+
+    Args:
+        obj: The object.
+    """
+
+    __slots__ = ("_lists", "_obj")
+
+    def __init__(self, obj: Mapping[str, Any]) -> None:
+        self._obj = dict(obj)  # holds on to all of it, so that no id below is given again
+        self._lists: dict[tuple[int, tuple[str, ...]], KeyedItems] = {}
+
+    def at(self, steps: Sequence[Step]) -> Any | Missing:
+        """What the steps lead to, or :data:`MISSING`."""
+        value: object = self._obj
+        for step in steps:
+            if isinstance(step, ItemKey) and isinstance(value, list | tuple):
+                index = self._items(value, tuple(step.keys)).index(step)
+                value = MISSING if index is None else value[index]
+            else:
+                value = child_of(value, step)
+            if value is MISSING:
+                break
+        return value
+
+    def _items(self, value: Sequence[object], names: tuple[str, ...]) -> KeyedItems:
+        key = id(value), names
+        if key not in self._lists:
+            self._lists[key] = KeyedItems(value, names)
+        return self._lists[key]
+
+
+def _key(values: Mapping[str, Any], names: Iterable[str]) -> ItemKey:
+    return ItemKey({name: values[name] for name in names})

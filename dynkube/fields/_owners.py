@@ -115,14 +115,19 @@ def fields_of(
         InvalidObject: The object has no managedFields, or some that cannot be read.
         InvalidInput: ``operation`` is neither ``"Apply"`` nor ``"Update"``.
     """
-    if operation not in (None, "Apply", "Update"):
-        raise InvalidInput(f"operation is {operation!r}: say 'Apply' or 'Update', or leave it out for both")
+    check_operation(operation)
     found = FieldSet()
     for entry in recorded(obj):
         its = entry.manager
         if its.name == manager and operation in (None, its.operation) and subresource in (None, its.subresource):
             found |= entry.fields
     return found
+
+
+def check_operation(operation: object) -> None:
+    """Refuse what is no operation; ``None`` is both."""
+    if operation not in (None, "Apply", "Update"):
+        raise InvalidInput(f"operation is {operation!r}: say 'Apply' or 'Update', or leave it out for both")
 
 
 def recorded(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:

@@ -11,7 +11,7 @@ from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step
 from dynkube.meta import JSON
 
 _NAME: Final = re.compile(r"[^.\[\]]+")
-_INDEX: Final = re.compile(r"\d+\s*\]")
+_INDEX: Final = re.compile(r"\d{1,18}\s*\]")
 _KEY_NAME: Final = re.compile(r"[^=,\[\]\"'\s]+")
 _BARE_VALUE: Final = re.compile(r"[^,\[\]\"'\s]+")
 _BLANKS: Final = re.compile(r"\s*")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
 from typing import Any
@@ -87,15 +87,15 @@ class FieldSet(AbstractSet[FieldPath]):
         inner = {FieldPath(path.steps[:length]) for path in self._paths for length in range(1, len(path.steps))}
         return self._of(self._paths - inner)
 
-    def within(self, path: PathLike) -> FieldSet:
-        """Those at ``path`` or below it."""
-        parent = FieldPath.parse(path)
-        return self._of(each for each in self._paths if each.is_within(parent))
+    def within(self, *paths: PathLike) -> FieldSet:
+        """Those at one of ``paths`` or below it."""
+        is_within = _below(paths)
+        return self._of(each for each in self._paths if is_within(each))
 
     def without(self, *paths: PathLike) -> FieldSet:
         """Those that are neither at one of ``paths`` nor below one: ``-`` leaves what is below."""
-        parents = [FieldPath.parse(path) for path in paths]
-        return self._of(each for each in self._paths if not any(each.is_within(parent) for parent in parents))
+        is_within = _below(paths)
+        return self._of(each for each in self._paths if not is_within(each))
 
     # ── what sets have; the other side may hold paths as text ────────────────────────────────
 
@@ -154,3 +154,10 @@ class FieldSet(AbstractSet[FieldPath]):
 
 def _paths_of(other: AbstractSet[Any]) -> frozenset[FieldPath]:
     return other._paths if isinstance(other, FieldSet) else frozenset(map(FieldPath.parse, other))
+
+
+def _below(paths: Iterable[PathLike]) -> Callable[[FieldPath], bool]:
+    """Tells whether a path is at one of ``paths`` or below, however many these are."""
+    parents = {FieldPath.parse(path).steps for path in paths}
+    lengths = sorted({len(steps) for steps in parents})
+    return lambda path: any(path.steps[:length] in parents for length in lengths)

@@ -78,3 +78,7 @@ def test_where_nothing_differs_it_says_so() -> None:
 
 def test_a_change_is_one_line() -> None:
     assert str(change(MISSING, {"b": 1})) == '.data.a:  -> {"b": 1}'
+
+
+def test_a_change_on_its_own_steers_no_terminal_either() -> None:
+    assert str(change("a\x9b31m", "\u202eb")) == '.data.a: "a\ufffd31m" -> "\ufffdb"'

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 
-from dynkube.errors import UNREAD, APIError, ApplyConflict, FieldConflict, Status, StatusCause
+from dynkube.errors import UNREAD, APIError, ApplyConflict, FieldConflict, NotFound, Status, StatusCause
 
 SINCE = datetime(2024, 5, 1, 10, tzinfo=UTC)
 
@@ -100,6 +103,25 @@ def test_nothing_in_it_steers_a_terminal_or_is_markup() -> None:
     assert not {"\x1b", "\x07"} & {*shown, *page}
     assert "&lt;b&gt;evil" in page
     assert not any(markup in page for markup in ("<b>", "<i>", "<script>"))
+
+
+@pytest.mark.parametrize("again", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))], ids=["copy", "pickle"])
+def test_it_survives_copies_and_other_processes(again: Callable[[ApplyConflict], ApplyConflict]) -> None:
+    error = known(live={"a": [1]}, ours=UNREAD)
+    error.add_note("while applying web.yaml")
+
+    other = again(error)
+
+    assert type(other) is ApplyConflict
+    assert (str(other), other.conflicts, other.request) == (str(error), error.conflicts, error.request)
+    assert other.conflicts[0].ours is UNREAD
+    assert other.__notes__ == error.__notes__
+
+
+def test_other_answers_survive_copies_as_well() -> None:
+    error = APIError.from_status(Status(code=404, reason="NotFound", message="no"), request="GET /x")
+
+    assert (type(copy.copy(error)), str(copy.copy(error))) == (NotFound, str(error))
 
 
 def test_long_values_are_shortened() -> None:

@@ -126,6 +126,23 @@ def test_what_a_manager_wrote_can_become_what_it_applied() -> None:
     assert transferred(obj, "me", "me") == [entry("me", {"f:spec": {"f:a": {}, "f:b": {}}})]
 
 
+@pytest.mark.parametrize(
+    "hand_over",
+    [lambda obj, paths: released(obj, paths, "ops"), lambda obj, paths: transferred(obj, "ops", "ci", paths)],
+)
+@pytest.mark.parametrize("paths", [5, 1.5, True])
+def test_what_is_no_paths_is_refused(hand_over: Any, paths: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"paths must be one path, like '.spec.replicas', or several, not"):
+        hand_over(SHARED, paths)
+
+
+def test_an_operation_that_there_is_not_is_refused() -> None:
+    wrong: Any = "apply"
+
+    with pytest.raises(InvalidInput, match="operation is 'apply': say 'Apply' or 'Update'"):
+        released(SHARED, ".spec.replicas", "ops", operation=wrong)
+
+
 @pytest.mark.parametrize("hand_over", [lambda obj, *given: released(obj, given[-1], given[0]), transferred])
 @pytest.mark.parametrize(
     ("manager", "path", "message"),

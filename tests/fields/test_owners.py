@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dynkube import FieldPath, FieldSet, Manager, Unstructured, fields_of, owners
+from dynkube import FieldPath, FieldSet, Manager, Unstructured, extract, fields_of, owners
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields import managed
 from tests.fields.objects import deployment, entry, owned_image
@@ -163,3 +163,10 @@ def test_an_entry_that_cannot_be_read_is_told_by_its_place(change: dict[str, Any
 def test_managed_fields_that_are_no_entries_are_refused(listed: Any) -> None:
     with pytest.raises(InvalidObject, match=r"metadata\.managedFields is|is 7 "):
         owners({"metadata": {"managedFields": listed}})
+
+
+@pytest.mark.parametrize("read", [owners, lambda obj: fields_of(obj, "a"), lambda obj: extract(obj, "a")])
+@pytest.mark.parametrize("wrong", [None, "web", [{}], 1])
+def test_what_is_no_object_is_refused(read: Any, wrong: Any) -> None:
+    with pytest.raises(InvalidInput, match=f"one object as it was read, not about a {type(wrong).__name__}"):
+        read(wrong)

@@ -105,6 +105,7 @@ def test_a_name_with_dots_that_a_server_printed_is_found_among_the_paths_that_ma
         (".a[]", "a key, a position or a quoted name is missing", 3),
         (".a[name]", r'quote the name of a field: ["name"]', 3),
         (".a[-1]", "write [KEY=VALUE]", 3),
+        (f".a[{'9' * 5000}]", "write [KEY=VALUE]", 3),  # more digits than Python reads
         (".a[name=]", "a value is missing", 8),
         (".a[name=web,]", "a key, a position or a quoted name is missing", 12),
         (".a[name=web,name=db]", "the key 'name' is there twice", 12),

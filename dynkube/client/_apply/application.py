@@ -45,9 +45,9 @@ class Application:
             InvalidInput: it was not read from a server, or is another object.
         """
         if not isinstance(live, Unstructured) or not live.resource_version:
+            shown = repr(live) if isinstance(live, Unstructured) else f"a {type(live).__name__}"  # no values of Secrets
             raise InvalidInput(
-                f"live is {live!r}: give the object as it was read or watched, with its resourceVersion, "
-                "or leave it out"
+                f"live is {shown}: give the object as it was read or watched, with its resourceVersion, or leave it out"
             )
         obj = self.body
         if live.name != obj.name or (obj.namespace and live.namespace != obj.namespace):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from dynkube.fields import same_json
 from dynkube.meta import Unstructured
 
 
@@ -64,7 +65,7 @@ def change_of(before: Unstructured | None, after: Unstructured, *, dry_run: bool
         same = before.resource_version == after.resource_version
     else:
         with_owners = "managedFields" in before.get("metadata", {})
-        same = _content(before, with_owners) == _content(after, with_owners)
+        same = same_json(_content(before, with_owners), _content(after, with_owners))
     return Change.UNCHANGED if same else Change.CHANGED
 
 

@@ -7,8 +7,11 @@ conflict, unless ``force`` takes it.
 
 from __future__ import annotations
 
+from functools import partial
+
 from dynkube.client._apply.application import Application, prepare
 from dynkube.client._apply.applied import Applied, Change, change_of
+from dynkube.client._apply.beside import calculated
 from dynkube.client._apply.conflicts import all_there, explained
 from dynkube.client._apply.take_over import apply_taking
 from dynkube.client._objects import ObjectLike
@@ -54,7 +57,11 @@ async def apply(
     after = as_answered(answer)
     if answer.status == 201:
         return Applied(after, Change.CREATED)
-    return Applied(after, Change.UNKNOWN if unread else change_of(before, after, dry_run=options.dry_run))
+    if unread:
+        return Applied(after, Change.UNKNOWN)
+    if not options.dry_run:
+        return Applied(after, change_of(before, after, dry_run=False))
+    return Applied(after, await calculated(partial(change_of, before, after, dry_run=True), before, after))
 
 
 async def _look(application: Application) -> tuple[Unstructured | None, bool]:
@@ -74,4 +81,4 @@ async def _explained(conflict: ApplyConflict, application: Application, live: Un
             live = await application.read()
         except DynkubeError:  # the conflict is what there is to say, and it says less without that
             live = None
-    return explained(conflict, application.body, live)
+    return await calculated(partial(explained, conflict, application.body, live), application.body, live)

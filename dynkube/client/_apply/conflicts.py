@@ -7,13 +7,39 @@ where a manager does not own what it is said to own, or owns it twice, the field
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from dynkube.client._apply.secrets import HIDDEN, hides, is_secret
 from dynkube.errors import UNREAD, ApplyConflict, FieldConflict, InvalidInput, InvalidObject
-from dynkube.fields import FieldPath, FieldSet, ManagedFieldsEntry, Manager, managed
-from dynkube.meta import MISSING, Unstructured
+from dynkube.fields import FieldPath, FieldSet, ManagedFieldsEntry, Manager, Values, managed, same_json
+from dynkube.meta import MISSING, Missing, Unstructured
+
+
+class Side:
+    """One of the two objects in a conflict, with its values as they may be shown.
+
+    Args:
+        obj: The object.
+    """
+
+    __slots__ = ("_is_secret", "_values")
+
+    def __init__(self, obj: Unstructured) -> None:
+        self._values = Values(obj)
+        self._is_secret = is_secret(obj)
+
+    def value(self, path: FieldPath) -> Any | Missing:
+        """What is at a path."""
+        return self._values.at(path.steps)
+
+    def shown(self, path: FieldPath) -> object:
+        """The same for people, with UNREAD for nothing."""
+        value = self.value(path)
+        if value is MISSING:
+            return UNREAD
+        return HIDDEN if self._is_secret and hides(path) else value
 
 
 def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | None) -> ApplyConflict:
@@ -25,18 +51,18 @@ def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | Non
         live: what it clashed with; ``None`` where that could not be read.
     """
     entries = _entries(live)
+    mine, theirs = Side(ours), None if live is None else Side(live)
     found: list[FieldConflict] = []
     groups: dict[tuple[str, str, str, str], list[FieldConflict]] = {}
     for each in error.conflicts:
         groups.setdefault((each.manager, each.operation, each.subresource, each.api_version), []).append(each)
     for reported in groups.values():
         entry = next((entry for entry in entries if is_of(reported[0], entry.manager)), None)
-        if entry is None or live is None:
-            found += (_valued(each, ours, live) for each in reported)
+        if entry is None or theirs is None:
+            found += (_valued(each, mine, theirs) for each in reported)
         else:
-            found += (
-                conflict_at(path, entry.manager, ours, live) for path in _paths(reported, entry.fields, ours, live)
-            )
+            paths = _paths(reported, entry.fields, mine, theirs)
+            found += (conflict_at(path, entry.manager, mine, theirs) for path in paths)
     return ApplyConflict(error.status, request=error.request, conflicts=found)
 
 
@@ -46,7 +72,7 @@ def all_there(error: ApplyConflict, live: Unstructured) -> bool:
     return all(any(is_of(each, manager) for manager in managers) for each in error.conflicts)
 
 
-def conflict_at(path: FieldPath, manager: Manager, ours: Unstructured, live: Unstructured) -> FieldConflict:
+def conflict_at(path: FieldPath, manager: Manager, ours: Side, live: Side) -> FieldConflict:
     """All of a conflict: ``manager`` owns the field at ``path`` of ``live``, and ``ours`` has another value."""
     return FieldConflict(
         path=str(path),
@@ -55,8 +81,8 @@ def conflict_at(path: FieldPath, manager: Manager, ours: Unstructured, live: Uns
         subresource=manager.subresource,
         api_version=manager.api_version,
         time=manager.time,
-        ours=_shown(path, ours),
-        live=_shown(path, live),
+        ours=ours.shown(path),
+        live=live.shown(path),
     )
 
 
@@ -107,9 +133,7 @@ def _entries(live: Unstructured | None) -> tuple[ManagedFieldsEntry, ...]:
         return ()
 
 
-def _paths(
-    reported: Iterable[FieldConflict], fields: FieldSet, ours: Unstructured, live: Unstructured
-) -> list[FieldPath]:
+def _paths(reported: Iterable[FieldConflict], fields: FieldSet, ours: Side, live: Side) -> list[FieldPath]:
     """The fields that are meant, all owned by one manager."""
     printed = {path.as_server(): path for path in fields}
     texts = [each.path for each in reported]
@@ -119,9 +143,9 @@ def _paths(
     return differing or [printed.get(text) or _parsed(text) for text in dict.fromkeys(texts)]
 
 
-def _differ(path: FieldPath, ours: Unstructured, live: Unstructured) -> bool:
-    value = path.find(ours)
-    return value is not MISSING and value != path.find(live)
+def _differ(path: FieldPath, ours: Side, live: Side) -> bool:
+    value, other = ours.value(path), live.value(path)
+    return value is not MISSING and (other is MISSING or not same_json(value, other))
 
 
 def _parsed(text: str) -> FieldPath:
@@ -131,13 +155,6 @@ def _parsed(text: str) -> FieldPath:
         return FieldPath() / text
 
 
-def _valued(conflict: FieldConflict, ours: Unstructured, live: Unstructured | None) -> FieldConflict:
+def _valued(conflict: FieldConflict, ours: Side, live: Side | None) -> FieldConflict:
     path = _parsed(conflict.path)
-    return replace(conflict, ours=_shown(path, ours), live=UNREAD if live is None else _shown(path, live))
-
-
-def _shown(path: FieldPath, obj: Mapping[str, object]) -> object:
-    value = path.find(obj)
-    if value is MISSING:
-        return UNREAD
-    return HIDDEN if isinstance(obj, Unstructured) and is_secret(obj) and hides(path) else value
+    return replace(conflict, ours=ours.shown(path), live=UNREAD if live is None else live.shown(path))

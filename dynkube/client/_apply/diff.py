@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dynkube._tables import Table, html_text, json_cell
+from dynkube._tables import Table, html_text, json_cell, printable
 from dynkube.client._apply.diff_text import coloured, unified
 from dynkube.errors import FieldConflict
 from dynkube.fields import FieldPath, Manager
@@ -33,7 +33,7 @@ class FieldChange:
     managers: tuple[Manager, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.path}: {_cell(self.before)} -> {_cell(self.after)}"
+        return printable(f"{self.path}: {_cell(self.before)} -> {_cell(self.after)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

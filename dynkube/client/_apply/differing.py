@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dynkube.client._apply.compare import differences, restricted
-from dynkube.client._apply.conflicts import conflict_at, taken
+from dynkube.client._apply.conflicts import Side, conflict_at, taken
 from dynkube.client._apply.diff import Diff, FieldChange
 from dynkube.client._apply.secrets import hide, is_secret
 from dynkube.client._apply.shape import Shape
@@ -33,10 +33,11 @@ def diff_between(
         InvalidObject: managedFields cannot be read.
     """
     entries = () if live is None else managed(live)
-    lost = {} if live is None else taken(live, trial, manager=manager, subresource=subresource)
-    conflicts = [
-        conflict_at(path, its, ours, live) for its, fields in lost.items() for path in fields if live is not None
-    ]
+    conflicts = []
+    if live is not None:
+        lost = taken(live, trial, manager=manager, subresource=subresource)
+        mine, theirs = Side(ours), Side(live)
+        conflicts = [conflict_at(path, its, mine, theirs) for its, fields in lost.items() for path in fields]
     return _diff(
         trial,
         ("live", "applied"),

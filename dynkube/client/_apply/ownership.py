@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from dynkube.client._apply.applied import Applied, Change
+from dynkube.client._apply.beside import calculated
 from dynkube.client._apply.deadline import Deadline
 from dynkube.client._objects import as_object, check_kind, check_name, namespace_of_object
 from dynkube.client._options import WriteOptions
@@ -52,7 +54,7 @@ async def rewrite(
     attempts = _ATTEMPTS
     while True:
         live = await target.send(Request(method="GET", path=path, timeout=deadline.left()), resource)
-        entries = rewriting(live)
+        entries = await calculated(partial(rewriting, live), live)
         if entries == (live["metadata"].get("managedFields") or []):
             return Applied(live.json, Change.UNCHANGED)
         request = write_request(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from dynkube.client._apply.application import Application, prepare
+from dynkube.client._apply.beside import calculated
 from dynkube.client._apply.diff import Diff
 from dynkube.client._apply.differing import diff_between, drift_between
 from dynkube.client._objects import ObjectLike
@@ -20,13 +23,9 @@ async def diff(
     """GET and a forced dry run."""
     application = await prepare(target, obj, namespace, options, subresource=subresource)
     live, answer = await _look_and_try(application)
-    return diff_between(
-        live,
-        as_answered(answer),
-        ours=application.body,
-        manager=options.field_manager,
-        subresource=subresource,
-    )
+    trial, manager = as_answered(answer), options.field_manager
+    calculation = partial(diff_between, live, trial, ours=application.body, manager=manager, subresource=subresource)
+    return await calculated(calculation, live, trial)
 
 
 async def _look_and_try(application: Application) -> tuple[Unstructured | None, Answer]:
@@ -62,4 +61,6 @@ async def drift(
         live = await application.read()
     else:
         application.check_live(live)
-    return drift_between(application.body, live, manager=options.field_manager, subresource=subresource)
+    manager = options.field_manager
+    calculation = partial(drift_between, application.body, live, manager=manager, subresource=subresource)
+    return await calculated(calculation, application.body, live)

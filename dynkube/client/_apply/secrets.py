@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from dynkube.fields import Field, FieldPath
@@ -39,15 +40,27 @@ def hide(before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
 
     As ``kubectl diff`` shows them: ``*** (before)`` and ``*** (after)`` where there are two that differ.
     """
-    for section in (*_SECTIONS, "annotations"):
+    for section in _SECTIONS:
         olds, news = (_section(state, section) for state in (before, after))
-        for key in {**olds, **news} if section != "annotations" else (_LAST_APPLIED,):
-            old, new = olds.get(key, MISSING), news.get(key, MISSING)
-            differ = MISSING not in (old, new) and old != new
-            if old is not MISSING:
-                olds[key] = f"{HIDDEN} (before)" if differ else HIDDEN
-            if new is not MISSING:
-                news[key] = f"{HIDDEN} (after)" if differ else HIDDEN
+        _hide(olds, news, {**olds, **news})
+        # One that is no map, as a manifest may have it by mistake, has values in it all the same.
+        first, second = ({} if state is None or _is_map(state.get(section)) else state for state in (before, after))
+        _hide(first, second, (section,))
+    _hide(_section(before, "annotations"), _section(after, "annotations"), (_LAST_APPLIED,))
+
+
+def _hide(olds: dict[str, Any], news: dict[str, Any], keys: Iterable[str]) -> None:
+    for key in keys:
+        old, new = olds.get(key, MISSING), news.get(key, MISSING)
+        differ = MISSING not in (old, new) and old != new
+        if old is not MISSING:
+            olds[key] = f"{HIDDEN} (before)" if differ else HIDDEN
+        if new is not MISSING:
+            news[key] = f"{HIDDEN} (after)" if differ else HIDDEN
+
+
+def _is_map(value: object) -> bool:
+    return value is None or isinstance(value, dict)
 
 
 def _section(state: dict[str, Any] | None, name: str) -> dict[str, Any]:

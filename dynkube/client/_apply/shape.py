@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from dynkube.fields import Field, FieldPath, FieldSet, ItemIndex, ItemKey, ItemValue, Step
-from dynkube.meta import JSON
+from dynkube.fields import Field, FieldPath, FieldSet, ItemIndex, ItemKey, ItemValue, Step, Values
+from dynkube.meta import JSON, MISSING
 
 Location: TypeAlias = tuple[str, ...]
 _ITEM: Final = "[]"
@@ -64,23 +64,36 @@ class Shape:
         An item that leaves a key with a default out is found all the same. Lists that are not told apart by anything
         are paired by position if they are of one length; else it is ``None``.
         """
-        items = self.items(path, wanted)
-        if items is None or self.items(path, live) is None:
+        items, known = self.items(path, wanted), self.items(path, live)
+        if items is None or known is None:
             if len(wanted) != len(live):
                 return None
             return [(ItemIndex(at), *both) for at, both in enumerate(zip(wanted, live, strict=True))]
+        values = Values({_LIST.name: live})
         found = []
         for step, item in items.items():
-            other = FieldPath((_LIST, step)).find({_LIST.name: live})
+            other = known.get(step, MISSING)
+            if other is MISSING and isinstance(step, ItemKey):  # perhaps one of them leaves a key out
+                other = values.at((_LIST, step))
             found.append((self._full(step, path, other), item, other))
         return found
 
     def full(self, path: FieldPath, obj: Mapping[str, Any]) -> FieldPath:
         """A path with all keys of each list item, as ``obj`` has them: those with a default may have been left out."""
+        if self._has_all_keys(path):
+            return path
         found = FieldPath()
         for step in path.steps:
             found /= self._full(step, found, (found / step).find(obj))
         return found
+
+    def _has_all_keys(self, path: FieldPath) -> bool:
+        place: Location = ()
+        for step in path.steps:
+            if isinstance(step, ItemKey) and len(step.keys) < len(self._keys.get(place, ())):
+                return False
+            place = (*place, _name(step))
+        return True
 
     def _full(self, step: Step, path: FieldPath, item: Any) -> Step:
         names = self._keys.get(_location(path), ())

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dynkube.client._apply.application import Application
-from dynkube.client._apply.conflicts import conflict_at, taken
+from dynkube.client._apply.conflicts import Side, conflict_at, taken
 from dynkube.client._target import as_answered
 from dynkube.errors import ApplyConflict, Conflict, InvalidInput
 from dynkube.fields import FieldPath, PathLike
@@ -73,11 +73,9 @@ async def _forced(
     version, options = live.resource_version, application.options
     trial = await application.send(force=True, dry_run=True, resource_version=version)
     lost = taken(live, as_answered(trial), manager=options.field_manager, subresource=application.subresource)
+    mine, theirs = Side(application.body), Side(live)
     remaining = [
-        conflict_at(path, manager, application.body, live)
-        for manager, fields in lost.items()
-        for path in fields
-        if not any(path.is_within(each) for each in paths)
+        conflict_at(path, manager, mine, theirs) for manager, fields in lost.items() for path in fields.without(*paths)
     ]
     if remaining:
         raise ApplyConflict(conflict.status, request=conflict.request, conflicts=remaining)

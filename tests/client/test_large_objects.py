@@ -1,0 +1,65 @@
+"""Large objects in differences and conflicts: in time that grows with their size, and beside the loop."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dynkube import Unstructured
+from dynkube.client._apply.beside import calculated
+from dynkube.client._apply.differing import diff_between, drift_between
+
+
+def of_many(number: int, value: str, *, manager: str) -> Unstructured:
+    items = [{"name": f"n{index}", "value": value} for index in range(number)]
+    below: dict[str, Any] = {
+        f'k:{{"name":"n{index}"}}': {".": {}, "f:name": {}, "f:value": {}} for index in range(number)
+    }
+    fields = {"f:spec": {"f:items": below}}
+    entry = {"manager": manager, "operation": "Apply", "apiVersion": "x/v1", "fieldsType": "FieldsV1"}
+    metadata = {"name": "long", "managedFields": [{**entry, "fieldsV1": fields}]}
+    return Unstructured({"apiVersion": "x/v1", "kind": "Long", "metadata": metadata, "spec": {"items": items}})
+
+
+def calls(work: Callable[[], object]) -> int:
+    number = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal number
+        number += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return number
+
+
+def diff(number: int) -> Any:
+    live, trial = of_many(number, "1", manager="a"), of_many(number, "2", manager="b")
+    return diff_between(live, trial, ours=trial, manager="b", subresource=None)
+
+
+def drift(number: int) -> Any:
+    wanted, live = of_many(number, "1", manager="a"), of_many(number, "2", manager="b")
+    return drift_between(wanted, live, manager="a", subresource=None)
+
+
+@pytest.mark.parametrize("compare", [diff, drift])
+def test_four_times_the_items_cost_about_four_times_as_much(compare: Callable[[int], Any]) -> None:
+    assert len(compare(50).changes) == 50
+    assert calls(lambda: compare(200)) < 6 * calls(lambda: compare(50))
+
+
+@pytest.mark.real_time
+@pytest.mark.parametrize(("number", "aside"), [(1, False), (2000, True)], ids=["small", "large"])
+async def test_large_objects_are_worked_on_beside_the_loop(number: int, aside: bool) -> None:
+    thread = await calculated(threading.get_ident, of_many(number, "1", manager="a"), None)
+
+    assert (thread != threading.get_ident()) is aside

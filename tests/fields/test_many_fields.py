@@ -1,0 +1,88 @@
+"""Objects with many fields and long lists: the same answers as for short ones, in time that grows with the size."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube.fields import FieldPath, ItemKey, Values, extract, fields_of, released, transferred
+from dynkube.fields._items import KeyedItems, index_of_item
+
+VALUES = st.sampled_from([None, 1, 2, True, "1", "TCP"])
+ITEMS = st.lists(st.dictionaries(st.sampled_from(["port", "protocol", "other"]), VALUES) | VALUES, max_size=6)
+KEYS = st.dictionaries(st.sampled_from(["port", "protocol"]), VALUES, min_size=1)
+
+
+@given(ITEMS, KEYS, st.sets(st.just("other")))
+def test_items_are_found_alike_one_by_one_and_many_at_once(
+    items: list[Any], keys: dict[str, Any], others: set[str]
+) -> None:
+    found = KeyedItems(items, tuple(keys), others).index(ItemKey(keys))
+
+    assert found == index_of_item(items, keys, others)
+
+
+@given(ITEMS, KEYS)
+def test_values_are_found_alike_one_by_one_and_many_at_once(items: list[Any], keys: dict[str, Any]) -> None:
+    obj = {"spec": {"ports": items}}
+    values = Values(obj)
+
+    for path in (FieldPath() / "spec" / "ports" / keys, FieldPath.parse(".spec.ports[1].port"), FieldPath() / "nix"):
+        assert values.at(path.steps) is path.find(obj)
+
+
+def of_many(number: int, *, left_out: bool = False) -> dict[str, Any]:
+    """An object with a list of so many items; these may leave out a key that has a default."""
+    keys = [f'k:{{"port":{port},"protocol":"TCP"}}' for port in range(number)]
+    fields: dict[str, Any] = {"f:spec": {"f:ports": {key: {".": {}, "f:port": {}} for key in keys}}}
+    entry = {"manager": "a", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
+    item = {} if left_out else {"protocol": "TCP"}
+    ports = [{"port": port, **item} for port in range(number)]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "managedFields": [entry]},
+        "spec": {"ports": ports},
+    }
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions it calls: what it costs, whatever the machine does besides."""
+    number = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal number
+        number += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return number
+
+
+def of_each_item(obj: dict[str, Any]) -> list[FieldPath]:
+    return [path for path in fields_of(obj, "a") if len(path) == 3]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda obj: released(obj, of_each_item(obj), "a"),
+        lambda obj: transferred(obj, "a", "b", of_each_item(obj)),
+        lambda obj: extract(obj, "a"),
+    ],
+    ids=["release", "transfer", "extract"],
+)
+@pytest.mark.parametrize("left_out", [True, False], ids=["without defaults", "with all keys"])
+def test_four_times_the_items_cost_about_four_times_as_much(work: Callable[[Any], object], left_out: bool) -> None:
+    small, large = of_many(50, left_out=left_out), of_many(200, left_out=left_out)
+
+    assert calls(lambda: work(large)) < 6 * calls(lambda: work(small))
