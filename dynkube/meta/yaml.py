@@ -5,6 +5,9 @@ A module to import by itself: PyYAML is loaded with it, which those who read no 
 
 from __future__ import annotations
 
+import base64
+import binascii
+import math
 import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
@@ -15,9 +18,14 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 # PyYAML's C parser is 8 times faster and comes with nearly every build; the pure one reads the same.
 _Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
+# PyYAML's C code descends by recursion that nothing bounds: deeper texts end the process. No object is half as deep.
+_DEEPEST = 1_000
+# After a byte order mark, too, in whichever coding it is.
+_MAY_BE_DEEP = re.compile(rf"^[\ufeff\xef\xbb\xbf\xff\xfe]*[-?: \t]{{{_DEEPEST // 2},}}", re.MULTILINE)
+
 _BOOL = re.compile(r"(?:y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)\Z")
 _TRUE = {"y", "yes", "true", "on"}
-_INT = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)\Z")
+_INT = re.compile(r"[-+]?(?:0b_*[01][01_]*|0o?_*[0-7][0-7_]*|0|[1-9][0-9_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*)\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 
 
@@ -26,9 +34,20 @@ class _Loader(_Base):  # type: ignore[misc, valid-type]  # chosen at run time be
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's protocol
 
+    def __init__(self, text: str | bytes) -> None:
+        _refuse_depth(text)
+        super().__init__(text)
+
+    def flatten_mapping(self, node: MappingNode) -> None:
+        # A merge (<<) writes the keys of its base into the node, also those that the node has itself, and perhaps
+        # before the node's own turn: what is there twice is looked for once, while it is as it was written.
+        if not hasattr(node, "written"):
+            node.written = True
+            for key in _repeated(node):
+                self.repeated(key)
+        super().flatten_mapping(node)
+
     def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Hashable, object]:
-        for key in _repeated(node):
-            self.repeated(key)
         mapping: dict[Hashable, object] = super().construct_mapping(node, deep)
         if all(isinstance(key, str) for key in mapping):
             return mapping
@@ -61,14 +80,32 @@ def _repeated(node: MappingNode) -> Iterator[ScalarNode]:
 
 def repeated_keys(text: str | bytes) -> list[tuple[int, str]]:
     """Line and trouble of each key that the only document of ``text`` has twice, by line."""
-    loader = _LenientLoader(text)
+    loader: _LenientLoader | None = None
     try:
+        loader = _LenientLoader(text)
         loader.get_single_data()
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
+    except (yaml.YAMLError, ValueError, RecursionError):
         pass  # whoever wants the document will say what is wrong with it
     finally:
-        loader.dispose()
-    return sorted(loader.repeats)
+        if loader is not None:
+            loader.dispose()
+    return sorted(loader.repeats) if loader is not None else []
+
+
+def _refuse_depth(text: str | bytes) -> None:
+    """Raise for what is nested too deep to be read; where a glance shows that nothing is, no more than that."""
+    shown = text if isinstance(text, str) else text.decode("latin-1").replace("\0", "")
+    if shown.count("[") + shown.count("{") < _DEEPEST // 2 and _MAY_BE_DEEP.search(shown) is None:
+        return
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=_Base):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEEPEST:
+                problem = f"nested more than {_DEEPEST} levels deep"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+    except (yaml.reader.ReaderError, yaml.scanner.ScannerError, yaml.parser.ParserError, UnicodeDecodeError):
+        return  # the loader finds the same
 
 
 def _json_key(key: Hashable, node: MappingNode) -> str:
@@ -97,10 +134,21 @@ def _construct_int(loader: yaml.SafeLoader, node: ScalarNode) -> int:
     return sign * int(digits, 8 if digits.startswith("0") and digits != "0" else 10)
 
 
-def _construct_float(loader: yaml.SafeLoader, node: ScalarNode) -> float | int:
+def _construct_float(loader: yaml.SafeLoader, node: ScalarNode) -> float | int | str:
     # JSON has one kind of number and Kubernetes writes whole ones without a fraction: 1e3 is 1000.
-    number = float(loader.construct_scalar(node))
+    text: str = loader.construct_scalar(node)
+    number = float(text)
+    if math.isinf(number):  # 1e999, an abbreviated commit as likely as not: text, as there is no such number
+        return text
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _construct_binary(loader: yaml.SafeLoader, node: ScalarNode) -> str:
+    # JSON has no bytes either: go-yaml makes text of them.
+    try:
+        return base64.b64decode("".join(loader.construct_scalar(node).split()), validate=True).decode()
+    except (binascii.Error, ValueError):
+        raise yaml.constructor.ConstructorError(None, None, "!!binary is no text in base64", node.start_mark) from None
 
 
 for _tag, _pattern, _first in (
@@ -114,6 +162,7 @@ for _tag, _pattern, _first in (
 _Loader.add_constructor("tag:yaml.org,2002:bool", _construct_bool)
 _Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
+_Loader.add_constructor("tag:yaml.org,2002:binary", _construct_binary)
 # A date that someone tags as one stays what was written: JSON has no dates.
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))
 
@@ -165,7 +214,7 @@ def load_all(text: str | bytes, *, lenient: bool = False) -> Iterator[Located]:
                 yield Located(node.start_mark.line + 1, document, _item_lines(node))
     except yaml.MarkedYAMLError as error:
         raise _located(error) from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: numbers that Python does not read
         raise MalformedYAML(" ".join(str(error).split())) from None
     finally:
         if loader is not None:

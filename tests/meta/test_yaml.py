@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.meta.yaml import dump, load_document, load_located
+from dynkube.meta.yaml import MalformedYAML, dump, load_document, load_located, repeated_keys
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,10 @@ from dynkube.meta.yaml import dump, load_document, load_located
         ("1.2.3", "1.2.3"),
         ("100m", "100m"),
         ("'on'", "on"),
+        ("0b_", "0b_"),
+        ("0x_", "0x_"),
+        ("1e999", "1e999"),
+        ("!!binary aGk=", "hi"),
         ('"012"', "012"),
     ],
 )
@@ -52,6 +56,38 @@ def test_anchors_and_merge_keys_are_resolved() -> None:
         "base": {"x": 1},
         "other": {"x": 1, "z": 2},
     }
+
+
+def test_a_base_that_merges_itself_may_stand_deeper_than_what_merges_it() -> None:
+    text = "x: &x {a: 1}\nq: {r: {base: &base {<<: *x, a: 2}}}\nd: {<<: *base, c: 3}"
+
+    assert load_document(text) == {"x": {"a": 1}, "q": {"r": {"base": {"a": 2}}}, "d": {"a": 2, "c": 3}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x: " + "[" * 50_000, "{" * 50_000, "- " * 50_000, "? " * 50_000, "\n".join(" " * i + "a:" for i in range(2_000))],
+)
+def test_what_is_nested_too_deep_is_refused_and_does_not_end_the_process(text: str) -> None:
+    for form in (text, "\ufeff" + text, text.encode(), text.encode("utf-8-sig"), text.encode("utf-16")):
+        with pytest.raises(MalformedYAML, match=r"line \d+, column \d+: nested more than 1000 levels deep"):
+            load_document(form)
+    assert repeated_keys(text) == []
+
+
+def test_what_is_nested_deep_and_not_too_deep_is_read() -> None:
+    found = load_document("[" * 600 + "1" + "]" * 600)
+
+    for _ in range(600):
+        assert isinstance(found, list)
+        found = found[0]
+    assert found == 1
+
+
+@pytest.mark.parametrize("text", ["1" * 5_000, "!!int a", "!!float a", "!!binary a"])
+def test_what_python_cannot_read_is_malformed(text: str) -> None:
+    with pytest.raises(MalformedYAML):
+        load_document(f"key: {text}")
 
 
 @pytest.mark.parametrize(("text", "key"), [("on", "true"), ("n", "false"), ("010", "8"), ("1.5", "1.5"), ("'y'", "y")])
