@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import codecs
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
 from dynkube.errors import InvalidObject
 from dynkube.manifests._place import Place
@@ -122,11 +124,12 @@ def _is_bomb(data: object, text: str) -> bool:
 
 def _read_json(text: str, name: str) -> tuple[list[Document], Document | None]:
     """The objects in ``text``, and the mistake that ends them."""
-    decoder = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_refuse)
+    decoder = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_refuse, parse_float=_finite)
     documents: list[Document] = []
-    position = 0
+    position, line, counted = 0, 1, 0
     while (position := _next(text, position)) < len(text):
-        line = text.count("\n", 0, position) + 1
+        line += text.count("\n", counted, position)
+        counted = position
         try:
             data, position = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
@@ -151,5 +154,10 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _refuse(constant: str) -> object:
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse(digits)
+
+
+def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a number that JSON has")

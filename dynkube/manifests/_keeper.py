@@ -55,6 +55,7 @@ class Keeper:
         self._before = Scope()
         self._now = Scope()
         self._uid = ""
+        self._is_open = False
 
     @classmethod
     async def of(cls, api: APIClient, wanted: ApplySet, *, dry_run: bool, limiter: trio.CapacityLimiter) -> Keeper:
@@ -95,6 +96,7 @@ class Keeper:
             found, resources = self.parent.scope(live)
             self._before = found | Scope(await self._kinds_of(resources))
         await self._write(self._before | scope)
+        self._is_open = True
 
     async def _read(self) -> Unstructured | None:
         parent = self.parent
@@ -141,17 +143,25 @@ class Keeper:
 
     # ── after ────────────────────────────────────────────────────────────────────────────────
 
-    async def prune(self, applied: Collection[str], tell: Callable[[Entry], None]) -> None:
+    async def prune(
+        self, applied: Collection[str], named: Collection[tuple[GroupKind, str, str]], tell: Callable[[Entry], None]
+    ) -> None:
         """Delete the members that were not applied now, and have the parent cover what is left.
 
-        Where one could not be deleted the parent goes on covering it, and the next run tries again.
+        Where one could not be deleted the parent goes on covering it, and the next run tries again. Of a set that was
+        never opened, nothing is known and nothing is done.
 
         Args:
-            applied: the uids of what was applied.
+            applied: the uids of what was applied, under which another group or version may list it as well.
+            named: kind, namespace and name of what the source has: also what a dry run could not check, and what
+                somebody deleted and made anew meanwhile.
             tell: called with an entry for each object that was deleted, or could not be.
         """
+        if not self._is_open:
+            return
+        stays = {*applied, self._uid}
         try:
-            leaving = [obj for obj in await self._members() if obj.uid not in applied and obj.uid != self._uid]
+            leaving = [obj for obj in await self._members() if obj.uid not in stays and _named(obj) not in named]
         except DynkubeError as error:
             tell(_failed(f"the members of the ApplySet of {self.parent} cannot be listed", error))
             return
@@ -249,6 +259,10 @@ class Keeper:
             raise
         busy = InvalidInput(f"it changed {_ATTEMPTS} times while it was to be deleted: left for the next run")
         return Entry(outcome=Outcome.FAILED, object=obj, error=busy)
+
+
+def _named(obj: Unstructured) -> tuple[GroupKind, str, str]:
+    return GroupKind.of(obj.gvk), obj.namespace, obj.name
 
 
 def _tooling() -> str:

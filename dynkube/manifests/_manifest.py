@@ -76,12 +76,14 @@ def _encoded(data: Mapping[str, object]) -> bytes:
 
 
 def _is_list(data: Mapping[str, object]) -> bool:
-    kind, items = data.get("kind"), data.get("items")
+    kind, items = data.get("kind"), data.get("items", ...)
+    if kind == "List" and items is None:  # what templates make of nothing
+        return True
     return isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)
 
 
 def _unfold(data: Mapping[str, object], document: Document) -> Iterator[Manifest]:
-    kind, items = data["kind"], data["items"]
+    kind, items = data["kind"], data["items"] or []
     assert isinstance(kind, str)
     assert isinstance(items, list)
     # The items of a list of one kind may leave out what the list says.

@@ -34,14 +34,27 @@ class ApplyOptions:
             raise InvalidInput(f"on_error must be 'stop' or 'continue', not {self.on_error!r}")
         if self.field_manager is not None:
             check_field_manager(self.field_manager)
-        if self.parallel < 1:
-            raise InvalidInput(f"parallel must be at least 1, not {self.parallel!r}: so many requests go out at once")
-        if not self.crd_timeout > 0:
+        if type(self.parallel) is not int or self.parallel < 1:
+            raise InvalidInput(
+                f"parallel must be at least 1 (requests at once), and a whole number, not {self.parallel!r}"
+            )
+        if not _is_time(self.crd_timeout):
             raise InvalidInput(f"crd_timeout must be a positive number of seconds, not {self.crd_timeout!r}")
+        if self.timeout is not None and not _is_time(self.timeout):
+            raise InvalidInput(
+                f"timeout must be a positive number of seconds, or None for the default, not {self.timeout!r}"
+            )
+        if self.field_validation not in {None, *get_args(FieldValidation)}:
+            allowed = ", ".join(map(repr, get_args(FieldValidation)))
+            raise InvalidInput(f"field_validation must be one of {allowed}, not {self.field_validation!r}")
         if not isinstance(self.dry_run, bool):
             raise InvalidInput(f"dry_run must be True or False, not {self.dry_run!r}")
-        if self.namespace in {"", "*"}:
+        if self.namespace is not None and (type(self.namespace) is not str or self.namespace in {"", "*"}):
             raise InvalidInput(f"namespace={self.namespace!r} names no namespace: leave it out for the context's")
+
+
+def _is_time(seconds: object) -> bool:
+    return isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
 
 
 def read_force(force: bool | Iterable[PathLike]) -> bool | tuple[FieldPath, ...]:

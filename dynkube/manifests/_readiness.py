@@ -38,7 +38,8 @@ class Readiness:
 
     def is_new(self, definition: Definition) -> bool:
         """Whether this run has written the CRD, so that the server may not have taken it in everywhere yet."""
-        return self._definitions[definition.name].outcome in {Outcome.CREATED, Outcome.CHANGED, Outcome.APPLIED}
+        written = {Outcome.CREATED, Outcome.CHANGED, Outcome.APPLIED}
+        return not self._dry_run and self._definitions[definition.name].outcome in written
 
     def is_ready(self, definition: Definition, version: str) -> bool:
         """Whether the answer to the apply of the CRD says already that ``version`` is served."""

@@ -93,10 +93,18 @@ class ApplyRun:
             self._over = True
 
     def __aiter__(self) -> Self:
-        """Each entry as it comes to be, once; ends with the run. ``on_entry`` is called with each before."""
+        """Each entry as it comes to be, once; ends with the run. ``on_entry`` is called with each before.
+
+        Raises:
+            ClosedError: at the first step, where the run was not entered.
+        """
         return self
 
     async def __anext__(self) -> Entry:
+        if not self._began:  # nothing would ever come
+            raise ClosedError(
+                "this run was not begun: enter it, async with client.apply_all(...) as run, and iterate over run inside"
+            )
         try:
             entry = await self._receive.receive()
         except trio.EndOfChannel:

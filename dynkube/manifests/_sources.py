@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -43,10 +43,14 @@ def leaves(source: object) -> list[Leaf]:
         InvalidInput: something in it can be no source.
     """
     found: list[Leaf] = []
+    objects = texts = 0
     for leaf in _leaves(source):
         if isinstance(leaf, Mapping):
-            place = Place(f"<object {sum(isinstance(other, Manifest) for other in found) + 1}>")
-            found.append(from_data(leaf, place))
+            objects += 1
+            found.append(from_data(leaf, Place(f"<object {objects}>")))
+        elif isinstance(leaf, _Text):
+            texts += 1
+            found.append(leaf if texts == 1 else replace(leaf, name=f"<text {texts}>"))
         else:
             found.append(leaf)
     return found
@@ -60,7 +64,7 @@ def _leaves(source: object) -> Iterator[_Text | Path | Mapping[str, object] | No
     elif isinstance(source, str):
         yield from _of_text(source)
     elif isinstance(source, os.PathLike):
-        yield Path(source)
+        yield _path(os.fspath(source))
     elif isinstance(source, Iterable):
         for part in source:
             yield from _leaves(part)
@@ -79,7 +83,13 @@ def _of_text(source: str) -> Iterator[_Text | Path | None]:
     elif "\n" in source or "{" in source:
         yield _Text("<text>", source)
     else:
-        yield Path(source)
+        yield _path(source)
+
+
+def _path(text: str) -> Path:
+    if "\0" in text:
+        raise InvalidInput(f"source {text[:80]!r} is no path, as there is a NUL in it, and no text, as it has no lines")
+    return Path(text)
 
 
 async def read_async(found: Sequence[Leaf], stdin: Callable[[], bytes]) -> list[Manifest]:
@@ -122,8 +132,8 @@ def _read_leaf(leaf: Leaf, stdin: Callable[[], bytes]) -> Iterator[Manifest]:
 def _read_path(path: Path) -> Iterator[Manifest]:
     try:
         files = sorted(_files_below(path)) if path.is_dir() else [path]
-    except OSError as error:
-        yield _unreadable(path, error)
+    except OSError as error:  # of a folder below it, perhaps
+        yield _unreadable(Path(error.filename or path), error)
         return
     if not files:
         nothing = InvalidInput("there is no .yaml, .yml or .json file in this folder")

@@ -10,7 +10,7 @@ from dynkube.client import APIClient
 from dynkube.errors import DynkubeError, MappingError
 from dynkube.informers import InformerFactory
 from dynkube.manifests._applier import Applier
-from dynkube.manifests._applyset import ApplySet, labelled, scope_of
+from dynkube.manifests._applyset import ApplySet, GroupKind, labelled, scope_of
 from dynkube.manifests._keeper import Keeper
 from dynkube.manifests._manifest import Manifest
 from dynkube.manifests._options import ApplyOptions
@@ -48,6 +48,7 @@ class Work:
         self._tell = tell
         self._limiter = trio.CapacityLimiter(options.parallel)
         self._stop = Stop()
+        self._named: set[tuple[GroupKind, str, str]] = set()  # members of the ApplySet: kind, namespace and name
         self.entries: dict[int, Entry] = {}
         """What became of the manifests so far, by their index."""
         self.others: list[Entry] = []
@@ -97,7 +98,7 @@ class Work:
             applier.missing = {
                 item.object.name
                 for item in items
-                if item.object.kind == "Namespace" and self.entries[item.index].outcome is Outcome.CREATED
+                if _is_namespace(item) and self.entries[item.index].outcome is Outcome.CREATED
             }
         readiness = Readiness(
             self._informers,
@@ -128,23 +129,30 @@ class Work:
             self._fail_set(wanted, error)
             return None
 
-    async def _open_set(self, keeper: Keeper, items: list[Item], sender: Sender, applier: Applier) -> None:
+    async def _open_set(self, keeper: Keeper, items: Sequence[Item], sender: Sender, applier: Applier) -> None:
         """Label the members, and have the parent cover them before any of them is applied."""
         members: list[tuple[GVK, str]] = []
-        for item in tuple(items):
+        for item in items:
             try:
                 item.object = labelled(item.object, keeper.parent.id)
-                members.append((item.manifest.gvk, await sender.namespace_of(item)))
+                namespace = await sender.namespace_of(item)
+                members.append((item.manifest.gvk, namespace))
+                self._named.add((GroupKind.of(item.manifest.gvk), namespace, item.object.name))
             except MappingError:
                 continue  # it will fail, with this reason, when it is its turn
             except DynkubeError as error:
-                items.remove(item)
                 self._record(item, item.entry(Outcome.FAILED, error=error))
         # A parent may live in a namespace that the source itself brings.
-        home = ("", "Namespace", keeper.parent.namespace)
-        await applier.apply([i for i in items if (i.manifest.gvk.group, i.object.kind, i.object.name) == home])
+        home = [
+            item
+            for item in items
+            if _is_namespace(item) and item.object.name == keeper.parent.namespace and item.index not in self.entries
+        ]
+        await applier.apply(home)
         if self._stop.reason:
             return
+        if self._options.dry_run and any(self.entries[item.index].outcome is Outcome.CREATED for item in home):
+            return  # without its namespace there is no parent yet, so that nothing is in the set
         try:
             await keeper.open(scope_of(members))
         except DynkubeError as error:
@@ -163,8 +171,12 @@ class Work:
             self._keep_other(Entry(outcome=Outcome.SKIPPED, reason=reason))
             return
         applied = {entry.object.uid for entry in self.entries.values() if entry.outcome in DONE and entry.object}
-        await keeper.prune(applied, self._keep_other)
+        await keeper.prune(applied, self._named, self._keep_other)
 
     def _keep_other(self, entry: Entry) -> None:
         self.others.append(entry)
         self._tell(entry)
+
+
+def _is_namespace(item: Item) -> bool:
+    return GroupKind.of(item.manifest.gvk) == GroupKind("", "Namespace")

@@ -42,7 +42,7 @@ class _Loader(_Base):  # type: ignore[misc, valid-type]  # chosen at run time be
         # A merge (<<) writes the keys of its base into the node, also those that the node has itself, and perhaps
         # before the node's own turn: what is there twice is looked for once, while it is as it was written.
         if not hasattr(node, "written"):
-            node.written = True
+            node.written = True  # type: ignore[attr-defined]  # a mark of ours, on a node that has no slots
             for key in _repeated(node):
                 self.repeated(key)
         super().flatten_mapping(node)
@@ -102,8 +102,12 @@ def _refuse_depth(text: str | bytes) -> None:
         for event in yaml.parse(text, Loader=_Base):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > _DEEPEST:
-                problem = f"nested more than {_DEEPEST} levels deep"
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+                raise yaml.composer.ComposerError(
+                    None,
+                    None,
+                    f"nested more than {_DEEPEST} levels deep",
+                    event.start_mark,  # type: ignore[arg-type]  # its stubs do not know the marks of its C parser
+                )
     except (yaml.reader.ReaderError, yaml.scanner.ScannerError, yaml.parser.ParserError, UnicodeDecodeError):
         return  # the loader finds the same
 

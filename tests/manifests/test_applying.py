@@ -110,6 +110,12 @@ async def test_a_run_is_begun_once(client: dynkube.Client) -> None:
         await run
 
 
+async def test_a_run_that_was_not_entered_cannot_be_followed(client: dynkube.Client) -> None:
+    with pytest.raises(ClosedError, match="not begun: enter it"):
+        async for _ in client.apply_all(config("a")):
+            pass
+
+
 async def test_nothing_to_apply_is_no_error(client: dynkube.Client) -> None:
     report = await client.apply_all([])
 
@@ -135,6 +141,13 @@ async def test_objects_go_into_the_namespace_that_is_given_unless_they_name_it(c
     [
         ({"on_error": "ignore"}, "on_error must be 'stop' or 'continue', not 'ignore'"),
         ({"parallel": 0}, "parallel must be at least 1"),
+        ({"parallel": 2.5}, "parallel must be at least 1"),
+        ({"parallel": "5"}, "parallel must be at least 1"),
+        ({"crd_timeout": "1m"}, "crd_timeout must be a positive number"),
+        ({"timeout": -1}, "timeout must be a positive number"),
+        ({"timeout": "1m"}, "timeout must be a positive number"),
+        ({"field_validation": "strict"}, "field_validation must be one of 'Ignore', 'Warn', 'Strict', not 'strict'"),
+        ({"namespace": 7}, "namespace=7 names no namespace"),
         ({"crd_timeout": 0}, "crd_timeout must be a positive number"),
         ({"dry_run": "client"}, "dry_run must be True or False"),
         ({"namespace": ""}, "namespace='' names no namespace"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
+from dynkube.errors import InvalidInput
 from dynkube.manifests import ManifestSource, leaves
 from dynkube.manifests._manifest import refuse_contradictions
 from dynkube.manifests._sources import read
@@ -105,6 +107,36 @@ def test_a_path_that_is_not_there_and_a_folder_without_manifests_are_told(tmp_pa
         f"{tmp_path}/no.yaml: it cannot be read: there is no such file or folder",
         f"{tmp_path}/empty: there is no .yaml, .yml or .json file in this folder",
         "good",
+    ]
+
+
+def test_of_a_folder_that_may_not_be_read_its_own_path_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    scan = os.scandir
+
+    def refuse(path: str) -> object:
+        if path == str(closed):
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+
+    assert told(tmp_path) == [f"{closed}: it cannot be read: Permission denied"]
+
+
+@pytest.mark.parametrize("source", ["a\0b", Path("a\0b")])
+def test_a_path_with_a_nul_is_refused_at_once(source: ManifestSource) -> None:
+    with pytest.raises(InvalidInput, match="there is a NUL in it"):
+        leaves(source)
+
+
+def test_texts_are_told_apart() -> None:
+    texts = [f"{GOOD}data: {{x: '{number}'}}\n" for number in (1, 2)]
+
+    assert told(texts) == [
+        "<text>:1: the same object stands at <text 2>:1 with other content: keep one of them",
+        "<text 2>:1: the same object stands at <text>:1 with other content: keep one of them",
     ]
 
 

@@ -231,6 +231,52 @@ async def test_the_parent_may_live_in_a_namespace_that_the_source_brings(client:
     assert (await client.resource("secrets").get("set", namespace="home")).annotations[NAMESPACES] == ""
 
 
+async def test_a_dry_run_knows_that_a_parent_in_a_namespace_to_come_has_no_members(client: dynkube.Client) -> None:
+    source = [config("a", namespace="home"), namespace("home")]
+
+    report = await client.apply_all(source, prune=ApplySet("set", namespace="home"), dry_run=True)
+
+    assert report.ok, report
+    assert outcomes(report) == [("skipped", "configmap/a"), ("created", "namespace/home")]
+
+
+async def test_a_dry_run_counts_nothing_as_gone_that_it_cannot_check(client: dynkube.Client) -> None:
+    await client.apply_all([definition(), widget("w")], prune="set")
+    source = [definition(served=("v1", "v2")), widget("w", version="v2")]
+
+    report = await client.apply_all(source, prune="set", dry_run=True)
+
+    assert outcomes(report)[1:] == [("skipped", "widget.example.com/w")]
+
+
+async def test_what_somebody_makes_anew_while_the_run_goes_on_is_not_pruned(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.apply_all([config("a"), config("b")], prune="set")
+    server.inject(Delay(5), verb="list", resource="configmaps")
+    configs = client.resource("configmaps")
+    made = await configs.get("a")
+
+    async with client.apply_all([config("a"), config("b")], prune="set") as run:
+        assert {(await anext(run)).name, (await anext(run)).name} == {"configmap/a", "configmap/b"}
+        await configs.delete("a")
+        await configs.create({**config("a"), "metadata": {"name": "a", "labels": dict(made.labels)}})
+        rest = [entry async for entry in run]
+
+    assert rest == []
+    assert await names(client) == ["a", "b"]
+
+
+async def test_a_definition_that_names_another_set_fails_and_so_do_its_objects(client: dynkube.Client) -> None:
+    foreign = definition()
+    foreign["metadata"]["labels"] = {PART_OF: "other"}
+
+    report = await client.apply_all([foreign, widget("w"), config("a")], prune="set", on_error="continue")
+
+    assert [str(entry.outcome) for entry in report] == ["failed", "failed", "created", "skipped"]
+    assert "its CRD widgets.example.com (<object 1>) was not applied" in report[1].message
+
+
 async def test_the_parent_covers_new_members_before_they_are_applied(server: APIServer, client: dynkube.Client) -> None:
     server.inject(Refuse(500), verb="patch", resource="configmaps")
 

@@ -117,6 +117,18 @@ def test_items_of_a_json_list_are_told_by_number() -> None:
     assert names(text) == [("a", "<text>:1 items[0]")]
 
 
+def test_a_number_beyond_all_numbers_is_text_and_does_not_vanish() -> None:
+    text = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"commit": 1e999}}'
+
+    (found,) = read(leaves(text), lambda: b"")
+
+    assert found.checked["data"] == {"commit": "1e999"}
+
+
+def test_a_list_of_nothing_is_nothing() -> None:
+    assert names("apiVersion: v1\nkind: List\nitems:\n") == []
+
+
 def test_an_empty_list_is_nothing() -> None:
     assert names("apiVersion: v1\nkind: List\nitems: []\n") == []
 

@@ -185,6 +185,14 @@ async def test_a_connection_that_breaks_is_told_with_the_object(server: APIServe
     assert [entry.outcome for entry in report] == [Outcome.FAILED, Outcome.CREATED]
 
 
+async def test_a_namespace_of_another_group_is_an_object_like_others_in_a_dry_run(client: dynkube.Client) -> None:
+    stranger = {"apiVersion": "example.com/v1", "kind": "Namespace", "metadata": {"name": "a"}}
+
+    report = await client.apply_all(stranger, dry_run=True)
+
+    assert "the server does not serve 'example.com/v1 Namespace'" in report[0].message
+
+
 async def test_a_dry_run_writes_nothing(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all(config("b"))
     revision = server.revision
