@@ -173,9 +173,9 @@ def check_field_manager(name: object) -> None:
         )
 
 
-def _check_timeout(timeout: float | None) -> None:
-    if timeout is not None and not timeout > 0:
-        raise InvalidInput(f"timeout must be a positive number of seconds, or None for the default, not {timeout}")
+def _check_timeout(timeout: object) -> None:
+    if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
+        raise InvalidInput(f"timeout must be a positive number of seconds, or None for the default, not {timeout!r}")
 
 
 def _check_choice(name: str, value: object, choices: object) -> None:

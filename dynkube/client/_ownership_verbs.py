@@ -10,7 +10,7 @@ from dynkube.client._apply.applied import Applied
 from dynkube.client._apply.ownership import Named
 from dynkube.client._options import check_field_manager
 from dynkube.client._target import Verbs
-from dynkube.fields import FieldPath, Operation, PathLike, migrated, released, several_paths, transferred
+from dynkube.fields import FieldPath, Operation, PathLike, migrated, released, several_names, several_paths, transferred
 
 
 class OwnershipVerbs(Verbs):
@@ -137,12 +137,13 @@ class OwnershipVerbs(Verbs):
             belongs to ``manager`` now, and goes with its next apply, unless that has it.
 
         Raises:
+            InvalidInput: ``client_side`` is neither a name nor several.
             InvalidObject: the object's managedFields cannot be read, or it has none.
             NotFound: there is none of that name.
             Conflict: somebody else wrote it each time.
         """
         name = self._named(manager)
-        names = client_side if client_side is None or isinstance(client_side, str) else tuple(client_side)
+        names = None if client_side is None else several_names(client_side)
         rewriting = partial(migrated, manager=name, client_side=names, subresource=subresource)
         return await self._rewrite(obj, namespace, dry_run, timeout, rewriting)
 

@@ -2,7 +2,7 @@
 
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
 from dynkube.fields._extract import extract
-from dynkube.fields._handover import LAST_APPLIED, migrated, released, several_paths, transferred
+from dynkube.fields._handover import LAST_APPLIED, migrated, released, several_names, several_paths, transferred
 from dynkube.fields._items import Values
 from dynkube.fields._owners import Owners, fields_of, owners
 from dynkube.fields._path import FieldPath, PathLike
@@ -31,6 +31,7 @@ __all__ = [
     "owners",
     "released",
     "same_json",
+    "several_names",
     "several_paths",
     "transferred",
 ]

@@ -141,12 +141,14 @@ def migrated(
 
     Raises:
         InvalidObject: The object has no managedFields, or some that cannot be read.
+        InvalidInput: ``client_side`` is neither a name nor several.
     """
     entries, through = list(recorded(obj)), subresource or ""
     raw: list[JSONObject] = thaw(raw_entries(obj))
-    names = [client_side] if isinstance(client_side, str) else client_side
-    if names is None:
-        names = [e.manager.name for e in entries if e.manager.operation == "Update" and LAST_APPLIED in e.fields]
+    if client_side is None:
+        names = tuple(e.manager.name for e in entries if e.manager.operation == "Update" and LAST_APPLIED in e.fields)
+    else:
+        names = several_names(client_side)
     for name in dict.fromkeys(names):
         mine = [i for i, e in enumerate(entries) if _is(e.manager, name, "Update", through)]
         if not mine:
@@ -215,6 +217,24 @@ def several_paths(paths: Iterable[PathLike]) -> tuple[PathLike, ...]:
         return tuple(paths)
     except TypeError:
         raise InvalidInput(f"paths must be one path, like '.spec.replicas', or several, not {paths!r}") from None
+
+
+def several_names(client_side: str | Iterable[str]) -> tuple[str, ...]:
+    """Names of managers that can be gone through several times.
+
+    Raises:
+        InvalidInput: They are none.
+    """
+    given: object = client_side  # whatever the caller says it is
+    try:
+        names = (client_side,) if isinstance(client_side, str) else tuple(client_side)
+    except TypeError:
+        names = ()
+    if not names or any(name == "" or type(name) is not str for name in names):
+        raise InvalidInput(
+            f"client_side must be the name of a manager or several, or None for those that kubectl means, not {given!r}"
+        )
+    return names
 
 
 def _read(paths: PathLike | Iterable[PathLike]) -> list[FieldPath]:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from dynkube import MISSING
 from dynkube.client._apply.compare import differences, restricted
 from dynkube.client._apply.shape import Shape
-from dynkube.fields import FieldSet
+from dynkube.fields import FieldSet, same_json
 
 SHAPE = Shape(
     [
         FieldSet(['.list[name="a"]', '.list[name="a"].ports[containerPort=80,protocol="TCP"].name', '.set[="x"]']),
-        FieldSet([".atomic", ".map.a"]),
+        FieldSet([".atomic", ".atomic2", ".bare", ".map.a"]),
     ]
 )
 
@@ -74,9 +74,9 @@ JSON = st.recursive(
 def test_there_are_differences_just_where_the_objects_differ(before: dict[str, Any], after: dict[str, Any]) -> None:
     found = list(differences(before, after, SHAPE))
 
-    assert bool(found) == (before != after)
+    assert bool(found) == (not same_json(before, after))
     assert len({path for path, _, _ in found}) == len(found)
-    assert all(old != new for _, old, new in found)
+    assert all(old != new or not same_json(old, new) for _, old, new in found)
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,25 @@ def test_there_are_differences_just_where_the_objects_differ(before: dict[str, A
             {"list": [{"name": "a", "ports": [{"containerPort": 80, "name": "m"}]}]},
         ),
         ({"gone": {"a": "1000m"}, "kept": {"a": "1000m"}}, {"kept": {"a": "1"}}, {"kept": {"a": "1000m"}}),
+        # bare: what was in them has been removed, or belongs to others
+        ({"bare": {"a": 1}}, {"bare": {"b": 1}}, {"bare": {}}),
+        ({"bare": {"a": []}}, {"bare": {"b": 1}}, {"bare": {"a": []}}),  # servers leave out what is empty
+        ({"map": {"a": 1}}, {"map": {"a": 2}}, {"map": {"a": 2}}),
+        ({"set": ["x"]}, {"set": ["y"]}, {"set": []}),
+        ({"atomic2": {"a": "1000m"}}, {"atomic2": {"a": "1"}}, {"atomic2": {"a": "1000m"}}),
         ({"kept": {"a": "x"}}, {}, {"kept": {"a": "x"}}),  # as the stringData of a Secret, which nobody reads back
     ],
 )
 def test_of_the_live_object_there_is_what_was_applied(wanted: Any, live: Any, expected: Any) -> None:
-    kept = FieldSet([".kept.a", '.list[name="a"].ports[containerPort=80,protocol="TCP"].containerPort'])
+    kept = FieldSet(
+        [
+            ".kept.a",
+            ".bare",
+            ".map",
+            ".set",
+            ".atomic2",
+            '.list[name="a"].ports[containerPort=80,protocol="TCP"].containerPort',
+        ]
+    )
 
     assert restricted(wanted, live, SHAPE, kept) == expected

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.errors import InvalidObject
+from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields import migrated
 from tests.fields.objects import deployment, entry
 
@@ -99,3 +99,11 @@ def test_what_has_been_migrated_stays_as_it_is() -> None:
 def test_where_nobody_is_on_record_there_is_nothing_to_go_by() -> None:
     with pytest.raises(InvalidObject, match="has no metadata"):
         migrated(deployment(), "kubectl")
+
+
+@pytest.mark.parametrize("client_side", [5, [5], [], "", [""], [None]])
+def test_what_names_no_manager_is_refused(client_side: Any) -> None:
+    obj = deployment(entry(CSA, ANNOTATION | spec("a"), "Update"))
+
+    with pytest.raises(InvalidInput, match="client_side must be the name of a manager or several, or None"):
+        migrated(obj, "me", client_side)

@@ -76,9 +76,10 @@ def restricted(wanted: Any, live: Any, shape: Shape, kept: Collection[FieldPath]
         kept: the fields that are as they were applied, though perhaps written otherwise (``"1000m"`` and ``"1"``).
         path: where all this is.
     """
-    if path in kept:
+    is_kept = path in kept
+    if is_kept and not _is_bare(wanted, live, shape, path):
         return wanted
-    if shape.is_atomic(path):
+    if shape.is_atomic(path) and not is_kept:
         return live
     if isinstance(wanted, Mapping) and (isinstance(live, Mapping) or live is MISSING):
         parts = _restricted_fields(wanted, live, shape, kept, path)
@@ -89,6 +90,17 @@ def restricted(wanted: Any, live: Any, shape: Shape, kept: Collection[FieldPath]
             items = (restricted(item, other, shape, kept, path / step) for step, item, other in pairs)
             return [item for item in items if item is not MISSING]
     return live
+
+
+def _is_bare(wanted: Any, live: Any, shape: Shape, path: FieldPath) -> bool:
+    """Whether a map, list or item is kept without what was applied in it.
+
+    Who updates owns maps and lists besides what is in them, and goes on owning them when that is migrated, and others
+    change or remove what is in them. Of one that is owned as a whole nothing can be missing.
+    """
+    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
+        return not shape.is_atomic(path) or any(part and name not in live for name, part in wanted.items())
+    return isinstance(wanted, list) and isinstance(live, list) and not shape.is_atomic(path)
 
 
 def _restricted_fields(

@@ -100,3 +100,15 @@ async def test_what_was_written_only_is_not_missed(cluster: Cluster, client: Cli
     await secrets.apply(secret, namespace=namespace, field_manager="me")
 
     assert not await secrets.drift(secret, "me", namespace=namespace)
+
+
+async def test_of_what_was_migrated_missing_fields_are_told_as_well(client: Client, cluster: Cluster) -> None:
+    deployments, where = client.resource("deployments"), {"namespace": cluster.namespace}
+    await deployments.create(deployment(), field_manager="kubectl-client-side-apply", **where)
+    await deployments.migrate_from_client_side("a", "me", "kubectl-client-side-apply", **where)
+    before = await deployments.drift(deployment(), "me", **where)
+
+    await deployments.patch("a", {"metadata": {"labels": {"x": None, "z": "1"}}}, field_manager="editor", **where)
+
+    assert not before
+    assert told(await deployments.drift(deployment(), "me", **where)) == [(".metadata.labels.x", "y", MISSING, [])]
