@@ -1,13 +1,18 @@
-"""Values of Secrets that are no map, as a manifest may have them by mistake: hidden like all others."""
+"""Values of Secrets where a manifest is wrong: hidden like all others, in differences and in what servers answer."""
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import pytest
 
 from dynkube import Diff, Unstructured
 from dynkube.client._apply.differing import drift_between
+from dynkube.client._apply.secrets import without_values
+from dynkube.errors import APIError, Invalid, Status, StatusCause
+from dynkube.testing import APIServer
+from tests.client.wire import connect
 
 
 def secret(**sections: Any) -> Unstructured:
@@ -38,3 +43,45 @@ def test_it_shows_that_they_differ() -> None:
     assert [(str(each.path), each.before, each.after) for each in diff.changes] == [
         (".data", "*** (before)", "*** (after)")
     ]
+
+
+TYPED = "failed to create typed patch object: .data.p: expected string, got &value.valueUnstructured"
+
+
+@pytest.mark.parametrize(
+    ("value", "answered", "told"),
+    [
+        (5432, f"{TYPED}{{Value:5432}}", f"{TYPED}{{Value:***}}"),
+        ({"a": "x"}, f'{TYPED}{{Value:map[string]interface {{}}{{"a":"x"}}}}', f"{TYPED}{{Value:***}}"),
+        (["hunter2", "hunter22"], "bad passwords: hunter22, hunter2", "bad passwords: ***, ***"),
+        ("a", "what is a short value", "what is a short value"),
+    ],
+)
+def test_a_refusal_that_quotes_values_is_told_without_them(value: Any, answered: str, told: str) -> None:
+    causes = (StatusCause(field=".data.p", message=answered),)
+    error = Invalid(Status(code=422, reason="Invalid", message=answered, causes=causes), request="PATCH /x")
+
+    shown = without_values(error, secret(data={"p": value}))
+
+    assert isinstance(shown, Invalid)
+    assert (shown.status.message, shown.causes[0].message, shown.request) == (told, told, "PATCH /x")
+
+
+def test_refusals_of_other_objects_are_told_as_they_are() -> None:
+    error = Invalid(Status(code=422, message="hunter22 is bad"))
+
+    assert (
+        without_values(error, Unstructured({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "hunter22"}}))
+        is error
+    )
+
+
+async def test_so_is_the_refusal_of_an_apply() -> None:
+    wrong = secret(data={"p": {"a": "hunter2"}})  # not on the line that the traceback shows
+
+    async with APIServer() as server:
+        client = connect(server.transport(), namespace="default")
+        with pytest.raises(APIError, match=r"\.data\.p: expected string, .*\*\*\*") as caught:
+            await client.resource("secrets").apply(wrong)
+
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))

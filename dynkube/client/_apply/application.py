@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dynkube.client._apply.deadline import Deadline
+from dynkube.client._apply.secrets import without_values
 from dynkube.client._apply.yaml_json import readable_as_yaml
 from dynkube.client._objects import (
     ObjectLike,
@@ -20,7 +21,7 @@ from dynkube.client._subresources import shows_whole_object
 from dynkube.client._target import Target
 from dynkube.client._writes import write_request
 from dynkube.discovery import APIResource
-from dynkube.errors import InvalidInput, InvalidObject, NotFound
+from dynkube.errors import APIError, InvalidInput, InvalidObject, NotFound
 from dynkube.meta import PatchType, Unstructured
 from dynkube.rest import Answer, Request
 
@@ -82,7 +83,13 @@ class Application:
         content_type = PatchType.APPLY.content_type
         document = readable_as_yaml(body.json)
         request = write_request("PATCH", self.path, document, options, content_type=content_type)
-        return await self.target.answer(request, self.resource)
+        try:
+            return await self.target.answer(request, self.resource)
+        except APIError as error:
+            shown = without_values(error, self.body)
+            if shown is error:
+                raise
+            raise shown from None
 
 
 async def prepare(

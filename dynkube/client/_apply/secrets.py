@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import reduce
 from typing import Any, Final
 
+from dynkube.errors import APIError, ApplyConflict
 from dynkube.fields import Field, FieldPath
 from dynkube.meta import MISSING, Unstructured
 
@@ -12,6 +16,8 @@ HIDDEN: Final = "***"
 """What stands for a value that is not shown."""
 
 _SECTIONS: Final = ("data", "stringData")
+_WRONG_TYPE: Final = re.compile(r"(\{Value:).*", re.DOTALL)
+_LEAST_QUOTED: Final = 6  # shorter ones are in any message by chance
 # `kubectl apply` keeps all of a Secret in there, values included.
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -61,6 +67,35 @@ def _hide(olds: dict[str, Any], news: dict[str, Any], keys: Iterable[str]) -> No
 
 def _is_map(value: object) -> bool:
     return value is None or isinstance(value, dict)
+
+
+def without_values(error: APIError, obj: Unstructured) -> APIError:
+    """An answer to the apply of a Secret without the values that it quotes.
+
+    Servers quote what has the wrong type (``expected string, got &value.valueUnstructured{Value:5432}``).
+    """
+    if isinstance(error, ApplyConflict) or not is_secret(obj):
+        return error
+    content = obj.to_dict()
+    texts = {text for name in _SECTIONS for text in _texts(content.get(name)) if len(text) >= _LEAST_QUOTED}
+    longest_first = sorted(texts, key=len, reverse=True)
+
+    def hidden(message: str) -> str:
+        message = _WRONG_TYPE.sub(rf"\1{HIDDEN}}}", message)
+        return reduce(lambda left, text: left.replace(text, HIDDEN), longest_first, message)
+
+    status = error.status
+    causes = tuple(replace(cause, message=hidden(cause.message)) for cause in status.causes)
+    changed = replace(status, message=hidden(status.message), causes=causes)
+    return error if changed == status else type(error)(changed, request=error.request)
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 def _section(state: dict[str, Any] | None, name: str) -> dict[str, Any]:

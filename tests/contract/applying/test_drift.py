@@ -103,7 +103,8 @@ async def test_what_was_written_only_is_not_missed(cluster: Cluster, client: Cli
 
 
 async def test_of_what_was_migrated_missing_fields_are_told_as_well(client: Client, cluster: Cluster) -> None:
-    deployments, where = client.resource("deployments"), {"namespace": cluster.namespace}
+    deployments = client.resource("deployments")
+    where: dict[str, Any] = {"namespace": cluster.namespace}
     await deployments.create(deployment(), field_manager="kubectl-client-side-apply", **where)
     await deployments.migrate_from_client_side("a", "me", "kubectl-client-side-apply", **where)
     before = await deployments.drift(deployment(), "me", **where)
