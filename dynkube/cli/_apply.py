@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import trio
@@ -16,7 +16,7 @@ from dynkube.cli._output import Output
 from dynkube.cli._run import FAILED, INTERRUPTED, CommandFailed
 from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._source import Source
-from dynkube.manifests import ApplyRun, ApplySet, Outcome
+from dynkube.manifests import ApplyRun, ApplySet, Entry, Outcome, Report
 
 
 async def apply(
@@ -90,18 +90,32 @@ async def run_apply(
         CommandFailed: there is nothing to apply.
         BrokenPipeError: the reader of stdout left.
     """
-    async with client:
-        run = begin(client)
-        interrupted = await _follow(run, quiet=quiet)
+    run: ApplyRun | None = None
+    shown: list[Entry] = []
+    try:
+        async with client:
+            run = begin(client)
+            interrupted = await _follow(run, shown, quiet=quiet)
+    except BaseException:
+        if run is not None and run.report:  # the reader of stdout left, say: that must not hide what was done
+            _tell_rest(run.report, shown, quiet=quiet)
+        raise
     report = run.report
     if not report and not interrupted:
         raise CommandFailed("there are no objects in what -f names")
-    for entry in report.of(Outcome.INTERRUPTED, Outcome.SKIPPED) if interrupted else ():
-        print(printable(str(entry), keep="\n"), file=sys.stderr)
-    print(report.summary, file=sys.stderr)
+    _tell_rest(report, shown, quiet=quiet)
     if not (report.ok or interrupted or go_on) and report.of(Outcome.SKIPPED):
         print("--go-on applies everything else", file=sys.stderr)
     return INTERRUPTED if interrupted else 0 if report.ok else FAILED
+
+
+def _tell_rest(report: Report, shown: Sequence[Entry], *, quiet: bool) -> None:
+    """Say on stderr what stdout has not said: of an interrupted run all that was on its way there, and the numbers."""
+    told = set(map(id, shown))
+    for entry in report:
+        if id(entry) not in told and not (quiet and entry.outcome is Outcome.UNCHANGED):
+            print(printable(str(entry), keep="\n"), file=sys.stderr)
+    print(report.summary, file=sys.stderr)
 
 
 def _applyset(prune: bool, name: str | None, tooling: str | None, namespace: str | None) -> ApplySet | None:
@@ -119,8 +133,8 @@ def _applyset(prune: bool, name: str | None, tooling: str | None, namespace: str
     return ApplySet.parse(name, namespace=namespace, tooling=tooling or "")
 
 
-async def _follow(run: ApplyRun, *, quiet: bool) -> bool:
-    """Print each entry as it comes; whether a signal has ended it."""
+async def _follow(run: ApplyRun, shown: list[Entry], *, quiet: bool) -> bool:
+    """Print each entry as it comes, and add it to ``shown``; whether a signal has ended it."""
     out = Output(sys.stdout.fileno())
     interrupted = True
     async with trio.open_nursery() as nursery:
@@ -129,6 +143,7 @@ async def _follow(run: ApplyRun, *, quiet: bool) -> bool:
             async for entry in run:
                 if not (quiet and entry.outcome is Outcome.UNCHANGED):
                     await out.line(printable(str(entry), keep="\n"))
+                shown.append(entry)
         interrupted = False
         nursery.cancel_scope.cancel()
     return interrupted

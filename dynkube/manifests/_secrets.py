@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Iterator, Mapping
 
 from dynkube.meta import Unstructured
@@ -28,11 +29,19 @@ def without_secrets(text: str, obj: Unstructured) -> str:
 def _values(obj: Unstructured) -> Iterator[str]:
     for field in ("data", "stringData"):
         for value in _leaves(obj.get(field)):
-            yield value
+            yield from _forms(value)
             try:
-                yield base64.b64decode(value, validate=True).decode()
+                yield from _forms(base64.b64decode(value, validate=True).decode())
             except (binascii.Error, UnicodeDecodeError, ValueError):
                 continue
+
+
+def _forms(value: str) -> Iterator[str]:
+    """As it is, and as Go and JSON quote it: a key of several lines comes back as a single one."""
+    if value:
+        yield value
+        yield json.dumps(value, ensure_ascii=False)[1:-1]
+        yield json.dumps(value)[1:-1]
 
 
 def _leaves(value: object) -> Iterator[str]:

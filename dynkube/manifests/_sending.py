@@ -163,7 +163,11 @@ class Sender:
     async def _live(self, resource: ResourceClient, obj: Unstructured, namespace: str | None) -> Unstructured | None:
         try:
             return await resource.get(obj.name, namespace=obj.namespace or namespace, timeout=self._options.timeout)
-        except (NotFound, Forbidden):
+        except NotFound:
+            return None
+        except Forbidden:
+            if self._applyset_id:  # nobody could tell whether it is another set's
+                raise
             return None
 
     async def send_settled(self, item: Item, deadline: float) -> Entry:

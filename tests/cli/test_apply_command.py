@@ -13,9 +13,10 @@ import trio
 from dynkube import Client, connect
 from dynkube.cli import main
 from dynkube.cli._apply import run_apply
+from dynkube.cli._output import Output
 from dynkube.cli._run import CommandFailed
 from dynkube.manifests import ApplyRun
-from dynkube.testing import APIServer, Delay, RequestFacts
+from dynkube.testing import APIServer, Delay, Hang, RequestFacts
 from tests.cli.processes import dynkube
 from tests.manifests.kit import config, namespace, text_of
 
@@ -143,6 +144,34 @@ async def test_a_dash_reads_standard_input_whatever_comes_after_it() -> None:
 
     assert done.stdout.decode() == "created     configmap/a -n default  (<stdin>:1)\n"
     assert done.stderr.decode() == "1 created (dry run: nothing was written)\n"
+
+
+async def test_what_a_reader_that_left_did_not_read_is_told_on_stderr(
+    server: APIServer, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrived = trio.Event()
+
+    def is_second(request: RequestFacts) -> bool:
+        if request.name == "b":
+            arrived.set()
+        return request.name == "b"
+
+    async def left(self: Output, text: str | bytes) -> None:
+        await arrived.wait()
+        raise BrokenPipeError
+
+    monkeypatch.setattr(Output, "line", left)
+    server.inject(Hang(), verb="patch", when=is_second)
+
+    with pytest.RaisesGroup(BrokenPipeError, allow_unwrapped=True, flatten_subgroups=True):
+        await applied(server, config("a"), config("b"), config("c"), parallel=1)
+
+    assert [line for line in capfd.readouterr().err.splitlines() if not line.startswith(" ")] == [
+        "created     configmap/a -n default  (<object 1>)",
+        "interrupted configmap/b  (<object 2>)",
+        "skipped     configmap/c  (<object 3>)",
+        "1 created, 1 skipped, 1 interrupted; the run was interrupted",
+    ]
 
 
 @pytest.mark.real_time

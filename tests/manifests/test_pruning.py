@@ -277,6 +277,19 @@ async def test_a_definition_that_names_another_set_fails_and_so_do_its_objects(c
     assert "its CRD widgets.example.com (<object 1>) was not applied" in report[1].message
 
 
+async def test_what_may_not_be_read_may_be_in_another_set_and_is_left_alone(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.apply_all([config("a", x="1")], prune="other")
+    server.inject(Refuse(403), verb="get", resource="configmaps")
+
+    report = await client.apply_all([config("a", x="2")], prune="set")
+
+    assert report[0].outcome is Outcome.FAILED
+    assert "403" in report[0].message
+    assert (await client.resource("configmaps").list())[0]["data"] == {"x": "1"}
+
+
 async def test_the_parent_covers_new_members_before_they_are_applied(server: APIServer, client: dynkube.Client) -> None:
     server.inject(Refuse(500), verb="patch", resource="configmaps")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import pytest
 
 import dynkube
-from dynkube.errors import InvalidObject
+from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.manifests import Entry, Outcome, Place, Report
 from dynkube.meta import Unstructured
 from tests.manifests.kit import config
@@ -87,6 +88,18 @@ def test_values_of_secrets_are_in_no_text_of_a_report(shown: str) -> None:
         assert PIN not in text
         assert shown not in text
     assert "Value:***" in report[0].message
+
+
+@pytest.mark.parametrize("field", ["data", "stringData"])
+def test_values_of_several_lines_are_not_shown_in_quotes_either(field: str) -> None:
+    key = 'begin "é"\nend\n'
+    value = base64.b64encode(key.encode()).decode() if field == "data" else key
+    secret = Unstructured({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, field: {"key": value}})
+    error = InvalidInput(f"refused: {json.dumps(key)}, {json.dumps(key, ensure_ascii=False)}, {key}")
+
+    failed = Entry(outcome=Outcome.FAILED, object=secret, error=error)
+
+    assert failed.message == 'refused: "***", "***", ***'
 
 
 async def test_what_a_server_says_of_a_secret_shows_no_value(client: dynkube.Client) -> None:
