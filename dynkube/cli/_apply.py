@@ -135,7 +135,7 @@ def _applyset(prune: bool, name: str | None, tooling: str | None, namespace: str
 
 async def _follow(run: ApplyRun, shown: list[Entry], *, quiet: bool) -> bool:
     """Print each entry as it comes, and add it to ``shown``; whether a signal has ended it."""
-    out = Output(sys.stdout.fileno())
+    out = Output.standard()
     interrupted = True
     async with trio.open_nursery() as nursery:
         await nursery.start(cancel_at_signal, nursery.cancel_scope)

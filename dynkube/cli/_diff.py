@@ -53,7 +53,7 @@ async def run_diff(client: Client, source: Source) -> int:
         )
     if not len(report):
         raise CommandFailed("there are no objects in what -f names")
-    out = Output(sys.stdout.fileno())
+    out = Output.standard()
     for entry in report:
         if text := str(entry):
             await out.line(printable(text, keep="\n"))

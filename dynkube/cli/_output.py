@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import select
+import sys
 
 import trio
+
+from dynkube.cli._run import CommandFailed
 
 # Of a pipe that is ready for writing, so much can be written without blocking; POSIX promises no less than 512.
 _READY = getattr(select, "PIPE_BUF", 512)
@@ -22,6 +25,17 @@ class Output:
         self._fd = fd
         self._waits = True  # whether the kernel can tell when it is ready
         self._lock = trio.Lock()
+
+    @classmethod
+    def standard(cls) -> Output:
+        """Of standard output.
+
+        Raises:
+            CommandFailed: the process was started without one (``>&-``); what opens next gets its descriptor.
+        """
+        if sys.__stdout__ is None:
+            raise CommandFailed("standard output is closed: send it to /dev/null if nobody is to read it")
+        return cls(sys.stdout.fileno())
 
     async def line(self, text: str | bytes) -> None:
         """Write ``text`` and a newline. When cancelled, a long line may be cut short.

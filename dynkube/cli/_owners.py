@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -53,4 +52,4 @@ async def run_owners(
         found = found.within(field)
         if not found:
             raise CommandFailed(f"nobody owns {field} of {obj.kind} {name}, nor anything below it")
-    await Output(sys.stdout.fileno()).line(printable(str(found), keep="\n"))
+    await Output.standard().line(printable(str(found), keep="\n"))

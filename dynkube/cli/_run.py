@@ -34,7 +34,8 @@ def run(app: App, arguments: Sequence[str]) -> int:
     try:
         code = app([STDIN if argument == "-" else argument for argument in arguments])
         # What is still buffered may find its reader gone: better here than while the interpreter shuts down.
-        sys.stdout.flush()
+        if sys.__stdout__ is not None:  # None where the process was started without one
+            sys.stdout.flush()
     except CycloptsError as error:
         _complain(f"{str(error).rstrip('.')}; see '{' '.join([*app.name, *(error.command_chain or ()), '--help'])}'")
         return USAGE

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -87,6 +89,8 @@ def _of_text(source: str) -> Iterator[_Text | Path | None]:
 
 
 def _path(text: str) -> Path:
+    if text.startswith(("https://", "http://")):
+        raise InvalidInput(f"source {text!r} is a URL: download it, and pass its text, its path, or '-' with a pipe")
     if "\0" in text:
         raise InvalidInput(f"source {text[:80]!r} is no path, as there is a NUL in it, and no text, as it has no lines")
     return Path(text)
@@ -123,10 +127,21 @@ def _read_leaf(leaf: Leaf, stdin: Callable[[], bytes]) -> Iterator[Manifest]:
         yield leaf
     elif isinstance(leaf, Path):
         yield from _read_path(leaf)
+    elif leaf is None:
+        yield from _read_stdin(stdin)
     else:
-        name, text = ("<stdin>", stdin()) if leaf is None else (leaf.name, leaf.text)
-        for document in read_documents(text, name):
+        for document in read_documents(leaf.text, leaf.name):
             yield from from_document(document)
+
+
+def _read_stdin(stdin: Callable[[], bytes]) -> Iterator[Manifest]:
+    try:
+        text = stdin()
+    except OSError as error:
+        yield _unreadable(Path("<stdin>"), error)
+        return
+    for document in read_documents(text, "<stdin>"):
+        yield from from_document(document)
 
 
 def _read_path(path: Path) -> Iterator[Manifest]:
@@ -171,5 +186,10 @@ def read_stdin() -> bytes:
 
     By its file descriptor: a thread that is left behind in ``sys.stdin`` would hold a lock that Python wants when it
     ends.
+
+    Raises:
+        OSError: it cannot be read; or the process was started without one, and something else has its descriptor.
     """
+    if sys.__stdin__ is None:
+        raise OSError(errno.EBADF, "it is closed")
     return b"".join(iter(lambda: os.read(0, 1 << 16), b""))

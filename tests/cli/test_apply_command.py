@@ -110,6 +110,19 @@ def test_options_that_cannot_be_right_are_told(
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("command", "expected"), [("apply", 1), ("diff", 2)])
+def test_without_a_standard_output_it_says_so(
+    command: str, expected: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "__stdout__", None)
+    monkeypatch.setattr(sys, "stdout", None)
+
+    code = main([command, "-f", str(tmp_path), "--url", "http://127.0.0.1:1"])
+
+    assert code == expected
+    assert capsys.readouterr().err.startswith("error: standard output is closed")
+
+
 def test_without_a_file_it_says_how_it_is_used(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["apply"]) == 2
     assert "--filename" in capsys.readouterr().err

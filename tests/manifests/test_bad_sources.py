@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from dynkube.errors import InvalidInput
 from dynkube.manifests import ManifestSource, leaves
 from dynkube.manifests._manifest import refuse_contradictions
-from dynkube.manifests._sources import read
+from dynkube.manifests._sources import read, read_stdin
 from tests.manifests.kit import config
 
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n"
@@ -129,6 +130,19 @@ def test_of_a_folder_that_may_not_be_read_its_own_path_is_told(tmp_path: Path, m
 def test_a_path_with_a_nul_is_refused_at_once(source: ManifestSource) -> None:
     with pytest.raises(InvalidInput, match="there is a NUL in it"):
         leaves(source)
+
+
+def test_a_url_is_refused_at_once() -> None:
+    with pytest.raises(InvalidInput, match="is a URL: download it"):
+        leaves("https://example.com/install.yaml")
+
+
+def test_standard_input_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "__stdin__", None)
+
+    (manifest,) = read(leaves("-"), read_stdin)
+
+    assert f"{manifest.place}: {manifest.error}" == "<stdin>: it cannot be read: it is closed"
 
 
 def test_texts_are_told_apart() -> None:
