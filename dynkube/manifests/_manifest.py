@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -70,9 +71,20 @@ def from_data(data: object, place: Place) -> Manifest:
 
 def _encoded(data: Mapping[str, object]) -> bytes:
     try:
-        return encode_json(dict(data))
+        encoded = encode_json(dict(data))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidObject(f"it cannot be written as JSON: {error}") from error
+    if b"null" in encoded and (number := _no_number(data)) is not None:  # the encoder makes null of it
+        raise InvalidObject(f"it cannot be written as JSON: {number} is no number there")
+    return encoded
+
+
+def _no_number(data: object) -> float | None:
+    """The first ``nan`` or ``inf`` in ``data``, which is no deeper than an encoder goes."""
+    if isinstance(data, float):
+        return None if math.isfinite(data) else data
+    inner = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
+    return next((found for value in inner if (found := _no_number(value)) is not None), None)
 
 
 def _is_list(data: Mapping[str, object]) -> bool:

@@ -160,6 +160,13 @@ def test_an_object_that_is_no_json_is_told() -> None:
     assert mistake.startswith("<object 1>: it cannot be written as JSON")
 
 
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_a_number_that_json_does_not_have_is_told_and_does_not_become_null(number: str) -> None:
+    (mistake,) = told({"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}, "x": [None, {"y": float(number)}]})
+
+    assert mistake == f"<object 1>: it cannot be written as JSON: {number} is no number there"
+
+
 def test_contradicting_manifests_of_one_object_each_name_the_others() -> None:
     objects = [config("a", x="1"), config("a", namespace="default", x="2"), config("a", namespace="b")]
 
