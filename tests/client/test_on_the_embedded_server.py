@@ -238,3 +238,15 @@ async def test_an_expired_page_goes_on_at_a_newer_moment_if_that_is_allowed(
     seen += [obj.name async for obj in objects]
 
     assert (seen, objects.consistent) == (["a", "b", "d", "e"], False)
+
+
+async def test_a_scale_which_shows_no_owners_is_taken_by_name_only(client: APIClient) -> None:
+    deployments = client.resource("deployments")
+    await deployments.apply(deployment(2))
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}, "spec": {"replicas": 5}}
+
+    with pytest.raises(ApplyConflict, match=r"\.spec\.replicas: yours 5, live 2"):
+        await deployments.apply(scale, subresource="scale", field_manager="hpa", force=[".spec.selector"])
+    taken = await deployments.apply(scale, subresource="scale", field_manager="hpa", force=[".spec.replicas"])
+
+    assert taken["spec"]["replicas"] == 5

@@ -21,7 +21,7 @@ from dynkube.client._subresources import shows_whole_object
 from dynkube.client._target import Target
 from dynkube.client._writes import write_request
 from dynkube.discovery import APIResource
-from dynkube.errors import APIError, InvalidInput, InvalidObject, NotFound
+from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidInput, InvalidObject, NotFound
 from dynkube.meta import PatchType, Unstructured
 from dynkube.rest import Answer, Request
 
@@ -90,6 +90,21 @@ class Application:
             if shown is error:
                 raise
             raise shown from None
+
+    async def conflicts(self, resource_version: str) -> tuple[FieldConflict, ...]:
+        """What stands in its way, as the server says without anything being written.
+
+        Args:
+            resource_version: of the object as it was read.
+
+        Raises:
+            Conflict: the object has another resourceVersion.
+        """
+        try:
+            await self.send(force=False, dry_run=True, resource_version=resource_version)
+        except ApplyConflict as error:
+            return error.conflicts
+        return ()
 
 
 async def prepare(

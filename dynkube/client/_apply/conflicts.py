@@ -140,7 +140,7 @@ def _paths(reported: Iterable[FieldConflict], fields: FieldSet, ours: Side, live
     if len(set(texts)) == len(texts) and all(text in printed for text in texts):
         return [printed[text] for text in texts]
     differing = [path for path in fields.leaves() if _differ(path, ours, live)]
-    return differing or [printed.get(text) or _parsed(text) for text in dict.fromkeys(texts)]
+    return differing or [printed.get(text) or parsed(text) for text in dict.fromkeys(texts)]
 
 
 def _differ(path: FieldPath, ours: Side, live: Side) -> bool:
@@ -148,7 +148,8 @@ def _differ(path: FieldPath, ours: Side, live: Side) -> bool:
     return value is not MISSING and (other is MISSING or not same_json(value, other))
 
 
-def _parsed(text: str) -> FieldPath:
+def parsed(text: str) -> FieldPath:
+    """A path as a server prints it; what does not parse counts as the name of one field."""
     try:
         return FieldPath.parse(text)
     except InvalidInput:
@@ -156,5 +157,5 @@ def _parsed(text: str) -> FieldPath:
 
 
 def _valued(conflict: FieldConflict, ours: Side, live: Side | None) -> FieldConflict:
-    path = _parsed(conflict.path)
+    path = parsed(conflict.path)
     return replace(conflict, ours=ours.shown(path), live=UNREAD if live is None else live.shown(path))

@@ -9,12 +9,13 @@ A webhook that answers a dry run otherwise than the real one is not noticed.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from dynkube.client._apply.application import Application
-from dynkube.client._apply.conflicts import Side, conflict_at, taken
+from dynkube.client._apply.conflicts import Side, conflict_at, parsed, taken
 from dynkube.client._target import as_answered
 from dynkube.errors import ApplyConflict, Conflict, InvalidInput
-from dynkube.fields import FieldPath, PathLike
+from dynkube.fields import FieldPath, PathLike, managed
 from dynkube.meta import Unstructured
 from dynkube.rest import Answer
 
@@ -77,6 +78,13 @@ async def _forced(
     remaining = [
         conflict_at(path, manager, mine, theirs) for manager, fields in lost.items() for path in fields.without(*paths)
     ]
+    if not managed(live):  # nothing was ever applied, or it is a Scale: whose fields they are only the server knows
+        # Its own text of a path does not say where a name with dots in it ends; what is applied does.
+        known = {path.as_server(): path for entry in managed(as_answered(trial)) for path in entry.fields}
+        for each in await application.conflicts(version):
+            path = known.get(each.path) or parsed(each.path)
+            if not any(path.is_within(given) for given in paths):
+                remaining.append(replace(each, path=str(path)))
     if remaining:
         raise ApplyConflict(conflict.status, request=conflict.request, conflicts=remaining)
     if options.dry_run:

@@ -97,3 +97,29 @@ async def test_fields_that_an_old_server_names_wrongly_are_not_taken_either(clus
         await deployments.apply(deployment(args=["b"], image="web:2"), namespace=cluster.namespace, force=[image])
 
     assert [each.path for each in caught.value.conflicts] == ['.spec.template.spec.containers[name="web"].args']
+
+
+async def test_no_more_is_taken_where_nobody_is_on_record(client: Client, options: dict[str, Any]) -> None:
+    maps, where = client.resource("configmaps"), options["namespace"]
+    await maps.release("a", ".", "first", namespace=where)  # all of it now counts as written before the first apply
+
+    with pytest.raises(ApplyConflict) as caught:
+        await maps.apply(config(a="2", b="2"), force=[".data.a"], **options)
+
+    (conflict,) = caught.value.conflicts
+    assert (conflict.path, conflict.ours, conflict.live) == (".data.b", "2", "1")
+    assert (await maps.get("a", namespace=where))["data"] == {"a": "1", "b": "1"}
+
+
+async def test_names_with_dots_are_told_apart_where_nobody_is_on_record(
+    client: Client, options: dict[str, Any]
+) -> None:
+    maps, where = client.resource("configmaps"), options["namespace"]
+    await maps.apply(config(**{"a.b": "1"}), namespace=where, field_manager="first")
+    await maps.release("a", ".", "first", namespace=where)
+
+    with pytest.raises(ApplyConflict):
+        await maps.apply(config(**{"a.b": "2"}), force=[".data.a"], **options)
+    applied = await maps.apply(config(**{"a.b": "2"}), force=['.data["a.b"]'], **options)
+
+    assert applied["data"]["a.b"] == "2"
