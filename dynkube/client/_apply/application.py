@@ -91,11 +91,11 @@ class Application:
                 raise
             raise shown from None
 
-    async def conflicts(self, resource_version: str) -> tuple[FieldConflict, ...]:
+    async def conflicts(self, resource_version: str = "") -> tuple[FieldConflict, ...]:
         """What stands in its way, as the server says without anything being written.
 
         Args:
-            resource_version: of the object as it was read.
+            resource_version: of the object as it was read, if it must be that one.
 
         Raises:
             Conflict: the object has another resourceVersion.

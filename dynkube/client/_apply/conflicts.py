@@ -59,7 +59,7 @@ def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | Non
     for reported in groups.values():
         entry = next((entry for entry in entries if is_of(reported[0], entry.manager)), None)
         if entry is None or theirs is None:
-            found += (_valued(each, mine, theirs) for each in reported)
+            found += (valued(each, mine, theirs) for each in reported)
         else:
             paths = _paths(reported, entry.fields, mine, theirs)
             found += (conflict_at(path, entry.manager, mine, theirs) for path in paths)
@@ -156,6 +156,7 @@ def parsed(text: str) -> FieldPath:
         return FieldPath() / text
 
 
-def _valued(conflict: FieldConflict, ours: Side, live: Side | None) -> FieldConflict:
+def valued(conflict: FieldConflict, ours: Side, live: Side | None) -> FieldConflict:
+    """A conflict as the server told it, with both values where its path leads to some."""
     path = parsed(conflict.path)
     return replace(conflict, ours=ours.shown(path), live=UNREAD if live is None else live.shown(path))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from dynkube.client._apply.application import Application, prepare
 from dynkube.client._apply.beside import calculated
+from dynkube.client._apply.conflicts import Side, valued
 from dynkube.client._apply.diff import Diff
 from dynkube.client._apply.differing import diff_between, drift_between
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import WriteOptions
 from dynkube.client._target import Target, as_answered
+from dynkube.fields import managed
 from dynkube.meta import Unstructured
 from dynkube.rest import Answer
 
@@ -25,7 +28,13 @@ async def diff(
     live, answer = await _look_and_try(application)
     trial, manager = as_answered(answer), options.field_manager
     calculation = partial(diff_between, live, trial, ours=application.body, manager=manager, subresource=subresource)
-    return await calculated(calculation, live, trial)
+    found = await calculated(calculation, live, trial)
+    if not found or live is None or managed(live):
+        return found
+    # Nothing was ever applied, or it is a Scale: what an apply without force meets only the server knows.
+    mine, theirs = Side(application.body), Side(live)
+    reported = await application.conflicts()
+    return replace(found, conflicts=tuple(valued(each, mine, theirs) for each in reported))
 
 
 async def _look_and_try(application: Application) -> tuple[Unstructured | None, Answer]:

@@ -129,3 +129,16 @@ async def test_what_cannot_be_applied_cannot_be_compared(cluster: Cluster, maps:
 
     with pytest.raises(InvalidObject, match="managedFields, so it was read"):
         await maps.diff(live)
+
+
+async def test_that_force_is_needed_is_told_also_where_nobody_is_on_record(
+    cluster: Cluster, maps: ResourceClient
+) -> None:
+    where = cluster.namespace
+    await maps.apply(config(a="1", b="1"), namespace=where, field_manager="first")
+    await maps.release("a", ".", "first", namespace=where)
+
+    diff = await maps.diff(config(a="2", b="1"), namespace=where, field_manager="me")
+
+    assert [(each.path, each.ours, each.live) for each in diff.conflicts] == [(".data.a", "2", "1")]
+    assert "an apply without force is a conflict" in diff.table()
