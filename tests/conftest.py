@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import hypothesis
 import pytest
 import trio.testing
@@ -14,6 +16,15 @@ hypothesis.settings.register_profile(
     "dynkube", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
 )
 hypothesis.settings.load_profile("dynkube")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have processes that tests start end by Ctrl-C also where the tests are a shell's background job.
+
+    Such a job ignores SIGINT, and so does whatever it starts.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
