@@ -17,7 +17,6 @@ from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definitions
 from dynkube.manifests._place import Place
 from dynkube.manifests._report import object_name
-from dynkube.manifests._secrets import without_secrets
 from dynkube.manifests._sending import Item, Sender, missing_namespace
 from dynkube.manifests._sources import Leaf, read_async, read_stdin
 from dynkube.meta import Unstructured
@@ -46,8 +45,7 @@ class DiffEntry:
     @property
     def message(self) -> str:
         """What went wrong, or what is not known, for people; without values of Secrets."""
-        text = ": ".join(filter(None, (self.reason, str(self.error) if self.error is not None else "")))
-        return text if self.object is None else without_secrets(text, self.object)
+        return ": ".join(filter(None, (self.reason, str(self.error) if self.error is not None else "")))
 
     @property
     def differs(self) -> bool:

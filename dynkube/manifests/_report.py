@@ -11,7 +11,6 @@ from typing import overload
 from dynkube._tables import Table, html_text, printable
 from dynkube.errors import ApplyConflict
 from dynkube.manifests._place import Place
-from dynkube.manifests._secrets import without_secrets
 from dynkube.meta import Unstructured
 
 
@@ -53,8 +52,7 @@ class Entry:
         place: where it stands in the source; ``None`` for what was pruned.
         object: as the server answered with it, else as it stands in the source; ``None`` where the source could not
             be read.
-        error: what was raised: of a conflict an :class:`~dynkube.errors.ApplyConflict`. Its message may quote
-            values of the object, those of a Secret included; :attr:`message` does not.
+        error: what was raised: of a conflict an :class:`~dynkube.errors.ApplyConflict`.
         reason: why it was skipped, or what could not be done where ``error`` does not say.
     """
 
@@ -84,8 +82,7 @@ class Entry:
         """What went wrong, or why it was skipped, for people; without values of Secrets."""
         if self.error is None:
             return self.reason
-        text = ": ".join(filter(None, (self.reason, str(self.error) or type(self.error).__name__)))
-        return text if self.object is None else without_secrets(text, self.object)
+        return ": ".join(filter(None, (self.reason, str(self.error) or type(self.error).__name__)))
 
     def __str__(self) -> str:
         """One line, and what went wrong under it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import traceback
 from typing import Any
 
@@ -65,6 +67,17 @@ def test_a_refusal_that_quotes_values_is_told_without_them(value: Any, answered:
 
     assert isinstance(shown, Invalid)
     assert (shown.status.message, shown.causes[0].message, shown.request) == (told, told, "PATCH /x")
+
+
+@pytest.mark.parametrize("section", ["data", "stringData"])
+def test_values_of_several_lines_are_not_told_in_quotes_either(section: str) -> None:
+    key = 'begin "é"\nend\n'
+    value = base64.b64encode(key.encode()).decode() if section == "data" else key
+    quoted = f"refused: {json.dumps(key)}, {json.dumps(key, ensure_ascii=False)}, {key}"
+
+    shown = without_values(Invalid(Status(code=422, message=quoted)), secret(**{section: {"key": value}}))
+
+    assert shown.status.message == 'refused: "***", "***", ***'
 
 
 def test_refusals_of_other_objects_are_told_as_they_are() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from typing import Any, Final
@@ -77,8 +80,8 @@ def without_values(error: APIError, obj: Unstructured) -> APIError:
     if isinstance(error, ApplyConflict) or not is_secret(obj):
         return error
     content = obj.to_dict()
-    texts = {text for name in _SECTIONS for text in _texts(content.get(name)) if len(text) >= _LEAST_QUOTED}
-    longest_first = sorted(texts, key=len, reverse=True)
+    texts = {form for name in _SECTIONS for text in _texts(content.get(name)) for form in _forms(text)}
+    longest_first = sorted((text for text in texts if len(text) >= _LEAST_QUOTED), key=len, reverse=True)
 
     def hidden(message: str) -> str:
         message = _WRONG_TYPE.sub(rf"\1{HIDDEN}}}", message)
@@ -96,6 +99,17 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
             yield from _texts(part)
+
+
+def _forms(text: str) -> Iterator[str]:
+    """As it is and as base64 says; each also as Go and JSON quote it, who make one line of several."""
+    plain = [text]
+    with suppress(ValueError):  # of base64, and of UTF-8
+        plain.append(base64.b64decode(text, validate=True).decode())
+    for each in plain:
+        yield each
+        yield json.dumps(each, ensure_ascii=False)[1:-1]
+        yield json.dumps(each)[1:-1]
 
 
 def _section(state: dict[str, Any] | None, name: str) -> dict[str, Any]:
