@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import AsyncIterator
+from random import Random
 
 import hypothesis
 import pytest
 import trio.testing
 
+import dynkube
+from dynkube.testing import APIServer
 from tools.scenarios import NUMBERS, read_numbers
 
 pytest.register_assert_rewrite("tests.contract.recorded")  # so that its assertions show what differs
@@ -54,6 +58,21 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object
     if request.node.get_closest_marker("real_time"):
         return "trio", {}
     return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[APIServer]:
+    """An embedded server for each test that asks for one."""
+    async with APIServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def client(server: APIServer) -> AsyncIterator[dynkube.Client]:
+    """A client connected to it, whose delays repeat."""
+    settings = dynkube.InformerSettings(random=Random(7))
+    async with dynkube.connect(transport=server.transport(), settings=settings) as client:
+        yield client
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
