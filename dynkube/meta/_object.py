@@ -11,17 +11,20 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dynkube._display import Shown
 from dynkube.errors import InvalidObject
 from dynkube.meta._frozen import FrozenDict, freeze_fresh
 from dynkube.meta._gvr import GVK, GroupVersion
 from dynkube.meta._json import UNREADABLE
 
 if TYPE_CHECKING:
+    from dynkube._display import Card, Span
     from dynkube.meta._jsonpath import JSONPath
 
 Key = tuple[str, str]
@@ -88,7 +91,7 @@ class BodyCache:
                 oldest._body = None  # the two classes are one mechanism
 
 
-class Unstructured(Mapping[str, Any]):
+class Unstructured(Shown, Mapping[str, Any]):
     """An immutable Kubernetes object of any type.
 
     It reads like the nested dict that ``kubectl get -o json`` shows: ``obj["spec"]["replicas"]``.
@@ -315,8 +318,16 @@ class Unstructured(Mapping[str, Any]):
         version = f" rv={self.resource_version}" if self.resource_version else ""
         return f"<{self.kind or 'object'} {self.api_version or '?'} {where or '(unnamed)'}{version}>"
 
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import line, object_card, unreadable_card
 
-class UnstructuredList(Sequence[Unstructured]):
+        try:
+            return object_card(self._decode(), now=now, size=len(self._raw))
+        except InvalidObject as exc:
+            return unreadable_card(line(self.api_version, self.kind, "/".join(filter(None, self.key))), str(exc))
+
+
+class UnstructuredList(Shown, Sequence[Unstructured]):
     """One answer to a list request: the objects, and where in history it stands.
 
     ``continue_token`` is ``""`` on the last page; ``remaining_item_count`` is ``None`` where the server
@@ -354,6 +365,27 @@ class UnstructuredList(Sequence[Unstructured]):
     def __repr__(self) -> str:
         more = f", {self.remaining_item_count} more" if self.remaining_item_count else ""
         return f"<{self.kind or 'List'} {self.api_version} of {len(self)}{more} rv={self.resource_version}>"
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import counted, line, list_card, object_columns
+
+        return list_card(
+            line(f"{self.api_version} {self.kind or 'List'}".strip(), counted(len(self), "object"), *self._place()),
+            self._items,
+            object_columns(self._items, now),
+            remaining=self.remaining_item_count,
+            more=bool(self.continue_token),
+        )
+
+    def _place(self) -> Iterator[Span]:
+        """In which namespace they are, if it is one; and where in history the list stands."""
+        from dynkube._display import Span, muted
+
+        namespaces = {obj.namespace for obj in self._items}
+        if len(namespaces) == 1:
+            yield Span(next(iter(namespaces)))
+        if self.resource_version:
+            yield muted(f"resourceVersion {self.resource_version}")
 
 
 def _to_bytes(source: bytes | str | Mapping[str, object]) -> bytes:

@@ -1,0 +1,156 @@
+"""How an object fares, read from fields that many kinds share: conditions, counts of replicas, phases.
+
+Nothing here knows a kind. What a field of that name means elsewhere it may not mean in some custom resource; so this
+decides colours and a few words, and the fields themselves stand beside them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dynkube._display.cards import Span, Tone
+from dynkube._display.values import inline
+
+# Conditions that are good news where they are False, by what their names end with or are.
+_ABNORMAL: Final = re.compile(
+    r"(?:Pressure|Fail(?:ure|ed|ing)|Unavailable|Stalled|Degraded|Error|Errors|Invalid|Missing|Conflict|Conflicts"
+    r"|Violation|Violations|Denied|Outdated|Expired|Unhealthy|Unreachable|Remaining|Rollback|NonStructuralSchema"
+    r"|Dangling|Blocked|Exceeded)\Z"
+)
+# Conditions that are neither good nor bad: something goes on, or somebody wanted it so.
+_PASSING: Final = re.compile(
+    r"(?:Progressing|Reconciling|Terminating|Suspended|Paused|Deleting|Resizing|Pending|Updating|Upgrading"
+    r"|DisruptionTarget|Limited|ScalingLimited|PodReadyToStartContainers)\Z"
+)
+_GOOD_PHASES: Final = frozenset(
+    {"Running", "Succeeded", "Active", "Bound", "Available", "Ready", "Healthy", "Complete", "Completed", "Established"}
+)
+_BAD_PHASES: Final = frozenset({"Failed", "Error", "Lost", "Degraded", "Unhealthy", "CrashLoopBackOff"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How an object fares, in the words of its status.
+
+    Attributes:
+        ready: ``"2/3"``, or the status of its condition Ready or Available; ``""`` where neither is told.
+        reason: why it is not ready, or in which state it waits; may be empty.
+        status: its phase, or what its containers wait for, or ``Terminating``: what ``kubectl get`` says; may be empty.
+        tone: what to make of it.
+    """
+
+    ready: str
+    reason: str
+    status: str
+    tone: Tone
+
+
+def health_of(obj: Mapping[str, Any]) -> Health:
+    """How an object fares."""
+    metadata, status, spec = (mapping(obj, name) for name in ("metadata", "status", "spec"))
+    main = _main_condition(status)
+    counts = next(_counts(spec, status), None)
+    waiting = next(_waiting(status), "")
+    phase = inline(status.get("phase"), 40)
+    ready = f"{counts[0]}/{counts[1]}" if counts else inline(main.get("status"), 20)
+    reason = inline(main.get("reason") if main.get("status") != "True" else None) or inline(status.get("reason"))
+    if metadata.get("deletionTimestamp"):
+        return Health(ready=ready, reason=reason, status="Terminating", tone=Tone.WARN)
+    return Health(ready=ready, reason=reason, status=waiting or phase, tone=_tone(counts, main, phase, waiting))
+
+
+def _tone(counts: tuple[int, int] | None, main: Mapping[str, Any], phase: str, waiting: str) -> Tone:
+    if phase in ("Succeeded", "Complete", "Completed"):
+        return Tone.GOOD
+    if phase in _BAD_PHASES or waiting.endswith(("BackOff", "Error")):
+        return Tone.BAD
+    if counts is not None:
+        return Tone.GOOD if counts[0] >= counts[1] else Tone.WARN
+    if main:
+        return condition_tone(main)
+    return Tone.GOOD if phase in _GOOD_PHASES else Tone.PLAIN
+
+
+def condition_chips(obj: Mapping[str, Any], limit: int) -> tuple[Span, ...]:
+    """The conditions of an object, as ``kubectl wait --for=condition=`` writes them, with why where it is no good."""
+    found = list(conditions(mapping(obj, "status")))
+    chips = tuple(map(condition_chip, found[:limit]))
+    return (*chips, Span(f"and {len(found) - limit} more", Tone.MUTED)) if len(found) > limit else chips
+
+
+def condition_chip(condition: Mapping[str, Any]) -> Span:
+    """One condition as a label; its message and since when are in the title."""
+    tone = condition_tone(condition)
+    name, status = inline(condition.get("type"), 60), inline(condition.get("status"), 20)
+    reason = inline(condition.get("reason"), 60) if tone not in (Tone.GOOD, Tone.PLAIN) else ""
+    details = ("reason", "message", "lastTransitionTime")
+    title = "\n".join(filter(None, (inline(condition.get(each), 300) for each in details)))
+    return Span(f"{name}={status}" + (f" {reason}" if reason else ""), tone, title, chip=True)
+
+
+def condition_tone(condition: Mapping[str, Any]) -> Tone:
+    """What to make of a condition."""
+    name, status = condition.get("type"), condition.get("status")
+    if not isinstance(name, str) or status not in ("True", "False"):
+        return Tone.WARN
+    if _PASSING.search(name):
+        # A Deployment that no longer progresses is stuck; anything else of the kind simply does not go on.
+        return Tone.BAD if name == "Progressing" and status == "False" else Tone.PLAIN
+    if _ABNORMAL.search(name):
+        return Tone.BAD if status == "True" else Tone.GOOD
+    if status == "True":
+        return Tone.GOOD
+    return Tone.PLAIN if condition.get("reason") == "PodCompleted" else Tone.BAD
+
+
+def conditions(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Those that are any."""
+    found = status.get("conditions")
+    if isinstance(found, list | tuple):
+        yield from (each for each in found if isinstance(each, Mapping) and "type" in each)
+
+
+def mapping(obj: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A part of an object that should be a map; an empty one where it is not."""
+    found = obj.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _main_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    known = {str(each["type"]): each for each in conditions(status)}
+    names = ("Ready", "Available", "Healthy", "Complete", "Failed", "Established", "Accepted")
+    return next((known[name] for name in names if name in known), {})
+
+
+def _counts(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """How many of how many are there, as the kinds with such counts have them."""
+    containers = status.get("containerStatuses")
+    if isinstance(containers, list | tuple) and containers:
+        ready = sum(isinstance(each, Mapping) and each.get("ready") is True for each in containers)
+        yield ready, len(containers)
+    if (wanted := _number(status, "desiredNumberScheduled")) is not None:
+        yield _number(status, "numberReady") or 0, wanted
+    if (wanted := _number(spec, "replicas")) is not None and ("replicas" in status or "readyReplicas" in status):
+        yield _number(status, "readyReplicas") or 0, wanted
+    if (wanted := _number(spec, "completions")) is not None:
+        yield _number(status, "succeeded") or 0, wanted
+
+
+def _number(part: Mapping[str, Any], name: str) -> int | None:
+    found = part.get(name)
+    return found if type(found) is int and abs(found) < 10**12 else None
+
+
+def _waiting(status: Mapping[str, Any]) -> Iterator[str]:
+    """What containers wait for, or ended with: what ``kubectl get pods`` shows as the status."""
+    for name in ("initContainerStatuses", "containerStatuses"):
+        found = status.get(name)
+        for each in found if isinstance(found, list | tuple) else ():
+            state = mapping(each, "state") if isinstance(each, Mapping) else {}
+            for kind in ("waiting", "terminated"):
+                reason = inline(mapping(state, kind).get("reason"), 60)
+                if reason and reason != "Completed":
+                    yield reason

@@ -1,0 +1,90 @@
+"""Cards as HTML for notebooks: everything that came as data is text in it, whatever it looks like.
+
+A notebook that is not trusted keeps elements and ``style`` attributes, and takes ``<style>`` out (JupyterLab, tried
+with 4.6). So the card itself is hidden by an attribute that the stylesheet overrules, and a plain text stands before it
+that the stylesheet hides: where there is no stylesheet there is the text. Folding needs no script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from dynkube._display.cards import Block, Bullets, Card, Chips, Code, Facts, Grid, Line, Note, Section, Span, Tone
+from dynkube._display.style import STYLESHEET
+from dynkube._display.text import plain
+from dynkube._tables import html_text
+
+_DOT: Final = '<span class="dk-muted"> · </span>'
+
+
+def page(card: Card) -> str:
+    """A card as an output of its own, with its stylesheet and what is shown where styles are taken out."""
+    return (
+        f'<div class="dynkube">{STYLESHEET}'
+        f'<pre class="dk-fallback">{html_text(plain(card))}</pre>'
+        f'<div class="dk-card" style="display:none">{_card(card)}</div></div>'
+    )
+
+
+def _card(card: Card) -> str:
+    head = f'<div class="dk-head">{_DOT.join(map(_span, card.head))}</div>' if card.head else ""
+    return f"{head}{_blocks(card.blocks)}"
+
+
+def _blocks(blocks: Iterable[Block]) -> str:
+    return "".join(map(_block, blocks))
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Facts(rows):
+            found = (f"<tr><th>{html_text(name)}</th><td>{_line(said)}</td></tr>" for name, said in rows)
+            return f'<table class="dk-facts"><tbody>{"".join(found)}</tbody></table>'
+        case Chips(spans):
+            return f'<div class="dk-chips">{" ".join(map(_span, spans))}</div>'
+        case Grid():
+            return _grid(block)
+        case Code(lines):
+            text = "\n".join(map(_line, lines))
+            return f'<pre class="dk-code">{text}</pre>'
+        case Note(spans):
+            return f'<p class="dk-note">{_line(spans)}</p>'
+        case Bullets(items):
+            return f"<ul>{''.join(f'<li>{html_text(item)}</li>' for item in items)}</ul>"
+        case Section(title, blocks, hint, is_open):
+            more = f' <span class="dk-muted">{html_text(hint)}</span>' if hint else ""
+            summary = f"<summary><b>{html_text(title)}</b>{more}</summary>"
+            return f"<details{' open' if is_open else ''}>{summary}{_blocks(blocks)}</details>"
+        case Card():
+            return f'<div class="dk-inner">{_card(block)}</div>'
+
+
+def _grid(grid: Grid) -> str:
+    head = "".join(f"<th{_align(at, grid)}>{html_text(name)}</th>" for at, name in enumerate(grid.columns))
+    rows = [
+        f"<tr>{''.join(f'<td{_align(at, grid)}>{_line(cell)}</td>' for at, cell in enumerate(row))}</tr>"
+        for row in grid.rows
+    ]
+    if grid.gap is not None:
+        place, said = grid.gap
+        rows.insert(place, f'<tr class="dk-gap"><td colspan="{len(grid.columns)}">{html_text(said)}</td></tr>')
+    return f'<table class="dk-grid"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+
+
+def _align(at: int, grid: Grid) -> str:
+    return ' class="dk-right"' if at in grid.right else ""
+
+
+def _line(spans: Line) -> str:
+    return "".join(map(_span, spans))
+
+
+def _span(span: Span) -> str:
+    classes = [f"dk-{span.tone}"] if span.tone is not Tone.PLAIN else []
+    classes += ["dk-chip"] if span.chip else []
+    if not classes and not span.title:
+        return html_text(span.text)
+    kind = f' class="{" ".join(classes)}"' if classes else ""
+    title = f' title="{html_text(span.title)}"' if span.title else ""
+    return f"<span{kind}{title}>{html_text(span.text)}</span>"

@@ -1,0 +1,31 @@
+"""States as labels: the phase of an informer, what became of a write, and the colour of each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dynkube._display.cards import Span, Tone
+
+_TONES: Final = {
+    "LIVE": Tone.GOOD,
+    "SYNCING": Tone.INFO,
+    "UNKNOWN": Tone.WARN,
+    "DEGRADED": Tone.BAD,
+    "ABSENT": Tone.PLAIN,
+    "STOPPED": Tone.PLAIN,
+    "created": Tone.GOOD,
+    "changed": Tone.INFO,
+    "applied": Tone.INFO,
+    "unchanged": Tone.PLAIN,
+    "pruned": Tone.WARN,
+    "conflicted": Tone.BAD,
+    "failed": Tone.BAD,
+    "skipped": Tone.PLAIN,
+    "interrupted": Tone.WARN,
+    "unknown": Tone.WARN,
+}
+
+
+def pill(word: str, title: str = "") -> Span:
+    """A word for a state as a label. One that is not known has no colour."""
+    return Span(word, _TONES.get(word, Tone.PLAIN), title, chip=True)

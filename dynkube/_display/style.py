@@ -1,0 +1,79 @@
+"""The stylesheet of what notebooks show: one small block, in reach of the class ``dynkube`` alone.
+
+Notebooks say whether they are dark by ``color-scheme`` (JupyterLab, marimo), which ``light-dark()`` follows, or by a
+class or attribute (VS Code, documentation pages), which is translated here. Text and lines have the notebook's own
+colours where it names them. Browsers from before ``light-dark()`` (2024) show no colours, and everything else.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# Selectors double the class where they have to outweigh what notebooks say of every table.
+_SOURCE: Final = """
+.dynkube {
+  --dk-fg: var(--jp-content-font-color1, var(--vscode-editor-foreground, light-dark(#1f2328, #e3e8ee)));
+  --dk-dim: var(--jp-content-font-color2, var(--vscode-descriptionForeground, light-dark(#59636e, #9aa4af)));
+  --dk-rule: light-dark(#d8dee4, #3a424b);
+  --dk-soft: light-dark(#f4f6f8, #ffffff0d);
+  --dk-good: light-dark(#116329, #7ee2a8);
+  --dk-warn: light-dark(#7d4e00, #f2cc60);
+  --dk-bad: light-dark(#a40e26, #ff9f97);
+  --dk-info: light-dark(#0a4ea3, #8ec7ff);
+  --dk-mono: var(--jp-code-font-family, var(--vscode-editor-font-family, ui-monospace, monospace));
+  color: var(--dk-fg); font-size: 13px; line-height: 1.5; overflow-x: auto;
+}
+html[theme=dark] .dynkube, html[data-theme=dark] .dynkube, body[data-theme=dark] .dynkube,
+body.vscode-dark .dynkube { color-scheme: dark; }
+.dynkube .dk-fallback { display: none; }
+.dynkube .dk-card { display: block !important; padding: 2px 2px 4px; }
+.dynkube .dk-head { padding-bottom: 3px; margin-bottom: 5px; border-bottom: 1px solid var(--dk-rule); }
+.dynkube .dk-inner { margin: 0 0 14px; }
+.dynkube .dk-strong { font-weight: 600; }
+.dynkube .dk-muted { color: var(--dk-dim); }
+.dynkube .dk-key, .dynkube .dk-info { color: var(--dk-info); }
+.dynkube .dk-good { color: var(--dk-good); }
+.dynkube .dk-warn { color: var(--dk-warn); }
+.dynkube .dk-bad { color: var(--dk-bad); }
+.dynkube .dk-added { color: var(--dk-good); background: light-dark(#e3f7e8, #12331d); }
+.dynkube .dk-removed { color: var(--dk-bad); background: light-dark(#ffebe9, #44191a); }
+.dynkube .dk-chips { margin: 5px 0; line-height: 1.9; }
+.dynkube .dk-chip {
+  padding: 1px 8px; border-radius: 10px; font-size: 12px; white-space: nowrap;
+  background: light-dark(#eceff2, #ffffff17);
+}
+.dynkube .dk-chip.dk-good { background: light-dark(#dcf5e3, #14381f); }
+.dynkube .dk-chip.dk-warn { background: light-dark(#fff0c7, #40320c); }
+.dynkube .dk-chip.dk-bad { background: light-dark(#ffe3e0, #4d1b1b); }
+.dynkube .dk-chip.dk-info { background: light-dark(#dfeeff, #13304f); }
+.dynkube.dynkube table {
+  border-collapse: collapse; margin: 4px 0; font-size: 13px; color: inherit; table-layout: auto; border: 0;
+}
+.dynkube.dynkube table :is(th, td) {
+  padding: 2px 16px 2px 0; border: 0; text-align: left; vertical-align: top; background: none;
+  white-space: normal; overflow-wrap: anywhere; max-width: 46em; line-height: 1.5;
+}
+.dynkube.dynkube table tr { background: none; border: 0; }
+.dynkube.dynkube th { font-weight: 400; color: var(--dk-dim); white-space: nowrap; overflow-wrap: normal; }
+.dynkube.dynkube .dk-grid thead th { font-size: 11px; letter-spacing: .04em; border-bottom: 1px solid var(--dk-rule); }
+.dynkube.dynkube .dk-grid tbody tr:hover { background: var(--dk-soft); }
+.dynkube.dynkube .dk-grid .dk-right { text-align: right; font-variant-numeric: tabular-nums; }
+.dynkube.dynkube .dk-gap td { color: var(--dk-dim); text-align: center; padding: 3px; background: var(--dk-soft); }
+.dynkube.dynkube pre.dk-code {
+  font: 12px/1.5 var(--dk-mono); margin: 2px 0 6px; padding: 6px 10px; color: inherit;
+  background: var(--dk-soft); border: 0; border-radius: 4px; overflow-x: auto; white-space: pre;
+}
+.dynkube details { margin: 1px 0; }
+.dynkube summary { cursor: pointer; padding: 1px 0; }
+.dynkube summary:hover { background: var(--dk-soft); }
+.dynkube summary b { font-weight: 600; }
+.dynkube details > :not(summary) { margin-left: 16px !important; }
+.dynkube p.dk-note { margin: 4px 0; color: var(--dk-dim); }
+.dynkube ul { margin: 2px 0 4px; padding-left: 20px; }
+"""
+
+_BLANKS: Final = re.compile(r"\s*([{};,])\s+|\s+(?=[{}])")
+
+STYLESHEET: Final = f"<style>{_BLANKS.sub(lambda found: found[1] or '', _SOURCE.strip())}</style>"
+"""As it goes into a page, without what is there for readers of this file."""

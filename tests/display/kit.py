@@ -1,0 +1,82 @@
+"""What tests of displays share: pages read as browsers read them, and objects worth showing."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from dynkube._display.cards import Card
+from dynkube._display.html import page
+from dynkube._display.text import plain
+
+NOW = datetime(2026, 5, 6, 12, tzinfo=UTC)
+
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {
+        "name": "web-1",
+        "namespace": "shop",
+        "uid": "11",
+        "resourceVersion": "42",
+        "creationTimestamp": "2026-05-01T09:00:00Z",
+        "labels": {"app": "web", "tier": "front"},
+        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "10"}],
+    },
+    "spec": {"containers": [{"name": "web", "image": "web:1"}]},
+    "status": {
+        "phase": "Running",
+        "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}],
+        "containerStatuses": [{"name": "web", "ready": True}],
+    },
+}
+
+
+class Page:
+    """An output of a notebook, parsed."""
+
+    def __init__(self, source: Card | str) -> None:
+        self.source = page(source) if isinstance(source, Card) else source
+        self._tree = LexborHTMLParser(self.source)
+
+    @property
+    def elements(self) -> list[LexborNode]:
+        """Every element that is in it, but for those that make it a document."""
+        body = self._tree.body
+        return [] if body is None else [node for node in body.traverse() if node is not body]
+
+    @property
+    def attributes(self) -> set[tuple[str, str]]:
+        """Every attribute of any element, by the element's name."""
+        return {(str(node.tag), name) for node in self.elements for name in node.attributes}
+
+    def text(self, selector: str = ".dk-card") -> str:
+        """What is to be read in the first that ``selector`` finds."""
+        found = self._tree.css_first(selector)
+        assert found is not None, selector
+        return re.sub(r"\s+", " ", found.text(separator=" ")).strip()
+
+    def all(self, selector: str) -> list[str]:
+        """What is to be read in each that ``selector`` finds."""
+        return [re.sub(r"\s+", " ", found.text()).strip() for found in self._tree.css(selector)]
+
+    def rows(self) -> list[list[str]]:
+        """The cells of its tables with a heading, row by row."""
+        return [[cell.text().strip() for cell in row.css("th,td")] for row in self._tree.css(".dk-grid tr")]
+
+    def sections(self) -> dict[str, str]:
+        """What is folded away, by its title."""
+        found = {}
+        for section in self._tree.css("details"):
+            title = section.css_first("summary b")
+            code = section.css_first("pre")
+            found[title.text() if title else ""] = code.text() if code else ""
+        return found
+
+
+def lines(card: Card) -> list[str]:
+    """A card as a terminal shows it."""
+    return plain(card).splitlines()

@@ -1,0 +1,144 @@
+"""How one object shows itself: what it is and how it fares at once, all of it on request, and no secrets."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from dynkube import Unstructured
+from dynkube._display import object_card
+from tests.display.kit import NOW, POD, Page, lines
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def shown(**fields: Any) -> Page:
+    return Page(object_card({"apiVersion": "v1", "kind": "Thing", **fields}, now=NOW))
+
+
+def test_the_heading_says_what_it_is_and_how_it_fares() -> None:
+    assert Page(object_card(POD, now=NOW)).text(".dk-head") == "v1 Pod · shop/web-1 · Ready 1/1 · Running · age 5d3h"
+
+
+def test_labels_conditions_and_owners_are_seen_at_once_and_the_rest_is_folded() -> None:
+    page = Page(object_card(POD, now=NOW))
+
+    assert page.all(".dk-facts tr") == ["labelsapp=web, tier=front", "owned byReplicaSet/web"]
+    assert page.all(".dk-chip") == ["PodScheduled=True", "Ready=True"]
+    assert list(page.sections()) == ["spec", "status", "metadata"]
+    assert page.sections()["spec"] == "containers:\n- name: web\n  image: web:1"
+    assert not page.all("details[open]")
+
+
+def test_a_terminal_shows_the_same_without_what_is_folded() -> None:
+    assert lines(object_card(POD, now=NOW)) == [
+        "v1 Pod · shop/web-1 · Ready 1/1 · Running · age 5d3h",
+        "labels    app=web, tier=front",
+        "owned by  ReplicaSet/web",
+        "PodScheduled=True  Ready=True",
+        "+ spec  containers",
+        "+ status  phase, conditions, containerStatuses",
+        "+ metadata  uid, resourceVersion, creationTimestamp",
+    ]
+
+
+def test_managed_fields_and_what_was_last_applied_are_not_shown() -> None:
+    metadata = {"managedFields": [{"manager": "ci"}] * 2, "annotations": {LAST_APPLIED: "hunter2", "note": "x"}}
+    page = shown(metadata=metadata)
+
+    assert page.sections()["annotations"] == f"{LAST_APPLIED}: (7 bytes, not shown)\nnote: x"
+    assert page.sections()["metadata"] == "managedFields: (2 entries, not shown: see dynkube.owners)"
+    assert not any(word in page.source for word in ("hunter2", "manager:"))
+
+
+def test_of_a_secret_the_names_and_sizes_are_shown() -> None:
+    data = {"password": base64.b64encode(b"hunter2").decode(), "odd": "?"}
+    page = shown(kind="Secret", type="Opaque", data=data, stringData={"pin": "7345"})
+
+    assert page.sections()["data"] == "password: (7 bytes, not shown)\nodd: (no base64, not shown)"
+    assert page.sections()["stringData"] == "pin: (4 bytes, not shown)"
+    assert "7345" not in page.source
+
+
+@pytest.mark.parametrize("section", ["data", "stringData"])
+@pytest.mark.parametrize("wrong", ["hunter2", ["hunter2"], {"a": ["hunter2"]}, {"a": {"b": "hunter2"}}])
+def test_a_secret_by_mistake_of_another_shape_shows_no_value_either(section: str, wrong: object) -> None:
+    assert "hunter2" not in shown(kind="Secret", **{section: wrong}).source
+
+
+@pytest.mark.parametrize("item", [{"kind": "Secret"}, {}])
+def test_secrets_in_a_list_show_no_values(item: dict[str, Any]) -> None:
+    secret = {**item, "metadata": {"annotations": {LAST_APPLIED: "hunter2"}}, "data": {"a": "hunter2"}}
+
+    assert "hunter2" not in shown(kind="SecretList", items=[secret]).source
+    assert ("hunter2" in shown(kind="List", items=[secret]).source) is (item == {})
+
+
+@pytest.mark.parametrize(
+    ("condition", "chip", "kind"),
+    [
+        ({"type": "Ready", "status": "True", "reason": "Fine"}, "Ready=True", "dk-good"),
+        ({"type": "Ready", "status": "False", "reason": "NoDisk"}, "Ready=False NoDisk", "dk-bad"),
+        ({"type": "Ready", "status": "Unknown"}, "Ready=Unknown", "dk-warn"),
+        ({"type": "DiskPressure", "status": "True"}, "DiskPressure=True", "dk-bad"),
+        ({"type": "DiskPressure", "status": "False"}, "DiskPressure=False", "dk-good"),
+        ({"type": "Ready", "status": "False", "reason": "PodCompleted"}, "Ready=False", None),
+        ({"type": "Progressing", "status": "False", "reason": "Late"}, "Progressing=False Late", "dk-bad"),
+    ],
+)
+def test_the_colour_of_a_condition_is_what_it_means(condition: dict[str, str], chip: str, kind: str | None) -> None:
+    page = shown(status={"conditions": [condition]})
+
+    assert page.all(f".dk-chip{f'.{kind}' if kind else ':not(.dk-good,.dk-bad,.dk-warn)'}") == [chip]
+
+
+@pytest.mark.parametrize(
+    ("fields", "head"),
+    [
+        ({"spec": {"replicas": 3}, "status": {"replicas": 3, "readyReplicas": 2}}, "Ready 2/3"),
+        ({"spec": {"replicas": 3}, "status": {"replicas": 3}}, "Ready 0/3"),
+        ({"spec": {"replicas": 3}}, ""),
+        ({"status": {"desiredNumberScheduled": 4, "numberReady": 4}}, "Ready 4/4"),
+        ({"spec": {"completions": 1}, "status": {"succeeded": 1}}, "Ready 1/1"),
+        ({"status": {"conditions": [{"type": "Available", "status": "False"}]}}, "Ready False"),
+        ({"status": {"phase": "Bound"}}, "Bound"),
+        ({"metadata": {"deletionTimestamp": "2026-05-06T00:00:00Z"}, "status": {"phase": "Active"}}, "Terminating"),
+    ],
+)
+def test_how_it_fares_is_read_from_fields_that_many_kinds_share(fields: dict[str, Any], head: str) -> None:
+    metadata = {"name": "a", **fields.pop("metadata", {})}
+
+    assert shown(metadata=metadata, **fields).text(".dk-head").removeprefix("v1 Thing · a").strip(" ·") == head
+
+
+def test_what_a_container_waits_for_is_the_status() -> None:
+    waiting = {"name": "web", "ready": False, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+    page = shown(status={"phase": "Running", "containerStatuses": [waiting]})
+
+    assert page.text(".dk-head").endswith("Ready 0/1 · CrashLoopBackOff")
+
+
+def test_what_waits_to_go_says_what_it_waits_for() -> None:
+    metadata = {"deletionTimestamp": "2026-05-06T00:00:00Z", "finalizers": ["example.com/backup"]}
+
+    assert shown(metadata=metadata).all(".dk-facts tr") == ["finalizersexample.com/backup"]
+
+
+@pytest.mark.parametrize("wrong", [None, 7, True, "text", [], [1, None], {"a": None}, {"conditions": 7}])
+@pytest.mark.parametrize("field", ["metadata", "spec", "status", "items", "kind", "apiVersion", "data"])
+def test_an_object_of_any_shape_is_shown(field: str, wrong: object) -> None:
+    obj = {**POD, field: wrong}
+
+    assert Page(object_card(obj, now=NOW)).text()
+    assert lines(object_card(obj, now=NOW))
+
+
+def test_an_object_whose_body_cannot_be_read_says_so() -> None:
+    obj = Unstructured(b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":"\xff"}')
+
+    page = Page(obj._repr_html_())
+
+    assert page.text(".dk-head") == "v1 · Pod · a"
+    assert "cannot be read" in page.text(".dk-note")

@@ -1,0 +1,84 @@
+"""Large things are shown in part, say so, and cost no more than what is shown of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dynkube import Unstructured
+from dynkube._display import Limits, object_card, yaml_code
+from tests.display.kit import NOW, Page, lines
+
+MOST = 60_000
+LARGE: dict[str, dict[str, Any]] = {
+    "names": {"data": {f"key-{number}": "v" * 100 for number in range(10_000)}},
+    "one text": {"data": {"page": "<" * 1_000_000}},
+    "lines": {"data": {"text": "a\n" * 500_000}},
+    "items": {"spec": [{"a": "x" * 1000}] * 1000},
+    "top": {f"field-{number}": {"a": "x" * 30} for number in range(10_000)},
+    "texts on top": {f"field-{number}": "x" * 1000 for number in range(1000)},
+    "labels": {"metadata": {"labels": {f"l{number}": "x" * 50 for number in range(20_000)}}},
+    "a label": {"metadata": {"labels": {"a" * 500_000: "b" * 500_000}}},
+    "conditions": {"status": {"conditions": [{"type": f"T{n}", "message": "m" * 900} for n in range(1000)]}},
+    "name": {"metadata": {"name": "n" * 1_000_000}},
+    "owners": {"metadata": {"ownerReferences": [{"kind": "k" * 1000, "name": "n" * 1000}] * 1000}},
+    "annotations": {"metadata": {"annotations": {str(number): "a" * 200 for number in range(5000)}}},
+}
+
+
+@pytest.mark.parametrize("fields", LARGE.values(), ids=LARGE.keys())
+def test_a_large_object_is_shown_in_few_bytes(fields: dict[str, Any]) -> None:
+    obj = Unstructured({"apiVersion": "v1", "kind": "Big", **fields})
+
+    page = obj._repr_html_()
+
+    assert len(obj.json) > 400_000
+    assert len(page.encode()) < MOST
+    assert "kB" in page or "MB" in page
+
+
+class Counting(dict[str, Any]):
+    """A map that counts how much of it was looked at."""
+
+    seen = 0
+
+    def items(self) -> Any:
+        for pair in super().items():
+            self.seen += 1
+            yield pair
+
+    def __iter__(self) -> Iterator[str]:
+        for name in super().__iter__():
+            self.seen += 1
+            yield name
+
+
+def test_of_a_large_map_no_more_is_looked_at_than_is_shown() -> None:
+    data = Counting({str(number): number for number in range(100_000)})
+
+    page = Page(object_card({"kind": "Big", "data": data}, now=NOW))
+
+    assert page.sections()["data"].splitlines()[-1] == "… cut after 120 lines"
+    assert data.seen < 200
+
+
+def test_what_was_cut_is_said() -> None:
+    shown = lines(object_card({"kind": "Big", "note": "x" * 5000}, now=NOW))
+    (code,) = yaml_code({"a": "x" * 5000}, Limits(width=10)).lines
+
+    assert shown[1].endswith("… (5,000 characters)")
+    assert "".join(span.text for span in code) == f"a: {'x' * 10}… (5,000 characters)"
+
+
+@pytest.mark.parametrize("wrap", [lambda inner: {"a": inner}, lambda inner: [inner], lambda inner: [{"a": inner}]])
+def test_what_is_nested_deep_is_cut_as_well(wrap: Any) -> None:
+    deep: Any = "end"
+    for _ in range(300):
+        deep = wrap(deep)
+
+    code = yaml_code({"deep": deep}).lines
+
+    assert "…" in code[-1][-1].text
+    assert len(code) < 60
