@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 
 import trio
@@ -17,16 +18,20 @@ class OwnedNursery:
     """
 
     def __init__(self) -> None:
-        self._manager = trio.open_nursery()
+        self._manager: AbstractAsyncContextManager[trio.Nursery] | None = None
         self._nursery: trio.Nursery | None = None
 
     async def __aenter__(self) -> trio.Nursery:
+        self._manager = (
+            trio.open_nursery()
+        )  # not before: it asks for the loop, and its owner may be made outside of any
         self._nursery = await self._manager.__aenter__()
         return self._nursery
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> bool:
+        assert self._manager is not None
         assert self._nursery is not None
         self._nursery.cancel_scope.cancel()
         try:

@@ -122,6 +122,14 @@ class ObjectIterator(AsyncIterator[Unstructured]):
             self._token = page.continue_token
             self._items = iter(page)
 
+    async def take(self) -> list[Unstructured]:
+        """What is left of the page at hand, else the next one with objects; ``[]`` at the end: one step for many."""
+        try:
+            first = await self.__anext__()
+        except StopAsyncIteration:
+            return []
+        return [first, *self._items]
+
     async def _next_page(self) -> UnstructuredList:
         if self._collection is None:
             self._collection = await self._target.collection(self._namespace, self._selection)

@@ -143,6 +143,12 @@ class Watch(AsyncIterator[WatchEvent]):
         await trio.lowlevel.checkpoint()
         return self._ready.popleft()
 
+    async def take(self) -> list[WatchEvent]:
+        """The next event with all that came along with it: one step for many events."""
+        events = [await self.__anext__(), *self._ready]
+        self._ready.clear()
+        return events
+
     async def _advance(self) -> None:
         if self._must_probe:
             await self._probe()

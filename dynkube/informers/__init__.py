@@ -17,7 +17,7 @@ from dynkube.informers._filters import (
     Predicate,
     PredicateFilter,
 )
-from dynkube.informers._handlers import EventStream, HandlerStatistics, Registration
+from dynkube.informers._handlers import EventStream, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Registration
 from dynkube.informers._index import IndexFunc
 from dynkube.informers._informer import Informer, Selector
 from dynkube.informers._serving import Serving, crd_serves
@@ -49,6 +49,10 @@ __all__ = [
     "LabelFilter",
     "NamespaceFilter",
     "NamespaceFollower",
+    "OnAdd",
+    "OnDelete",
+    "OnError",
+    "OnUpdate",
     "Phase",
     "Predicate",
     "PredicateFilter",

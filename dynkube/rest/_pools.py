@@ -153,4 +153,4 @@ class PoolKeeper:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise ClosedError("the client is closed: its 'async with' block has been left")
+            raise ClosedError("the client is closed, or its block has been left: connect again")

@@ -1,0 +1,185 @@
+"""The client without await, and ``connect``."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+import dynkube._client as aio
+from dynkube._connect import connect as connect_async
+from dynkube.client import APIClient as AsyncAPIClient
+from dynkube.client import ResourceClient as AsyncResourceClient
+from dynkube.config import ClientConfig
+from dynkube.discovery import DeferredRESTMapper, RESTMapper
+from dynkube.errors import ClosedError
+from dynkube.informers import Informer as AsyncInformer
+from dynkube.manifests import ApplyRun as AsyncApplyRun
+from dynkube.manifests import Report
+from dynkube.sync._delegation import Facade, arguments_of, at_once, blocking, in_loop, wrapping
+from dynkube.sync._held import Held
+from dynkube.sync._informer import Informer
+from dynkube.sync._manifests import carry_out
+from dynkube.sync._resource import ResourceClient
+from dynkube.sync._thread import Process, TrioThread
+
+_PROCESS = Process()  # the one thing that a process has one of; it starts nothing before the first connect
+
+
+class Client(Facade[aio.Client]):
+    """One cluster: resources to read and write, informers to follow. Open as :func:`dynkube.sync.connect` gives it.
+
+    Everything it starts ends with :meth:`close`, with the end of a ``with`` block around it, or with the process. It
+    may be used from several threads. In a process that was forked from the one that opened it, it is closed: connect
+    again.
+    """
+
+    __slots__ = ("_held", "_informers")
+
+    def __init__(self, inner: aio.Client, thread: TrioThread) -> None:
+        super().__init__(inner, thread)
+        self._informers: dict[Informer, None] = {}
+        self._held = Held(thread, inner)
+        self._held.open()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        self.close()
+
+    def close(self) -> None:
+        """End everything it has started, its informers first. Safe to call twice.
+
+        Raises:
+            Exception: what a handler raised that was to end the client with it (``on_error="cancel"``).
+        """
+        __tracebackhide__ = True
+        while self._informers:
+            self._informers.popitem()[0].close()
+        self._held.close()
+
+    # ── what it talks to ─────────────────────────────────────────────────────────────────────
+
+    @property
+    def config(self) -> ClientConfig:
+        """Which cluster, and as whom."""
+        return self._open.config
+
+    @property
+    def namespace(self) -> str:
+        """The context's namespace: where single objects are looked for if a call names none."""
+        return self._open.namespace
+
+    @property
+    def api(self) -> APIClient:
+        """The verbs without informers, and requests of your own (``client.api.raw``)."""
+        return APIClient(self._open.api, self._thread)
+
+    @property
+    def mapper(self) -> Mapper:
+        """What says which resource a name means."""
+        return Mapper(self._open.mapper, self._thread)
+
+    @blocking(aio.Client.server_version)
+    def server_version(self) -> None: ...
+
+    # ── what it does ─────────────────────────────────────────────────────────────────────────
+
+    @wrapping(aio.Client.resource)
+    def resource(self, inner: AsyncResourceClient) -> ResourceClient:
+        return ResourceClient(inner, self._thread)
+
+    @wrapping(aio.Client.informer)
+    def informer(self, inner: AsyncInformer) -> Informer:
+        __tracebackhide__ = True
+        informer = Informer(inner, self._thread, self._forget)
+        self._informers[informer] = None
+        return informer
+
+    @wrapping(aio.Client.apply_all)
+    def apply_all(self, inner: AsyncApplyRun) -> Report:
+        __tracebackhide__ = True
+        return carry_out(self._thread, inner)
+
+    @blocking(aio.Client.diff_all)
+    def diff_all(self) -> None: ...
+
+    # ── how it is doing ──────────────────────────────────────────────────────────────────────
+
+    @at_once(aio.Client.informers)
+    def informers(self) -> None: ...
+
+    @at_once(aio.Client.statistics)
+    def statistics(self) -> None: ...
+
+    @property
+    def _open(self) -> aio.Client:
+        if self._held.ended:
+            raise ClosedError("this client is closed: make another one with dynkube.sync.connect(...)")
+        return self._inner
+
+    def _forget(self, informer: Informer) -> None:
+        self._informers.pop(informer, None)
+
+
+class APIClient(Facade[AsyncAPIClient]):
+    """Reads and writes objects of any type, without informers; see :class:`dynkube.client.APIClient`."""
+
+    __slots__ = ()
+
+    @property
+    def namespace(self) -> str:
+        """Where single objects are looked for if a call names no namespace."""
+        return self._inner.namespace
+
+    @property
+    def field_manager(self) -> str:
+        """Who is recorded as owner of written fields if a call does not say."""
+        return self._inner.field_manager
+
+    @property
+    def mapper(self) -> Mapper:
+        """What says which resource a name means."""
+        return Mapper(self._inner.mapper, self._thread)
+
+    @blocking(AsyncAPIClient.raw)
+    def raw(self) -> None: ...
+
+    @blocking(AsyncAPIClient.server_version)
+    def server_version(self) -> None: ...
+
+    @wrapping(AsyncAPIClient.resource)
+    def resource(self, inner: AsyncResourceClient) -> ResourceClient:
+        return ResourceClient(inner, self._thread)
+
+
+class Mapper(Facade[DeferredRESTMapper]):
+    """What says which resource a name means, with the newest knowledge that is needed."""
+
+    __slots__ = ()
+
+    @blocking(DeferredRESTMapper.load)
+    def load(self) -> None: ...
+
+    @blocking(DeferredRESTMapper.resolve)
+    def resolve(self) -> None: ...
+
+    @in_loop(DeferredRESTMapper.invalidate)
+    def invalidate(self) -> None: ...
+
+    @in_loop(DeferredRESTMapper.statistics)
+    def statistics(self) -> None: ...
+
+    @property
+    def loaded(self) -> RESTMapper | None:
+        """The mapper as last read, perhaps out of date by now; ``None`` before the first load."""
+        return self._inner.loaded
+
+
+@arguments_of(connect_async)
+def connect(inner: aio.Client) -> Client:
+    __tracebackhide__ = True
+    return Client(inner, _PROCESS.thread())

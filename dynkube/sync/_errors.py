@@ -1,0 +1,54 @@
+"""What a blocking call raises, without the way it took through the event loop."""
+
+from __future__ import annotations
+
+import logging
+from types import TracebackType
+from typing import Final
+
+from dynkube.errors import DynkubeError
+
+_log = logging.getLogger("dynkube.sync")
+
+_INNER: Final = frozenset(
+    {"dynkube", "trio", "anyio", "outcome", "httpx2", "httpcore2", "concurrent", "contextlib", "ssl", "socket"}
+)
+
+
+def shorten(error: BaseException) -> None:
+    """Take what libraries did out of an error's traceback, and the causes that nobody but libraries saw.
+
+    Fifty lines of event loop and HTTP say nothing to somebody in a notebook, and the message says what the causes were.
+    What is of their own (a filter, a handler) stays. An error that is none of dynkube's is left whole, as it may be a
+    bug. All of it is logged at level DEBUG.
+    """
+    if not isinstance(error, DynkubeError):
+        return
+    _log.debug("a blocking call raised", exc_info=error)
+    link, *causes = _chain(error)
+    link.__traceback__ = _without_libraries(link.__traceback__)
+    for cause in causes:
+        cause.__traceback__ = _without_libraries(cause.__traceback__)
+        if cause.__traceback__ is not None:
+            link.__cause__ = cause
+            link = cause
+    link.__cause__ = None  # which also keeps its context from being shown
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return chain
+
+
+def _without_libraries(traceback: TracebackType | None) -> TracebackType | None:
+    if traceback is None:
+        return None
+    rest = _without_libraries(traceback.tb_next)
+    module: object = traceback.tb_frame.f_globals.get("__name__", "")
+    if str(module).partition(".")[0] in _INNER:
+        return rest
+    return TracebackType(rest, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)

@@ -1,0 +1,98 @@
+"""An async context manager that is kept open by a task of its own, for callers without one."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager
+from typing import Generic, TypeVar
+
+import trio
+
+from dynkube.sync._thread import TrioThread
+
+T = TypeVar("T")
+
+
+class Held(Generic[T]):
+    """What ``async with manager`` gives, from :meth:`open` to :meth:`close`, whichever threads call these.
+
+    Entering and leaving happen in one task, as the structured concurrency inside demands.
+    """
+
+    def __init__(self, thread: TrioThread, manager: AbstractAsyncContextManager[T, bool | None]) -> None:
+        self._thread = thread
+        self._manager = manager
+        self._scope = trio.CancelScope()
+        self._opened: Future[T] = Future()
+        self._turn = trio.Event()  # it was opened, or could not be
+        self._leave = trio.Event()
+        self._ended = trio.Event()
+        self._error: BaseException | None = None
+
+    def open(self) -> T:
+        """Enter, and wait until that is done. Interrupted, it is left again.
+
+        Raises:
+            Exception: what entering raised.
+        """
+        __tracebackhide__ = True
+        try:
+            self._thread.hold(self._run, self._scope)
+            self._thread.call(self._turn.wait)
+        except BaseException:
+            self._thread.cancel(self._scope)
+            raise
+        if not self._opened.done():
+            self._thread.call(self._raise_error)
+        return self._opened.result()
+
+    def close(self) -> None:
+        """Leave, and wait until that is done. Safe to call twice, and where opening failed.
+
+        Raises:
+            Exception: what leaving raised, such as the error of a handler that was to end its client; once.
+        """
+        __tracebackhide__ = True
+        if self._thread.alive:
+            self._thread.call(self._close)
+
+    async def _close(self) -> None:
+        self._leave.set()
+        try:
+            await self._ended.wait()
+        except trio.Cancelled:  # whoever has no patience gets an end without it
+            self._scope.cancel()
+            raise
+        await self._raise_error()
+
+    async def _raise_error(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        await trio.lowlevel.checkpoint()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was left, also by itself."""
+        return self._ended.is_set() or not self._thread.alive
+
+    async def _run(self) -> None:
+        try:
+            async with self._manager as value:
+                self._opened.set_result(value)
+                self._turn.set()
+                await self._leave.wait()
+        except trio.Cancelled:
+            raise
+        except BaseException as exc:  # noqa: BLE001  # told to whoever opens or closes it
+            self._error = exc
+        finally:
+            self._ended.set()
+            self._turn.set()
+
+
+def held(thread: TrioThread, manager: AbstractAsyncContextManager[T, bool | None]) -> tuple[Held[T], T]:
+    """Open one; see :class:`Held`."""
+    __tracebackhide__ = True
+    keeper = Held(thread, manager)
+    return keeper, keeper.open()

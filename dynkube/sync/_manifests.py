@@ -1,0 +1,23 @@
+"""Runs of many objects, without await."""
+
+from __future__ import annotations
+
+from dynkube.errors import DynkubeError
+from dynkube.manifests import ApplyRun, Report
+from dynkube.sync._thread import TrioThread
+
+
+def carry_out(thread: TrioThread, run: ApplyRun) -> Report:
+    """Everything of a run, and its report; if it is interrupted, the exception has a note of what was done by then."""
+    __tracebackhide__ = True
+
+    async def await_run() -> Report:
+        return await run
+
+    try:
+        return thread.call(await_run)
+    except DynkubeError:
+        raise
+    except BaseException as exc:  # Ctrl-C, mostly
+        exc.add_note(f"apply_all was interrupted: {run.report.summary}\n{run.report}")
+        raise

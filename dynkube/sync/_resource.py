@@ -1,0 +1,104 @@
+"""The verbs on a resource, without await."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+
+from dynkube import client as aio
+from dynkube.sync._delegation import Facade, blocking, wrapping
+from dynkube.sync._streams import ObjectIterator, Watch
+
+
+class SubresourceClient(Facade[aio.SubresourceClient]):
+    """One subresource of every object of a resource; see :class:`dynkube.client.SubresourceClient`."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """Which subresource."""
+        return self._inner.name
+
+    @blocking(aio.SubresourceClient.get)
+    def get(self) -> None: ...
+
+    @blocking(aio.SubresourceClient.create)
+    def create(self) -> None: ...
+
+    @blocking(aio.SubresourceClient.update)
+    def update(self) -> None: ...
+
+    @blocking(aio.SubresourceClient.patch)
+    def patch(self) -> None: ...
+
+    @blocking(aio.SubresourceClient.apply)
+    def apply(self) -> None: ...
+
+
+class ResourceClient(Facade[aio.ResourceClient]):
+    """The verbs on one resource; made by :meth:`Client.resource`. See :class:`dynkube.ResourceClient`.
+
+    Each blocks until the server answered. Interrupted, it is cancelled, which leaves open whether the server did it.
+    """
+
+    __slots__ = ()
+
+    @blocking(aio.ResourceClient.get)
+    def get(self) -> None: ...
+
+    @blocking(aio.ResourceClient.list)
+    def list(self) -> None: ...
+
+    @blocking(aio.ResourceClient.create)
+    def create(self) -> None: ...
+
+    @blocking(aio.ResourceClient.update)
+    def update(self) -> None: ...
+
+    @blocking(aio.ResourceClient.update_status)
+    def update_status(self) -> None: ...
+
+    @blocking(aio.ResourceClient.patch)
+    def patch(self) -> None: ...
+
+    @blocking(aio.ResourceClient.delete)
+    def delete(self) -> None: ...
+
+    @blocking(aio.ResourceClient.delete_collection)
+    def delete_collection(self) -> None: ...
+
+    @blocking(aio.ResourceClient.apply)
+    def apply(self) -> None: ...
+
+    @blocking(aio.ResourceClient.diff)
+    def diff(self) -> None: ...
+
+    @blocking(aio.ResourceClient.drift)
+    def drift(self) -> None: ...
+
+    @blocking(aio.ResourceClient.release)
+    def release(self) -> None: ...
+
+    @blocking(aio.ResourceClient.transfer)
+    def transfer(self) -> None: ...
+
+    @blocking(aio.ResourceClient.migrate_from_client_side)
+    def migrate_from_client_side(self) -> None: ...
+
+    @blocking(aio.ResourceClient.wait_for)
+    def wait_for(self) -> None: ...
+
+    @blocking(aio.ResourceClient.resolve)
+    def resolve(self) -> None: ...
+
+    @wrapping(aio.ResourceClient.iterate)
+    def iterate(self, inner: aio.ObjectIterator) -> ObjectIterator:
+        return ObjectIterator(self._thread, inner)
+
+    @wrapping(aio.ResourceClient.watch)
+    def watch(self, inner: AbstractAsyncContextManager[aio.Watch]) -> Watch:
+        return Watch(self._thread, inner)
+
+    @wrapping(aio.ResourceClient.subresource)
+    def subresource(self, inner: aio.SubresourceClient) -> SubresourceClient:
+        return SubresourceClient(inner, self._thread)

@@ -1,0 +1,238 @@
+"""The trio thread: one event loop in the background of a process, in which blocking calls are carried out.
+
+A call is a task of that loop. Whoever waits for it may be interrupted (Ctrl-C, the stop button of a notebook): then
+this task is cancelled, and everything else in the loop, informers above all, goes on. Built on anyio's blocking portal,
+which carries the caller's context along, so that what a notebook's handler prints appears below the cell that
+registered it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future, wait
+from concurrent.futures import TimeoutError as Waited
+from functools import partial
+from typing import Any, Final, Generic, ParamSpec, TypeVar
+
+import trio
+from anyio.from_thread import BlockingPortal
+
+from dynkube.errors import ClosedError, InvalidInput
+from dynkube.sync._errors import shorten
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_log = logging.getLogger("dynkube.sync")
+
+_AT_EXIT: Final = 1.5  # seconds; Jupyter sends SIGTERM 2.5 s after it asked a kernel to end
+_CANCELLING: Final = 0.5  # seconds for a call that was interrupted to clean up
+_POLL: Final = 0.1 if sys.platform == "win32" else None  # there, waiting for a lock cannot be interrupted
+
+
+class TrioThread:
+    """A thread that runs trio until the process ends, or :meth:`close` is called."""
+
+    def __init__(self) -> None:
+        self.pid: int = os.getpid()
+        self._ready: Future[BlockingPortal] = Future()
+        self._scope = trio.CancelScope()
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._calls: set[Future[Any]] = set()  # what somebody waits for; belongs to the loop
+        # A daemon: the interpreter would wait for any other before it calls what atexit was told.
+        self._thread = threading.Thread(target=self._run, name="dynkube-trio", daemon=True)
+        self._thread.start()
+
+    # ── for callers in other threads ─────────────────────────────────────────────────────────
+
+    def call(self, function: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run an async function in the loop, and wait for what it returns or raises.
+
+        Interrupted, it is cancelled; should it be through by then, what it returned is lost.
+
+        Raises:
+            InvalidInput: called from the loop's own thread, which would wait for itself.
+            ClosedError: the loop has ended, or belongs to the process that this one was forked from.
+        """
+        return self.wait(Call(partial(function, *args, **kwargs)))
+
+    def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for a plain function that belongs in the loop's thread."""
+
+        async def plain() -> T:
+            return function(*args, **kwargs)
+
+        return self.call(plain)
+
+    def wait(self, call: Call[T]) -> T:
+        """Start a call and wait for it; see :meth:`call`. What it returned too late is in ``call.outcome``."""
+        __tracebackhide__ = True  # IPython leaves such frames out
+        portal = self._portal()
+        try:
+            _start(portal, call.run, self._calls, name=call.name)
+            return _result(call.outcome, None)
+        except BaseException as exc:
+            if not call.outcome.done():
+                self._interrupt(call)
+            shorten(exc)
+            raise
+
+    def hold(self, function: Callable[[], Coroutine[object, object, None]], scope: trio.CancelScope) -> None:
+        """Start a task that nobody waits for; it ends with ``scope``, or with the loop. It must not raise."""
+
+        async def held() -> None:
+            with scope:
+                await function()
+
+        _start(self._portal(), held)
+
+    def cancel(self, scope: trio.CancelScope) -> None:
+        """Cancel what runs in ``scope``, from any thread; does not wait."""
+        if self._token is not None and self.alive:
+            self._token.run_sync_soon(scope.cancel)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it takes calls: not after its end, nor in a process forked from the one that started it."""
+        return self.pid == os.getpid() and self._thread.is_alive()
+
+    def close(self, timeout: float = _AT_EXIT) -> None:
+        """Cancel everything in the loop, and wait for its end, at most ``timeout`` seconds. Safe to call twice."""
+        if not self.alive or threading.current_thread() is self._thread:
+            return
+        self._ready.result(timeout)
+        self.cancel(self._scope)
+        self._thread.join(timeout)
+        if self._thread.is_alive():
+            _log.warning("the trio thread did not end within %g s: something in it does not yield", timeout)
+
+    def _portal(self) -> BlockingPortal:
+        if threading.current_thread() is self._thread:
+            raise InvalidInput(
+                "a blocking call in the trio thread would wait for itself: filters, transforms, indexes and async "
+                "handlers run there. Plain handlers have threads of their own: call it from one of those"
+            )
+        if self.pid != os.getpid():
+            raise ClosedError("this was opened before the process was forked: connect again in the new process")
+        return _result(self._ready, None)
+
+    def _interrupt(self, call: Call[T]) -> None:
+        """Cancel a call, and give it a moment to end: the next one may use the same stream."""
+        self.cancel(call.scope)
+        wait([call.outcome], _CANCELLING)
+
+    # ── the thread ───────────────────────────────────────────────────────────────────────────
+
+    def _run(self) -> None:
+        error: BaseException | None = None
+        try:
+            trio.run(self._main)
+        except BaseException as exc:  # noqa: BLE001  # nobody else would hear of it
+            error = exc
+            _log.critical("the trio thread has failed, everything in it has ended", exc_info=exc)
+        finally:
+            waiting: list[Future[Any]] = [self._ready, *self._calls]
+            for outcome in waiting:
+                if not outcome.done():
+                    outcome.set_exception(ClosedError(_ENDED if error is None else f"{_ENDED}: {error!r}"))
+
+    async def _main(self) -> None:
+        self._token = trio.lowlevel.current_trio_token()
+        with self._scope:
+            async with BlockingPortal() as portal:
+                self._ready.set_result(portal)
+                await trio.sleep_forever()
+
+
+class Call(Generic[T]):
+    """One call: what to run, and what came of it.
+
+    Attributes:
+        outcome: what it returned or raised, once it is over.
+        scope: what is cancelled to interrupt it.
+    """
+
+    __slots__ = ("_function", "outcome", "scope")
+
+    def __init__(self, function: Callable[[], Awaitable[T]]) -> None:
+        self._function = function
+        self.outcome: Future[T] = Future()
+        self.scope: trio.CancelScope = trio.CancelScope()
+
+    @property
+    def name(self) -> str:
+        """What the task is called."""
+        inner = self._function.func if isinstance(self._function, partial) else self._function
+        return str(getattr(inner, "__qualname__", inner))
+
+    async def run(self, calls: set[Future[Any]]) -> None:
+        """The task. What its function raises is its caller's, an exit or an interrupt included."""
+        calls.add(self.outcome)
+        try:
+            with self.scope:
+                self.outcome.set_result(await self._function())
+        except trio.Cancelled:
+            raise
+        except BaseException as exc:  # noqa: BLE001  # let out, it would end the loop
+            self.outcome.set_exception(exc)
+        finally:
+            if not self.outcome.done():  # cancelled
+                self.outcome.set_exception(ClosedError(_ENDED))
+            calls.discard(self.outcome)
+
+
+class Process:
+    """The trio thread of a process: started when it is first needed, closed at exit, another one after a fork."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: TrioThread | None = None
+        self._registered = False
+
+    def thread(self) -> TrioThread:
+        """The thread; started now, if there is none that lives."""
+        with self._lock:
+            if self._thread is None or not self._thread.alive:
+                self._thread = TrioThread()
+                if not self._registered:
+                    self._registered = True
+                    atexit.register(self._close)
+                    if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
+                        os.register_at_fork(after_in_child=self._forked)
+            return self._thread
+
+    def _close(self) -> None:
+        if self._thread is not None:
+            self._thread.close()
+
+    def _forked(self) -> None:
+        self._lock = threading.Lock()  # another thread may have held it
+        self._thread = None
+
+
+_ENDED: Final = "the trio thread that this belongs to has ended: connect again"
+
+
+def _start(
+    portal: BlockingPortal, function: Callable[..., Awaitable[None]], *args: object, name: object = None
+) -> None:
+    try:
+        portal.start_task_soon(function, *args, name=name)
+    except RuntimeError as exc:  # the portal's word for having ended
+        raise ClosedError(_ENDED) from exc
+
+
+def _result(future: Future[T], timeout: float | None) -> T:
+    if _POLL is None or timeout is not None:
+        return future.result(timeout)
+    while True:
+        try:
+            return future.result(_POLL)
+        except Waited:
+            if future.done():  # then it is what the call raised
+                raise

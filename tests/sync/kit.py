@@ -1,0 +1,36 @@
+"""Objects, and interrupts that come when something waits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+from dynkube.meta import Bookmark, InformerEvent, Updated, WatchEvent
+
+CONFIGMAPS = "configmaps"
+
+
+def config_map(name: str, **data: str) -> dict[str, object]:
+    """A ConfigMap of the namespace ``default``."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}, "data": data}
+
+
+def name_of(event: InformerEvent | WatchEvent) -> str:
+    """The name of the object that an event is about."""
+    if isinstance(event, Updated):
+        return event.new.name
+    return "" if isinstance(event, Bookmark) else event.object.name
+
+
+def interrupt() -> None:
+    """What Ctrl-C does to this process; its main thread gets the KeyboardInterrupt."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def run_script(text: str, *args: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of its own to its end."""
+    command = [sys.executable, "-c", textwrap.dedent(text), *args]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)

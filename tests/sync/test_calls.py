@@ -1,0 +1,102 @@
+"""Verbs, pages and watches without await."""
+
+from __future__ import annotations
+
+import pytest
+
+import dynkube.sync
+from dynkube.errors import ClosedError, DeadlineExceeded, InvalidInput, NotFound
+from dynkube.testing import serve_in_thread
+from tests.sync.kit import CONFIGMAPS, config_map, name_of
+
+pytestmark = pytest.mark.real_time
+
+
+def test_a_verb_returns_what_the_async_one_does(k: dynkube.sync.Client) -> None:
+    created = k.resource(CONFIGMAPS).create(config_map("one", a="1"))
+
+    assert k.resource(CONFIGMAPS).get("one", namespace="default") == created
+
+
+def test_a_verb_raises_what_the_async_one_does(k: dynkube.sync.Client) -> None:
+    with pytest.raises(NotFound, match='configmaps "none" not found'):
+        k.resource(CONFIGMAPS).get("none")
+
+
+def test_pages_are_iterated_over(k: dynkube.sync.Client) -> None:
+    maps = k.resource(CONFIGMAPS)
+    for name in ("a", "b", "c"):
+        maps.create(config_map(name))
+
+    objects = maps.iterate(page_size=2)
+
+    assert [obj.name for obj in objects] == ["a", "b", "c"]
+    assert objects.resource_version
+
+
+def test_a_watch_gives_what_is_there_and_what_comes(k: dynkube.sync.Client) -> None:
+    maps = k.resource(CONFIGMAPS)
+    maps.create(config_map("there"))
+
+    with maps.watch(namespace="default") as events:
+        first = next(events)
+        maps.create(config_map("new"))
+        second = next(events)
+
+    assert (name_of(first), name_of(second)) == ("there", "new")
+
+
+def test_a_step_that_takes_too_long_can_be_repeated(k: dynkube.sync.Client) -> None:
+    maps = k.resource(CONFIGMAPS)
+
+    with maps.watch(namespace="default") as events:
+        with pytest.raises(DeadlineExceeded, match=r"nothing came within 0\.01 s"):
+            events.next(0.01)
+        maps.create(config_map("late"))
+
+        assert name_of(next(events)) == "late"
+
+
+def test_a_watch_that_was_not_entered_says_so(k: dynkube.sync.Client) -> None:
+    with pytest.raises(ClosedError, match="use it inside 'with"):
+        next(k.resource(CONFIGMAPS).watch())
+
+
+@pytest.mark.parametrize("timeout", [-1, float("nan")])
+def test_a_timeout_that_is_none_is_refused(k: dynkube.sync.Client, timeout: float) -> None:
+    with k.resource(CONFIGMAPS).watch() as events, pytest.raises(InvalidInput, match="timeout must be a number"):
+        events.next(timeout)
+
+
+def test_many_objects_are_applied_without_await(k: dynkube.sync.Client) -> None:
+    report = k.apply_all([config_map("one"), config_map("two")])
+
+    assert report.summary.startswith("2 created")
+
+
+def test_a_subresource_is_read(k: dynkube.sync.Client) -> None:
+    namespace = k.resource("namespaces").subresource("status").get("default")
+
+    assert namespace["status"] == {"phase": "Active"}
+
+
+def test_a_client_that_was_closed_says_what_to_do(k: dynkube.sync.Client) -> None:
+    maps = k.resource(CONFIGMAPS)
+    k.close()
+
+    with pytest.raises(ClosedError, match=r"dynkube\.sync\.connect"):
+        _ = k.namespace
+    with pytest.raises(ClosedError, match="client is closed"):
+        maps.list()
+
+
+def test_closing_twice_is_no_mistake(k: dynkube.sync.Client) -> None:
+    k.close()
+    k.close()
+
+
+def test_two_clients_live_side_by_side(k: dynkube.sync.Client) -> None:
+    with serve_in_thread() as other, dynkube.sync.connect(url=other.url) as second:
+        second.resource(CONFIGMAPS).create(config_map("theirs"))
+
+        assert [len(client.resource(CONFIGMAPS).list(namespace="default")) for client in (k, second)] == [0, 1]

@@ -1,0 +1,173 @@
+"""Informers without await: they go on by themselves, and reads cross no threads."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import dynkube
+import dynkube.sync
+from dynkube.errors import ClosedError, DeadlineExceeded
+from dynkube.testing import ServerThread
+from tests.informers.kit import WIDGETS, crd
+from tests.sync.kit import CONFIGMAPS, config_map, name_of
+
+pytestmark = pytest.mark.real_time
+
+
+def test_an_informer_on_a_resource_that_nobody_has_is_empty_and_turns_live(
+    cluster: ServerThread, k: dynkube.sync.Client
+) -> None:
+    widgets = k.informer(WIDGETS)
+    widgets.wait_synced(timeout=10)
+    assert (len(widgets), widgets.state.phase) == (0, dynkube.ABSENT)
+
+    cluster.create(crd())
+
+    assert widgets.wait_state(dynkube.LIVE, timeout=10).reason == "Watching"
+
+
+def test_writes_are_read_from_the_cache(k: dynkube.sync.Client) -> None:
+    maps = k.informer(CONFIGMAPS, namespace="default")
+    written = k.resource(CONFIGMAPS).create(config_map("one"))
+
+    maps.wait_for(written, timeout=10)
+
+    assert maps.get("one") == written
+    assert list(maps) == maps.list() == [written]
+
+
+def test_events_come_until_the_informer_is_closed(k: dynkube.sync.Client) -> None:
+    k.resource(CONFIGMAPS).create(config_map("one"))
+    maps = k.informer(CONFIGMAPS, namespace="default")
+
+    with maps.events() as events:
+        first = next(events)
+        maps.close()
+        rest = list(events)
+
+    assert (type(first), name_of(first), rest) == (dynkube.Added, "one", [])
+
+
+def test_changing_the_filter_gives_the_difference(k: dynkube.sync.Client) -> None:
+    for name in ("one", "two"):
+        k.resource(CONFIGMAPS).create(config_map(name))
+    maps = k.informer(CONFIGMAPS, namespace="default")
+    maps.wait_synced(timeout=10)
+
+    with maps.events() as events:
+        shown = {name_of(next(events)), name_of(next(events))}
+        maps.set_filter(lambda obj: obj.name == "one")
+        gone = next(events)
+
+    assert (shown, name_of(gone), [obj.name for obj in maps]) == ({"one", "two"}, "two", ["one"])
+    assert isinstance(gone, dynkube.Deleted)
+
+
+def test_a_plain_handler_may_use_the_client(k: dynkube.sync.Client) -> None:
+    maps = k.resource(CONFIGMAPS)
+    maps.create(config_map("one"))
+    seen: list[tuple[str, bool]] = []
+
+    def on_add(obj: dynkube.Unstructured) -> None:
+        seen.append(
+            (maps.get(obj.name, namespace="default").name, threading.current_thread() is threading.main_thread())
+        )
+
+    handle = k.informer(CONFIGMAPS, namespace="default").add_handler(on_add=on_add)
+    handle.wait_synced(timeout=10)
+
+    assert seen == [("one", False)]
+
+
+def test_a_handler_that_hangs_keeps_nobody_from_closing(k: dynkube.sync.Client) -> None:
+    k.resource(CONFIGMAPS).create(config_map("one"))
+    maps = k.informer(CONFIGMAPS, namespace="default")
+    begun, end = threading.Event(), threading.Event()
+
+    def on_add(obj: dynkube.Unstructured) -> None:
+        begun.set()
+        end.wait()
+
+    maps.add_handler(on_add=on_add)
+    begun.wait()
+    maps.close()
+    end.set()
+
+    assert maps.state.phase is dynkube.STOPPED
+
+
+def test_an_async_handler_is_called_too(k: dynkube.sync.Client) -> None:
+    k.resource(CONFIGMAPS).create(config_map("one"))
+    seen: list[str] = []
+
+    async def on_add(obj: dynkube.Unstructured) -> None:
+        seen.append(obj.name)
+
+    k.informer(CONFIGMAPS, namespace="default").add_handler(on_add=on_add).wait_synced(timeout=10)
+
+    assert seen == ["one"]
+
+
+def test_a_filter_that_calls_the_client_is_told_that_it_cannot(k: dynkube.sync.Client) -> None:
+    k.resource(CONFIGMAPS).create(config_map("one"))
+    maps = k.informer(CONFIGMAPS, namespace="default")
+
+    with maps.events() as events:
+        shown = next(events)
+        maps.set_filter(lambda obj: bool(k.resource(CONFIGMAPS).get(obj.name)))
+        hidden = next(events)
+
+    assert (type(shown), type(hidden)) == (dynkube.Added, dynkube.Deleted)
+    assert "a blocking call in the trio thread would wait for itself" in maps.statistics().last_error
+
+
+def test_waiting_in_vain_tells_the_state(k: dynkube.sync.Client) -> None:
+    widgets = k.informer(WIDGETS)
+
+    with pytest.raises(DeadlineExceeded, match=r"was not LIVE within 0\.01 s") as caught:
+        widgets.wait_state(dynkube.LIVE, timeout=0.01)
+
+    assert caught.value.__notes__[0].startswith("it is ")
+
+
+def test_states_are_iterated_over_to_their_end(cluster: ServerThread, k: dynkube.sync.Client) -> None:
+    widgets = k.informer(WIDGETS)
+    widgets.wait_state(dynkube.ABSENT, timeout=10)
+    states = widgets.states()
+    absent = next(states)
+
+    cluster.create(crd())
+    live = next(state for state in states if state.phase is dynkube.LIVE)
+    widgets.close()
+
+    assert (absent.phase, live.reason) == (dynkube.ABSENT, "Watching")
+    assert [state.phase for state in states][-1:] == [dynkube.STOPPED]
+
+
+def test_a_closed_informer_is_empty_and_takes_no_handler(k: dynkube.sync.Client) -> None:
+    maps = k.informer(CONFIGMAPS)
+    maps.close()
+    maps.close()
+
+    assert (maps.list(), maps.state.phase) == ([], dynkube.STOPPED)
+    with pytest.raises(ClosedError, match="this informer is closed"):
+        maps.add_handler(on_add=print)
+
+
+def test_an_informer_that_cannot_be_is_refused_by_the_call(k: dynkube.sync.Client) -> None:
+    with pytest.raises(dynkube.errors.NoMatch, match="nosuchthings"):
+        k.informer("nosuchthings")
+
+
+def test_a_handler_that_is_to_end_its_client_does(k: dynkube.sync.Client) -> None:
+    def on_add(obj: dynkube.Unstructured) -> None:
+        raise LookupError(obj.name)
+
+    k.informer("namespaces").add_handler(on_add=on_add, on_error="cancel")
+
+    with pytest.raises(ClosedError, match="client"):
+        k.resource("namespaces").wait_for("never", "create")
+    with pytest.raises(LookupError, match="default"):
+        k.close()

@@ -1,0 +1,113 @@
+"""Ctrl-C, or a notebook's stop button, ends the call that waits, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+
+import dynkube
+import dynkube.sync
+from dynkube.sync._held import Held
+from dynkube.sync._streams import Stream
+from dynkube.sync._thread import TrioThread
+from tests.sync.kit import CONFIGMAPS, config_map, interrupt, name_of
+
+pytestmark = pytest.mark.real_time
+
+
+def test_an_interrupted_call_is_cancelled_in_the_loop() -> None:
+    thread = TrioThread()
+    said: list[str] = []
+
+    async def wait_for_ever() -> None:
+        interrupt()
+        try:
+            await trio.sleep_forever()
+        finally:
+            said.append("cleaned up")
+
+    with pytest.raises(KeyboardInterrupt):
+        thread.call(wait_for_ever)
+
+    assert said == ["cleaned up"]
+    thread.close()
+
+
+def test_informers_go_on_after_an_interrupt(k: dynkube.sync.Client) -> None:
+    maps = k.informer(CONFIGMAPS, namespace="default")
+    maps.wait_synced(timeout=10)
+
+    with pytest.raises(KeyboardInterrupt):
+        _interrupted(k, lambda: maps.wait_state(dynkube.STOPPED))
+
+    maps.wait_for(k.resource(CONFIGMAPS).create(config_map("one")), timeout=10)
+    assert [obj.name for obj in maps] == ["one"]
+
+
+def test_an_interrupted_step_of_a_stream_loses_nothing(k: dynkube.sync.Client) -> None:
+    maps = k.informer(CONFIGMAPS, namespace="default")
+    maps.wait_synced(timeout=10)
+
+    with maps.events() as events:
+        with pytest.raises(KeyboardInterrupt):
+            _interrupted(k, lambda: next(events))
+        k.resource(CONFIGMAPS).create(config_map("one"))
+
+        assert name_of(next(events)) == "one"
+
+
+def _interrupted(k: dynkube.sync.Client, wait: Callable[[], object]) -> None:
+    """Press Ctrl-C, once, from a handler, which runs in a thread of its own."""
+    one = k.informer("namespaces", field_selector="metadata.name=default")
+    one.add_handler(on_add=lambda obj: interrupt())
+    wait()
+
+
+def test_what_came_although_a_step_was_interrupted_is_the_next_steps() -> None:
+    thread = TrioThread()
+
+    async def interrupted_too_late() -> list[int]:
+        interrupt()
+        with trio.CancelScope(shield=True):
+            await trio.sleep(0.05)  # the interrupt has cancelled the step, and it ends with a result all the same
+        return [1, 2]
+
+    stream = Stream(thread, interrupted_too_late)
+    with pytest.raises(KeyboardInterrupt):
+        next(stream)
+
+    assert [next(stream), next(stream)] == [1, 2]
+    thread.close()
+
+
+def test_an_interrupted_opening_leaves_nothing_open() -> None:
+    thread = TrioThread()
+    said: list[str] = []
+
+    @asynccontextmanager
+    async def never_there() -> AsyncIterator[None]:
+        interrupt()
+        try:
+            await trio.sleep_forever()
+        finally:
+            said.append("left")
+        yield
+
+    with pytest.raises(KeyboardInterrupt):
+        Held(thread, never_there()).open()
+
+    thread.close()
+    assert said == ["left"]
+
+
+def test_an_interrupted_run_says_what_it_did(k: dynkube.sync.Client) -> None:
+    def on_entry(entry: object) -> None:
+        interrupt()
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        k.apply_all(config_map("one"), on_entry=on_entry)
+
+    assert "apply_all was interrupted: 1 created" in caught.value.__notes__[0]

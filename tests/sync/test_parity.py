@@ -1,0 +1,97 @@
+"""The blocking face has everything that the async one has, with the same arguments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+import pytest
+
+import dynkube
+import dynkube.client
+import dynkube.discovery
+import dynkube.informers
+import dynkube.sync
+
+PAIRS = [
+    (dynkube.sync.Client, dynkube.Client),
+    (dynkube.sync.APIClient, dynkube.client.APIClient),
+    (dynkube.sync.Mapper, dynkube.discovery.DeferredRESTMapper),
+    (dynkube.sync.ResourceClient, dynkube.ResourceClient),
+    (dynkube.sync.SubresourceClient, dynkube.client.SubresourceClient),
+    (dynkube.sync.Informer, dynkube.Informer),
+    (dynkube.sync.Registration, dynkube.Registration),
+    (dynkube.sync.EventStream, dynkube.informers.EventStream),
+    (dynkube.sync.Watch, dynkube.client.Watch),
+    (dynkube.sync.ObjectIterator, dynkube.client.ObjectIterator),
+]
+OTHER_NAMES = {
+    "aclose": "close",
+    "__aenter__": "__enter__",
+    "__aexit__": "__exit__",
+    "__aiter__": "__iter__",
+    "__anext__": "__next__",
+}
+SUBSCRIBER = {"closed", "coalesced", "counts_for_sync", "known_keys", "mark_synced", "offer", "take", "take_nowait"}
+INSIDE = {  # what the informer and its subscribers, or the client and its watches, say to each other
+    dynkube.Registration: SUBSCRIBER | {"close", "run", "stop", "wait_ended"},
+    dynkube.informers.EventStream: SUBSCRIBER | {"wait_synced"},
+    dynkube.client.Watch: {"open", "take"},
+    dynkube.client.ObjectIterator: {"take"},
+    dynkube.client.APIClient: {"rest"},
+}
+
+
+def _public(cls: type) -> Iterator[str]:
+    for name in dir(cls):
+        if not name.startswith("_") or name in OTHER_NAMES or name in {"__len__", "__iter__", "__getitem__"}:
+            yield name
+
+
+CASES = [
+    pytest.param(blocking, asynchronous, name, id=f"{asynchronous.__name__}.{name}")
+    for blocking, asynchronous in PAIRS
+    for name in _public(asynchronous)
+    if name not in INSIDE.get(asynchronous, ())
+]
+
+
+@pytest.mark.parametrize(("blocking", "asynchronous", "name"), CASES)
+def test_the_blocking_class_has_the_name(blocking: type, asynchronous: type, name: str) -> None:
+    assert hasattr(blocking, OTHER_NAMES.get(name, name))
+
+
+@pytest.mark.parametrize(("blocking", "asynchronous", "name"), CASES)
+def test_the_arguments_are_the_same(blocking: type, asynchronous: type, name: str) -> None:
+    theirs = inspect.getattr_static(asynchronous, name)
+    ours = getattr(blocking, OTHER_NAMES.get(name, name))
+    if not inspect.isfunction(theirs):
+        return
+
+    parameters = dict(inspect.signature(ours).parameters)
+    expected = dict(inspect.signature(theirs).parameters)
+    if "timeout" not in expected:
+        parameters.pop("timeout", None)  # async code has trio.fail_after for that
+
+    assert [(p.name, p.kind, p.default) for p in parameters.values()] == [
+        (p.name, p.kind, p.default) for p in expected.values()
+    ]
+
+
+@pytest.mark.parametrize(("blocking", "asynchronous"), PAIRS)
+def test_what_the_async_class_can_do_in_a_block_the_blocking_one_can(blocking: type, asynchronous: type) -> None:
+    enters = hasattr(asynchronous, "__aenter__")
+
+    assert not enters or (hasattr(blocking, "__enter__") and hasattr(blocking, "__exit__"))
+
+
+def test_connect_takes_the_same_arguments() -> None:
+    assert inspect.signature(dynkube.sync.connect).parameters == inspect.signature(dynkube.connect).parameters
+
+
+def test_texts_show_no_await() -> None:
+    names = [(blocking, name) for blocking, _ in PAIRS for name in _public(blocking) if not name.startswith("_")]
+    texts = [inspect.getdoc(getattr(blocking, name)) or "" for blocking, name in names]
+
+    assert [text for text in texts if "await " in text or "async with" in text] == []
+    assert all(texts)

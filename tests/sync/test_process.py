@@ -1,0 +1,120 @@
+"""The trio thread and its process: started when needed, ended with it, made anew after a fork."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+import trio
+
+import dynkube.sync
+from dynkube.errors import ClosedError
+from dynkube.sync._thread import Process, TrioThread
+from dynkube.testing import ServerThread
+from tests.sync.kit import CONFIGMAPS, run_script
+
+pytestmark = pytest.mark.real_time
+
+
+def test_importing_starts_no_thread() -> None:
+    done = run_script("import threading, dynkube.sync; print(threading.active_count())")
+
+    assert (done.stdout, done.stderr, done.returncode) == ("1\n", "", 0)
+
+
+def test_the_end_of_the_process_ends_everything_and_cleans_up(cluster: ServerThread) -> None:
+    script = """
+        import sys, trio, dynkube.sync
+        k = dynkube.sync.connect(url=sys.argv[1])
+        async def on_add(obj):
+            try:
+                await trio.sleep_forever()
+            finally:
+                print("cleaned up")
+        namespaces = k.informer("namespaces", field_selector="metadata.name=default")
+        handler = namespaces.add_handler(on_add=on_add)
+        with namespaces.events() as events:
+            next(events)
+        k.resource("namespaces").list()
+        while not handler.statistics().handled: pass
+    """
+
+    done = run_script(script, cluster.url)
+
+    assert (done.stdout, done.stderr, done.returncode) == ("cleaned up\n", "", 0)
+
+
+def test_a_process_that_was_forked_connects_for_itself(cluster: ServerThread) -> None:
+    script = """
+        import os, sys, dynkube.errors, dynkube.sync
+        k = dynkube.sync.connect(url=sys.argv[1])
+        k.informer("namespaces").wait_synced(timeout=10)
+        child = os.fork()
+        if child:
+            sys.exit(os.waitpid(child, 0)[1] >> 8)
+        try:
+            k.resource("namespaces").list()
+        except dynkube.errors.ClosedError as error:
+            print(error)
+        with dynkube.sync.connect(url=sys.argv[1]) as mine:
+            print(mine.resource("namespaces").get("default").name)
+    """
+
+    done = run_script(script, cluster.url)
+
+    said = "this was opened before the process was forked: connect again in the new process\ndefault\n"
+    assert (done.stdout, done.stderr, done.returncode) == (said, "", 0)
+
+
+def test_all_clients_of_a_process_share_one_thread() -> None:
+    process = Process()
+
+    first, second = process.thread(), process.thread()
+
+    assert first is second
+    first.close()
+    assert process.thread() is not first
+    process.thread().close()
+
+
+def test_a_thread_that_ended_refuses_calls() -> None:
+    thread = TrioThread()
+    thread.close()
+    thread.close()
+
+    with pytest.raises(ClosedError, match="connect again"):
+        thread.call(trio.sleep, 0)
+
+
+def test_the_end_of_the_thread_ends_the_calls_that_wait_for_it() -> None:
+    thread = TrioThread()
+
+    async def end_it() -> None:
+        threading.Thread(target=thread.close).start()
+        await trio.sleep_forever()
+
+    with pytest.raises(ClosedError, match="connect again"):
+        thread.call(end_it)
+
+
+def test_an_exit_in_the_loop_is_the_callers_and_leaves_the_loop_alone() -> None:
+    thread = TrioThread()
+
+    with pytest.raises(SystemExit):
+        thread.run(lambda: exit(3))
+
+    assert thread.run(os.getpid) == os.getpid()
+    thread.close()
+
+
+def test_what_a_program_leaves_open_is_closed_with_the_client(cluster: ServerThread) -> None:
+    k = dynkube.sync.connect(url=cluster.url)
+    k.informer(CONFIGMAPS).wait_synced(timeout=10)
+    watch = k.resource(CONFIGMAPS).watch()
+    watch.__enter__()
+
+    k.close()
+
+    with pytest.raises(ClosedError):
+        next(watch)

@@ -1,0 +1,50 @@
+"""Errors of blocking calls are short: the way through the event loop is left out."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+
+import dynkube.sync
+from dynkube.errors import ConnectFailed, InvalidInput, NotFound
+from tests.sync.kit import CONFIGMAPS
+
+pytestmark = pytest.mark.real_time
+
+
+def _files(error: BaseException | None) -> list[str]:
+    return [frame.filename for frame in traceback.extract_tb(error.__traceback__ if error else None)]
+
+
+def test_an_error_of_the_server_shows_the_call_and_nothing_below(k: dynkube.sync.Client) -> None:
+    with pytest.raises(NotFound) as caught:
+        k.resource(CONFIGMAPS).get("none")
+
+    files = _files(caught.value)
+    assert files[0] == __file__
+    assert [name for name in files if "/trio/" in name or "/anyio/" in name or "/rest/" in name] == []
+
+
+def test_a_server_that_is_not_there_is_told_in_few_lines() -> None:
+    with dynkube.sync.connect(url="http://127.0.0.1:9") as k, pytest.raises(ConnectFailed) as caught:
+        k.resource(CONFIGMAPS).list()
+
+    assert len("".join(traceback.format_exception(caught.value)).splitlines()) < 25
+
+
+def test_a_function_of_the_user_stays_in_sight(k: dynkube.sync.Client) -> None:
+    def broken(obj: dynkube.Unstructured) -> bool:
+        raise InvalidInput("this is mine")
+
+    with pytest.raises(InvalidInput) as caught:
+        k.resource("namespaces").wait_for("default", broken)
+
+    assert _files(caught.value)[-1] == __file__
+
+
+def test_an_error_that_is_none_of_dynkubes_is_left_whole(k: dynkube.sync.Client) -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        k.resource("namespaces").wait_for("default", lambda obj: 1 // 0 == 1)
+
+    assert [name for name in _files(caught.value) if "/client/" in name]
