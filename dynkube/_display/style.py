@@ -28,7 +28,8 @@ html[theme=dark] .dynkube, html[data-theme=dark] .dynkube, body[data-theme=dark]
 body.vscode-dark .dynkube { color-scheme: dark; }
 .dynkube .dk-fallback { display: none; }
 .dynkube .dk-card { display: block !important; padding: 2px 2px 4px; }
-.dynkube .dk-head { padding-bottom: 3px; margin-bottom: 5px; border-bottom: 1px solid var(--dk-rule); }
+.dynkube .dk-head { padding-bottom: 3px; }
+.dynkube .dk-head:not(:last-child) { margin-bottom: 5px; border-bottom: 1px solid var(--dk-rule); }
 .dynkube .dk-inner { margin: 0 0 14px; }
 .dynkube .dk-strong { font-weight: 600; }
 .dynkube .dk-muted { color: var(--dk-dim); }
@@ -52,10 +53,10 @@ body.vscode-dark .dynkube { color-scheme: dark; }
 }
 .dynkube.dynkube table :is(th, td) {
   padding: 2px 16px 2px 0; border: 0; text-align: left; vertical-align: top; background: none;
-  white-space: normal; overflow-wrap: anywhere; max-width: 46em; line-height: 1.5;
+  white-space: normal; overflow-wrap: break-word; max-width: 48em; line-height: 1.5;
 }
 .dynkube.dynkube table tr { background: none; border: 0; }
-.dynkube.dynkube th { font-weight: 400; color: var(--dk-dim); white-space: nowrap; overflow-wrap: normal; }
+.dynkube.dynkube th { font-weight: 400; color: var(--dk-dim); white-space: nowrap; }
 .dynkube.dynkube .dk-grid thead th { font-size: 11px; letter-spacing: .04em; border-bottom: 1px solid var(--dk-rule); }
 .dynkube.dynkube .dk-grid tbody tr:hover { background: var(--dk-soft); }
 .dynkube.dynkube .dk-grid .dk-right { text-align: right; font-variant-numeric: tabular-nums; }

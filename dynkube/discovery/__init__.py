@@ -9,11 +9,12 @@ from dynkube.discovery._deferred import DeferredRESTMapper, MapperStatistics
 from dynkube.discovery._lookup import ResourceLike
 from dynkube.discovery._mapper import RESTMapper
 from dynkube.discovery._plain import plain_failures
-from dynkube.discovery._resources import APIDiscovery, APIResource, ServerVersion
+from dynkube.discovery._resources import APIDiscovery, APIResource, APIResources, ServerVersion
 
 __all__ = [
     "APIDiscovery",
     "APIResource",
+    "APIResources",
     "DeferredRESTMapper",
     "DiscoveryClient",
     "MapperStatistics",

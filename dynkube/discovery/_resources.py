@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
 
+from dynkube._display import Shown
 from dynkube.meta import GVK, GVR, GroupVersion, version_priority
 
+if TYPE_CHECKING:
+    from dynkube._display import Card
+
+_ROWS: Final = 100  # all of a cluster without many CRDs
 EVERYTHING = "*"
 """Key in :attr:`APIDiscovery.failures` for the list of groups itself: any group but core may be missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class APIResource:
+class APIResource(Shown):
     """One resource in one version, as discovery describes it.
 
     Attributes:
@@ -45,9 +52,25 @@ class APIResource:
     def __str__(self) -> str:
         return str(self.gvr)
 
+    def _card(self, now: datetime) -> Card:
+        from dynkube.discovery._shown import resource_card
+
+        return resource_card(self)
+
+
+class APIResources(Shown, tuple[APIResource, ...]):
+    """Resources as a tuple that shows itself as ``kubectl api-resources`` does."""
+
+    __slots__ = ()
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube.discovery._shown import resources_card
+
+        return resources_card(self, {}, "API resources", _ROWS)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class APIDiscovery:
+class APIDiscovery(Shown):
     """What was known of a server's resources at one moment, and what could not be read.
 
     Attributes:
@@ -62,6 +85,11 @@ class APIDiscovery:
     resources: tuple[APIResource, ...] = ()
     failures: Mapping[str, Exception] = field(default_factory=dict)
     aggregated: bool = False
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube.discovery._shown import resources_card
+
+        return resources_card(self.resources, self.failures, "API discovery", _ROWS)
 
     @property
     def complete(self) -> bool:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dynkube._display import Shown
 from dynkube.errors._base import DynkubeError
-from dynkube.errors._conflicts import FieldConflict, conflicts_of, html_of, one_line, text_of
+from dynkube.errors._conflicts import FieldConflict, card_of, conflicts_of, one_line, text_of
 from dynkube.errors._status import Status, StatusCause
 
+if TYPE_CHECKING:
+    from dynkube._display import Card, Line
 
-class APIError(DynkubeError):
+_CAUSES = 50
+
+
+class APIError(Shown, DynkubeError):
     """The server answered, and the answer is no.
 
     ``status`` is the answer as data; ``code``, ``reason``, ``causes`` are shortcuts into it.
@@ -63,6 +70,21 @@ class APIError(DynkubeError):
             what = f"{what} ({causes})"
         where = f" [{self.request}]" if self.request else ""
         return f"{self.code} {self.reason or type(self).__name__}: {what}{where}"
+
+    def _head(self) -> Line:
+        from dynkube._display import Span, Tone, line, muted
+
+        return line(Span(f"{self.code} {self.reason or type(self).__name__}", Tone.BAD), muted(self.request))
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import Card, Grid, Note, Span, Tone, line, short
+
+        causes = tuple(
+            (line(Span(each.field, Tone.STRONG)), line(each.reason), line(short(each.message, 400)))
+            for each in self.causes[:_CAUSES]
+        )
+        said = Note(line(Span(short(self.status.message, 1000))))
+        return Card(self._head(), (said, Grid(("FIELD", "REASON", "MESSAGE"), causes)) if causes else (said,))
 
 
 class BadRequest(APIError):
@@ -122,9 +144,10 @@ class ApplyConflict(Conflict):
         """The fields as a table for a terminal, and the ways out."""
         return text_of(self.conflicts)
 
-    def _repr_html_(self) -> str:
-        """The same for a notebook."""
-        return html_of(self.conflicts, self._heading())
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import Span, Tone, line, muted
+
+        return card_of(self.conflicts, line(Span(self._heading(), Tone.BAD), muted(self.request)), now)
 
     def _describe(self) -> str:
         where = f" [{self.request}]" if self.request else ""

@@ -12,10 +12,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
-from dynkube._tables import Table, html_list, html_text, json_cell, printable
+from dynkube._tables import Table, json_cell, printable
 from dynkube.errors._status import StatusCause
+
+if TYPE_CHECKING:
+    from dynkube._display import Card, Line
 
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _WHO = re.compile(rf"conflict with {_QUOTED}(?: with subresource {_QUOTED})?(?: using (\S+))?(?: at (\S+))?")
@@ -24,6 +27,7 @@ _LETTERS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 _COLUMNS = ("FIELD", "YOURS", "LIVE", "MANAGER", "OPERATION", "SINCE")
 _MOST_IN_MESSAGE = 10
 _VALUE_WIDTH = 40
+_ROWS = 100
 
 
 @final
@@ -133,10 +137,25 @@ def text_of(conflicts: Sequence[FieldConflict]) -> str:
     return f"{_table(conflicts)}\n\nFor each of these fields:\n{ways}"
 
 
-def html_of(conflicts: Sequence[FieldConflict], heading: str) -> str:
+def card_of(conflicts: Sequence[FieldConflict], head: Line, now: datetime) -> Card:
     """The same for a notebook."""
-    ways = html_list(_ways_out(conflicts))
-    return f"<p>{html_text(heading)}</p>{_table(conflicts).html()}<p>For each of these fields:</p>{ways}"
+    from dynkube._display import Bullets, Card, Grid, Note, Span, Tone, age_of, line, muted
+
+    rows = tuple(
+        (
+            line(Span(each.path, Tone.STRONG)),
+            line(_cell(each.ours)),
+            line(_cell(each.live)),
+            line(each.manager),
+            line(_operation(each)),
+            line(muted(age_of(each.time, now))),
+        )
+        for each in conflicts[:_ROWS]
+    )
+    left = len(conflicts) - _ROWS
+    said = f"and {left:,} more; for each of these fields:" if left > 0 else "For each of these fields:"
+    columns = (*_COLUMNS[:-1], "AGE")
+    return Card(head, (Grid(columns, rows), Note(line(said)), Bullets(_ways_out(conflicts))))
 
 
 def _table(conflicts: Sequence[FieldConflict]) -> Table:

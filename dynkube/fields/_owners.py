@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dynkube._display import Shown
 from dynkube._tables import Table
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
 from dynkube.fields._path import FieldPath, PathLike
 from dynkube.fields._set import FieldSet
 
+if TYPE_CHECKING:
+    from dynkube._display import Card
+
+_ROWS = 200
 _COLUMNS = ("FIELD", "MANAGER", "OPERATION", "SINCE")
 
 
-class Owners(Mapping[FieldPath, tuple[Manager, ...]]):
+class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
     """Each owned field of an object, in order, and its managers; ``print()`` it for a table.
 
     Reads like a dict, and takes paths as text: ``owners(obj)[".spec.replicas"]``. Fields without owners are not in it.
@@ -83,8 +89,22 @@ class Owners(Mapping[FieldPath, tuple[Manager, ...]]):
     def __repr__(self) -> str:
         return f"<Owners of {len(self)} fields: {', '.join(map(str, self.managers()))}>"
 
-    def _repr_html_(self) -> str:
-        return self._table().html()
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import Card, Grid, Note, Span, Tone, age_of, counted, line, muted
+
+        rows = [
+            (
+                line(str(path) if place == 0 else ""),
+                line(Span(manager.name, Tone.STRONG)),
+                line(f"{manager.operation} {manager.subresource}".strip()),
+                line(muted(age_of(manager.time, now))),
+            )
+            for path, found in self._managers.items()
+            for place, manager in enumerate(found)
+        ]
+        head = line("owners", counted(len(self), "field"), ", ".join(map(str, self.managers()[:20])))
+        cut = [Note(line(f"{_ROWS} of {len(rows):,} rows shown: see within()"))] if len(rows) > _ROWS else []
+        return Card(head, (Grid(("FIELD", "MANAGER", "OPERATION", "AGE"), tuple(rows[:_ROWS])), *cut) if rows else ())
 
 
 def owners(obj: Mapping[str, Any]) -> Owners:

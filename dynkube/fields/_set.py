@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from datetime import datetime
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dynkube._display import Shown
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._path import FieldPath, PathLike
 from dynkube.fields._steps import Step
 from dynkube.meta import JSONObject
 
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
-class FieldSet(AbstractSet[FieldPath]):
+_SHOWN = 100
+
+
+class FieldSet(Shown, AbstractSet[FieldPath]):
     """Which fields of an object: an immutable set of paths, with what all sets have (``|``, ``&``, ``-``, ``<=``).
 
     A path that is in it says nothing of those below: ``.metadata.labels`` and ``.metadata.labels.app`` are two fields,
@@ -122,6 +129,14 @@ class FieldSet(AbstractSet[FieldPath]):
 
     def __rsub__(self, other: AbstractSet[Any]) -> FieldSet:
         return self._of(_paths_of(other) - self._paths)
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import Card, Code, counted, line, muted
+
+        lines = [line(str(path)) for path in list(self)[:_SHOWN]]
+        if len(self) > _SHOWN:
+            lines.append(line(muted(f"… {len(self) - _SHOWN:,} more")))
+        return Card(line("fields", counted(len(self), "field")), (Code(tuple(lines)),) if lines else ())
 
     @classmethod
     def _of(cls, paths: Iterable[FieldPath]) -> FieldSet:

@@ -15,13 +15,18 @@ import abc
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from dynkube._display import Shown
 from dynkube.errors import InvalidInput
 from dynkube.informers._index import printed
 from dynkube.informers._store import Snapshot
 from dynkube.meta import JSONPath, LabelSelector, Unstructured
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
 Predicate: TypeAlias = Callable[[Unstructured], bool]
 
@@ -92,7 +97,7 @@ class BoundFilter:
         return self.matches if self.at_once is None else self.at_once()
 
 
-class Filter(abc.ABC):
+class Filter(Shown, abc.ABC):
     """Decides which objects an informer shows. Combine with ``&``, ``|``, ``~``."""
 
     __slots__ = ()
@@ -109,6 +114,11 @@ class Filter(abc.ABC):
 
     def __invert__(self) -> Filter:
         return _Inverted(self)
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import Card, Span, Tone, line, short
+
+        return Card(line("filter", Span(short(repr(self), 1000), Tone.STRONG)))
 
 
 def as_filter(value: Filter | Predicate) -> Filter:

@@ -8,11 +8,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from operator import attrgetter
 from types import MappingProxyType, TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import trio
 
+from dynkube._display import Shown
 from dynkube.discovery import plain_failures
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers._factory import InformerFactory
@@ -29,12 +31,15 @@ from dynkube.informers._transform import Transform, drop_managed_fields
 from dynkube.informers._view import View
 from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg, Unstructured, is_older, resource_path
 
+if TYPE_CHECKING:
+    from dynkube._display import Card
+
 Selector = str | Mapping[str, str] | None
 
 _ANYTHING: Final = GVR("", "v1", "pods")
 
 
-class Informer:
+class Informer(Shown):
     """A live, local copy of one collection, whether or not its resource exists.
 
     Made by :meth:`Client.informer`, which tells what the arguments mean. Making one does nothing;
@@ -460,6 +465,18 @@ class Informer:
     def _report(self, what: str, obj: Unstructured, exc: Exception) -> None:
         if self._shared is not None:
             self._shared.report(what, obj, exc)
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube.informers._shown import Following, informer_card
+
+        what = Following(
+            resource=str(self._gvr or self._resource),
+            namespace=self._namespace,
+            selectors=(str(self._label_selector), str(self._field_selector)),
+            filter="" if self.filter is None else repr(self.filter),
+            indexes=tuple(self._view.indexes),
+        )
+        return informer_card(what, self.statistics(), sorted(self.list(), key=attrgetter("key")), now)
 
     def __repr__(self) -> str:
         where = f" namespace={self._namespace}" if self._namespace else ""

@@ -6,8 +6,13 @@ import enum
 import logging
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
+from dynkube._display import Shown
 from dynkube.telemetry import Collection, Observers, StateChange
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
 _log = logging.getLogger("dynkube.informers")
 
@@ -44,7 +49,7 @@ STOPPED = Phase.STOPPED
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class State(Shown):
     """An informer's phase, with its reason.
 
     Attributes:
@@ -64,6 +69,12 @@ class State:
     def __str__(self) -> str:
         detail = ": ".join(part for part in (self.reason, self.message) if part)
         return f"{self.phase} ({detail})" if detail else str(self.phase)
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import Card, age_of, line, muted, pill
+
+        since = age_of(self.since, now)
+        return Card(line(pill(self.phase), self.reason, self.message, muted(f"for {since}" if since else "")))
 
 
 class StateTelling:

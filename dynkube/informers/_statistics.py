@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from dynkube._display import Shown
 from dynkube._tables import Table, shortened
 from dynkube.informers._handlers import HandlerStatistics
 from dynkube.informers._states import State
 from dynkube.meta import GVR
 
+if TYPE_CHECKING:
+    from dynkube._display import Card
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InformerStatistics:
+class InformerStatistics(Shown):
     """What one informer has done and where it stands; a snapshot.
 
     Attributes:
@@ -49,6 +54,11 @@ class InformerStatistics:
     last_error: str
     handlers: tuple[HandlerStatistics, ...]
     users: int
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube.informers._shown import statistics_card
+
+        return statistics_card(self, now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +126,7 @@ _RIGHT = frozenset({"OBJECTS", "LAG", "BACKLOG", "RESTARTS", "FAILURES", "USERS"
 _ERROR_WIDTH = 80
 
 
-class InformerStatuses(tuple[InformerStatus, ...]):
+class InformerStatuses(Shown, tuple[InformerStatus, ...]):
     """What ``client.informers()`` gives: a tuple that prints as a table."""
 
     __slots__ = ()
@@ -124,9 +134,10 @@ class InformerStatuses(tuple[InformerStatus, ...]):
     def __str__(self) -> str:
         return str(self._table())
 
-    def _repr_html_(self) -> str:
-        """The table for a notebook."""
-        return self._table().html()
+    def _card(self, now: datetime) -> Card:
+        from dynkube.informers._shown import statuses_card
+
+        return statuses_card(self, now)
 
     def _table(self) -> Table:
         return Table(_COLUMNS, tuple(map(_cells, self)), _RIGHT)

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
 
+from dynkube._display import Shown
 from dynkube.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
 # v1, v2beta1, v1alpha3. Only names of this form are read as a version.
 _VERSION = re.compile(r"v[1-9][0-9]*(?:(?:alpha|beta)[1-9][0-9]*)?\Z")
@@ -55,7 +61,7 @@ class GroupVersion:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class GVK:
+class GVK(Shown):
     """Group, version and kind: what an object says it is."""
 
     group: str
@@ -83,9 +89,14 @@ class GVK:
     def __str__(self) -> str:
         return f"{self.api_version} {self.kind}"
 
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import Card, Span, Tone, line, muted
+
+        return Card(line("kind", Span(self.kind, Tone.STRONG), self.group or muted("core group"), self.version))
+
 
 @dataclass(frozen=True, slots=True, order=True)
-class GVR:
+class GVR(Shown):
     """Group, version and resource (the plural in the URL): how dynkube addresses every type."""
 
     group: str
@@ -125,6 +136,12 @@ class GVR:
 
     def __str__(self) -> str:
         return f"{self.resource}.{self.version}.{self.group}" if self.group else f"{self.resource}.{self.version}"
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import Card, Span, Tone, line, muted
+
+        where = (Span(self.resource, Tone.STRONG), self.group or muted("core group"), self.version)
+        return Card(line("resource", *where, muted(str(self))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dynkube.fields import same_json
 from dynkube.meta import Unstructured
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
 
 class Change(StrEnum):
@@ -47,6 +52,12 @@ class Applied(Unstructured):
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]} {self.change}>"
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import pill
+
+        card = super()._card(now)
+        return replace(card, head=(*card.head, pill(self.change)))
 
 
 def change_of(before: Unstructured | None, after: Unstructured, *, dry_run: bool) -> Change:

@@ -1,0 +1,166 @@
+"""How informers show themselves: where one stands and why, what it holds, and what its users make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from dynkube._display import (
+    Block,
+    Card,
+    Facts,
+    Grid,
+    Line,
+    Note,
+    Section,
+    Span,
+    Tone,
+    age_of,
+    counted,
+    duration_text,
+    line,
+    list_card,
+    muted,
+    object_columns,
+    pill,
+    short,
+)
+
+if TYPE_CHECKING:
+    from dynkube.informers._handlers import HandlerStatistics
+    from dynkube.informers._states import State
+    from dynkube.informers._statistics import InformerStatistics, InformerStatuses
+
+_ERROR = 300
+_HANDLERS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Following:
+    """What an informer follows, in the words of who asked for it.
+
+    Attributes:
+        resource: complete where that is known, else as it was given.
+        namespace: ``None`` for all.
+        selectors: those that the server applies.
+        filter: what is decided here; ``""`` for everything.
+        indexes: their names.
+    """
+
+    resource: str
+    namespace: str | None
+    selectors: tuple[str, ...]
+    filter: str
+    indexes: tuple[str, ...]
+
+
+def informer_card(what: Following, numbers: InformerStatistics, objects: Sequence[Any], now: datetime) -> Card:
+    """An informer.
+
+    Args:
+        what: what it follows.
+        numbers: where it stands.
+        objects: those that it shows.
+        now: what ages are reckoned up to.
+    """
+    where = "all namespaces" if what.namespace is None else what.namespace
+    head = line("informer", Span(what.resource, Tone.STRONG), where, pill(numbers.state.phase))
+    passing = f"{len(objects):,} of {numbers.objects:,} pass the filter" if what.filter else f"{numbers.objects:,}"
+    facts = [
+        ("state", _state(numbers.state, now)),
+        ("objects", line(passing)),
+        ("filter", line(short(what.filter, _ERROR))),
+        ("selectors", line(", ".join(filter(None, what.selectors)))),
+        ("indexes", line(", ".join(what.indexes))),
+        *_traffic(numbers, now),
+    ]
+    blocks: list[Block] = [Facts.of(facts)]
+    if numbers.state.phase == "ABSENT":
+        blocks.append(Note(line("Nothing is wrong: it follows the resource from the moment that it is served.")))
+    return Card(head, (*blocks, *_handlers(numbers.handlers), *_objects(objects, now)))
+
+
+def statistics_card(numbers: InformerStatistics, now: datetime) -> Card:
+    """The numbers of an informer by themselves."""
+    facts = Facts.of([("state", _state(numbers.state, now)), *_traffic(numbers, now)])
+    head = line("informer statistics", pill(numbers.state.phase), counted(numbers.objects, "object"))
+    return Card(head, (facts, *_handlers(numbers.handlers)))
+
+
+def statuses_card(statuses: InformerStatuses, now: datetime) -> Card:
+    """All informers of a client."""
+    columns = ("RESOURCE", "NAMESPACE", "SELECTORS", "PHASE", "REASON", "FOR", "OBJECTS", "LAG", "BACKLOG", "FAILURES")
+    rows = tuple(
+        (
+            line(str(each.gvr)),
+            line(each.namespace or muted("all")),
+            line(", ".join(filter(None, (each.label_selector, each.field_selector)))),
+            line(pill(each.state.phase, each.state.message)),
+            line(each.state.reason),
+            line(age_of(each.state.since, now)),
+            line(f"{each.objects:,}"),
+            line("" if each.lag is None else duration_text(each.lag)),
+            line(f"{each.backlog:,}"),
+            line(Span(f"{each.failures:,}", Tone.BAD if each.failures else Tone.MUTED, each.last_error)),
+        )
+        for each in statuses
+    )
+    errors = tuple(
+        Note(line(Span(f"{each.gvr}: {short(' '.join(each.last_error[:1000].split()), _ERROR)}", Tone.BAD)))
+        for each in statuses
+        if each.last_error
+    )
+    head = line(counted(len(statuses), "informer"))
+    return Card(head, (Grid(columns, rows, frozenset(range(6, 10))), *errors) if rows else ())
+
+
+def _state(state: State, now: datetime) -> Line:
+    since = age_of(state.since, now)
+    parts = [state.reason, short(state.message, _ERROR), f"for {since}" if since else ""]
+    return line(" · ".join(filter(None, parts)))
+
+
+def _traffic(numbers: InformerStatistics, now: datetime) -> Iterator[tuple[str, Line]]:
+    """What came over the wire; nothing before anything was asked."""
+    if numbers.last_event is not None:
+        yield "last change", line(f"{age_of(numbers.last_event, now)} ago")
+    if numbers.lag is not None:
+        heard = duration_text(timedelta(seconds=numbers.lag).total_seconds())
+        yield "last heard", line(f"{heard} ago", muted(f" at resourceVersion {numbers.resource_version}"))
+    if numbers.lists or numbers.watches:
+        restarts = f" ({counted(numbers.restarts, 'restart')})" if numbers.restarts else ""
+        requests = f"{counted(numbers.lists, 'list')}, {counted(numbers.watches, 'watch', 'watches')}{restarts}"
+        yield "requests", line(f"{requests}, {counted(numbers.events, 'event')}")
+    if numbers.users > 1:
+        yield "shared by", line(counted(numbers.users, "informer"))
+    if numbers.failures:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in numbers.reasons.items())
+        yield "failures", line(Span(f"{numbers.failures:,} ({reasons})" if reasons else str(numbers.failures)))
+    if numbers.last_error:
+        yield "last error", line(Span(short(" ".join(numbers.last_error[:1000].split()), _ERROR), Tone.BAD))
+
+
+def _handlers(handlers: Sequence[HandlerStatistics]) -> Iterator[Block]:
+    columns = ("HANDLER", "BACKLOG", "HANDLED", "SKIPPED", "ERRORS", "LAST ERROR")
+    rows = tuple(
+        (
+            line(short(each.name, 80)),
+            line(Span(f"{each.backlog:,}", Tone.WARN if each.backlog else Tone.MUTED)),
+            line(f"{each.handled:,}"),
+            line(f"{each.coalesced:,}"),
+            line(Span(f"{each.errors:,}", Tone.BAD if each.errors else Tone.MUTED)),
+            line(Span(short(each.last_error, 120), Tone.BAD)),
+        )
+        for each in handlers[:_HANDLERS]
+    )
+    if rows:
+        yield Grid(columns, rows, frozenset(range(1, 5)))
+    if len(handlers) > _HANDLERS:
+        yield Note(line(f"and {counted(len(handlers) - _HANDLERS, 'more handler')}"))
+
+
+def _objects(objects: Sequence[Any], now: datetime) -> Iterator[Block]:
+    if objects:
+        yield Section("objects", list_card((), objects, object_columns(objects, now)).blocks, f"{len(objects):,}")
