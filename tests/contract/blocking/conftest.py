@@ -1,0 +1,36 @@
+"""Code without await: it runs in a thread of its own, over sockets and on the real clock, on each backend."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import TypeVar
+
+import pytest
+import trio
+
+import dynkube.sync
+from dynkube.testing import APIServer
+from tests.contract.backends import Backend
+from tests.contract.cluster import Cluster
+
+T = TypeVar("T")
+Elsewhere = Callable[[Callable[[dynkube.sync.Client], T]], Awaitable[T]]
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    return "trio", {}
+
+
+@pytest.fixture
+async def elsewhere(backend: Backend, server: APIServer | None, cluster: Cluster) -> AsyncIterator[Elsewhere[object]]:
+    """Runs a function of a blocking client, which is opened for it, in a thread."""
+    async with backend.endpoint(server, tls=True) as endpoint:
+        kubeconfig = endpoint.kubeconfig(namespace=cluster.namespace)
+
+        def with_client(function: Callable[[dynkube.sync.Client], object]) -> object:
+            with dynkube.sync.connect(kubeconfig=kubeconfig) as k:
+                return function(k)
+
+        yield lambda function: trio.to_thread.run_sync(partial(with_client, function))
