@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as Waited
 from functools import partial
-from typing import Any, Final, Generic, ParamSpec, TypeVar
+from typing import Any, Final, Generic, NoReturn, ParamSpec, TypeVar
 
 import trio
 from anyio.from_thread import BlockingPortal
@@ -59,10 +59,12 @@ class TrioThread:
             InvalidInput: called from the loop's own thread, which would wait for itself.
             ClosedError: the loop has ended, or belongs to the process that this one was forked from.
         """
+        __tracebackhide__ = True  # IPython leaves such frames out
         return self.wait(Call(partial(function, *args, **kwargs)))
 
     def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for a plain function that belongs in the loop's thread."""
+        __tracebackhide__ = True
 
         async def plain() -> T:
             return function(*args, **kwargs)
@@ -71,16 +73,17 @@ class TrioThread:
 
     def wait(self, call: Call[T]) -> T:
         """Start a call and wait for it; see :meth:`call`. What it returned too late is in ``call.outcome``."""
-        __tracebackhide__ = True  # IPython leaves such frames out
+        __tracebackhide__ = True
         portal = self._portal()
         try:
             _start(portal, call.run, self._calls, name=call.name)
             return _result(call.outcome, None)
-        except BaseException as exc:
+        except BaseException as exc:  # noqa: BLE001  # raised again
             if not call.outcome.done():
                 self._interrupt(call)
             shorten(exc)
-            raise
+            error = exc
+        return _raise(error)
 
     def hold(self, function: Callable[[], Coroutine[object, object, None]], scope: trio.CancelScope) -> None:
         """Start a task that nobody waits for; it ends with ``scope``, or with the loop. It must not raise."""
@@ -227,7 +230,12 @@ def _start(
         raise ClosedError(_ENDED) from exc
 
 
+def _raise(error: BaseException) -> NoReturn:
+    raise error  # IPython shows the last frame, hidden or not: let it be this one
+
+
 def _result(future: Future[T], timeout: float | None) -> T:
+    __tracebackhide__ = True
     if _POLL is None or timeout is not None:
         return future.result(timeout)
     while True:

@@ -1,0 +1,84 @@
+"""A Jupyter kernel as a notebook drives it: cells run, are interrupted, and their outputs are looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.manager import KernelManager
+
+_PATIENCE = 50  # seconds, for what takes one
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(slots=True)
+class Cell:
+    """What a cell showed."""
+
+    printed: str = ""
+    result: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    traceback: str = ""
+
+
+class Kernel:
+    """A kernel of its own process, from entering to leaving."""
+
+    def __init__(self) -> None:
+        self._manager = KernelManager(kernel_name="python3", transport="ipc")
+        self._client: BlockingKernelClient | None = None
+
+    def __enter__(self) -> Self:
+        self._manager.start_kernel()
+        self._connect()
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._disconnect()
+        self._manager.shutdown_kernel(now=True)
+
+    def restart(self) -> None:
+        """What the button does: ask the kernel to end, and start another one."""
+        self._disconnect()
+        self._manager.restart_kernel()
+        self._connect()
+
+    def interrupt(self) -> None:
+        """What the stop button does."""
+        self._manager.interrupt_kernel()
+
+    def run(self, code: str, *, on_output: Callable[[str], object] = lambda text: None) -> Cell:
+        """Run a cell to its end. ``on_output`` is told of what it prints, as it does."""
+        assert self._client is not None
+        cell = Cell()
+
+        def hook(message: dict[str, Any]) -> None:
+            content = message["content"]
+            match message["msg_type"]:
+                case "stream":
+                    cell.printed += content["text"]
+                    on_output(content["text"])
+                case "execute_result" | "display_data":
+                    cell.result = content["data"]
+                case "error":
+                    cell.error = f"{content['ename']}: {content['evalue']}"
+                    cell.traceback = _COLOURS.sub("", "\n".join(content["traceback"]))
+
+        self._client.execute_interactive(code, output_hook=hook, timeout=_PATIENCE)
+        return cell
+
+    def _connect(self) -> None:
+        self._client = self._manager.blocking_client()
+        self._client.start_channels()
+        self._client.wait_for_ready(timeout=_PATIENCE)
+
+    def _disconnect(self) -> None:
+        if self._client is not None:
+            self._client.stop_channels()
+            self._client = None

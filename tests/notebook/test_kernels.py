@@ -1,0 +1,109 @@
+"""In a real kernel: informers live across cells, the stop button stops what waits, a restart ends everything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dynkube.testing import ServerThread
+from tests.notebook.kernel import Kernel
+
+pytestmark = pytest.mark.real_time
+
+WAITING = """
+print("waiting")
+{call}
+"""
+
+
+def test_an_informer_lives_across_cells(cluster: ServerThread, kernel: Kernel) -> None:
+    kernel.run("maps = k.informer('configmaps', namespace='default'); maps.wait_synced(timeout=10)")
+    created = cluster.create(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one", "namespace": "default"}}
+    )
+    kernel.run(f"import dynkube; one = dynkube.Unstructured({dict(created)!r}); maps.wait_for(one, timeout=10)")
+
+    assert kernel.run("print([obj.name for obj in maps])").printed == "['one']\n"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "k.informer('widgets.v1.example.com').wait_state(dynkube.LIVE)",
+        "k.resource('pods').wait_for('never', 'create', timeout=None)",
+    ],
+)
+def test_the_stop_button_ends_the_call_that_waits_and_no_informer(kernel: Kernel, call: str) -> None:
+    kernel.run("namespaces = k.informer('namespaces'); namespaces.wait_synced(timeout=10)")
+
+    stopped = kernel.run(WAITING.format(call=call), on_output=lambda text: kernel.interrupt())
+    after = kernel.run("print(namespaces.state.phase, len(namespaces))")
+
+    assert stopped.error == "KeyboardInterrupt: "
+    assert after.printed == "LIVE 4\n"
+
+
+def test_the_stop_button_ends_a_loop_over_events(kernel: Kernel) -> None:
+    kernel.run("namespaces = k.informer('namespaces'); namespaces.wait_synced(timeout=10)")
+    loop = "with namespaces.events() as events:\n    for event in events: print(event.object.name)"
+
+    names: list[str] = []
+
+    def stop_after_all(text: str) -> None:
+        names.extend(text.split())
+        if len(names) == 4:
+            kernel.interrupt()
+
+    stopped = kernel.run(loop, on_output=stop_after_all)
+
+    assert stopped.error == "KeyboardInterrupt: "
+    assert kernel.run("print(namespaces.state.phase)").printed == "LIVE\n"
+
+
+def test_an_error_is_short(kernel: Kernel) -> None:
+    cell = kernel.run("k.resource('configmaps').get('none')")
+
+    assert cell.error.startswith("NotFound: 404 NotFound")
+    assert len(cell.traceback.splitlines()) <= 12, cell.traceback
+    assert "trio" not in cell.traceback
+
+
+def test_a_cluster_that_cannot_be_reached_is_told_in_few_lines(kernel: Kernel) -> None:
+    cell = kernel.run("dynkube.sync.connect(url='http://127.0.0.1:9').resource('pods').list()")
+
+    assert cell.error.startswith("ConnectFailed: ")
+    assert len(cell.traceback.splitlines()) <= 12, cell.traceback
+
+
+def test_what_a_handler_prints_appears_below_its_cell(kernel: Kernel) -> None:
+    cell = kernel.run(
+        "namespaces = k.informer('namespaces', field_selector='metadata.name=default')\n"
+        "namespaces.add_handler(on_add=lambda obj: print('saw', obj.name)).wait_synced(timeout=10)"
+    )
+
+    assert cell.printed == "saw default\n"
+
+
+def test_a_restart_leaves_no_thread_and_runs_the_clean_up(kernel: Kernel, tmp_path: Path) -> None:
+    cleaned = tmp_path / "cleaned"
+    kernel.run(
+        f"""
+import pathlib, trio
+async def on_add(obj):
+    try:
+        await trio.sleep_forever()
+    finally:
+        pathlib.Path({str(cleaned)!r}).write_text("up")
+namespaces = k.informer("namespaces")
+handler = namespaces.add_handler(on_add=on_add)
+while not handler.statistics().handled: pass
+"""
+    )
+
+    kernel.restart()
+
+    assert cleaned.read_text() == "up"
+    # The kernel is a new one from here on: this test is the last of the module.
+    threads = "import threading; print([t.name for t in threading.enumerate() if 'dynkube' in t.name])"
+    assert kernel.run(threads).printed == "[]\n"
