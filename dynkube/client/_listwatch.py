@@ -142,17 +142,14 @@ class ListWatch:
             DeadlineExceeded: it did not end in time.
             TransportError: the server was not reached.
         """
-        params = dict(self._params)
-        if resource_version:
-            params["resourceVersion"] = resource_version
-        if resource_version_match:
-            params["resourceVersionMatch"] = resource_version_match
-        if limit:
-            params["limit"] = str(limit)
-        if continue_token:
-            params["continue"] = continue_token
         seconds = DEFAULT_LIST_TIMEOUT if timeout is None else timeout
-        request = Request(method="GET", path=self._path, params=params, timeout=seconds, obliging=self._obliging)
+        request = self.list_request(
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+            limit=limit,
+            continue_token=continue_token,
+            timeout=seconds,
+        )
         listing = ListDecoder(self._decoder)
         items: _Items = []
         async with self._rest.stream(request, watch=False) as stream:
@@ -162,6 +159,37 @@ class ListWatch:
                         items += listing.feed(chunk)
             if patience.cancelled_caught:
                 raise DeadlineExceeded(f"the list did not end within {seconds:g} s [GET {self._path}]")
+        return self._finished(listing, items)
+
+    def list_request(
+        self,
+        *,
+        resource_version: str | None = None,
+        resource_version_match: str | None = None,
+        limit: int | None = None,
+        continue_token: str | None = None,
+        timeout: float | None = None,
+    ) -> Request:
+        """The request that :meth:`list` sends, for those who want the answer in another form."""
+        asked = {
+            "resourceVersion": resource_version,
+            "resourceVersionMatch": resource_version_match,
+            "limit": str(limit) if limit else None,
+            "continue": continue_token,
+        }
+        params = self._params | {name: text for name, text in asked.items() if text}
+        seconds = DEFAULT_LIST_TIMEOUT if timeout is None else timeout
+        return Request(method="GET", path=self._path, params=params, timeout=seconds, obliging=self._obliging)
+
+    def read(self, body: bytes) -> UnstructuredList:
+        """The list in a whole answer to such a request.
+
+        Raises:
+            ProtocolError: it is no list, or was cut short.
+        """
+        listing = ListDecoder(self._decoder)
+        with self._naming_the_request():
+            items = listing.feed(body)
         return self._finished(listing, items)
 
     def _finished(self, listing: ListDecoder, items: _Items) -> UnstructuredList:

@@ -7,8 +7,8 @@ pager does, while :class:`ObjectIterator` has already handed objects out and mus
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from typing import Self
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Protocol, Self, TypeVar
 
 import trio
 
@@ -18,17 +18,36 @@ from dynkube.client._target import Target
 from dynkube.errors import DeadlineExceeded, Gone
 from dynkube.meta import Unstructured, UnstructuredList
 
+PageT = TypeVar("PageT", bound=UnstructuredList)
+PageT_co = TypeVar("PageT_co", bound=UnstructuredList, covariant=True)
 
-async def list_all(collection: ListWatch, options: ListOptions) -> UnstructuredList:
+
+class Pages(Protocol[PageT_co]):
+    """A collection that can be asked for a page."""
+
+    async def list(
+        self,
+        *,
+        resource_version: str | None = None,
+        resource_version_match: str | None = None,
+        limit: int | None = None,
+        continue_token: str | None = None,
+        timeout: float | None = None,
+    ) -> PageT_co:
+        """One page; see :meth:`ListWatch.list`."""
+        ...
+
+
+async def list_all(collection: Pages[PageT], options: ListOptions, join: Callable[[Sequence[PageT]], PageT]) -> PageT:
     """The whole collection, or one page of it if ``options.limit`` or ``options.continue_token`` says so."""
     if options.timeout is None:
-        return await _list_all(collection, options)
+        return await _list_all(collection, options, join)
     with trio.move_on_after(options.timeout):
-        return await _list_all(collection, options)
+        return await _list_all(collection, options, join)
     raise DeadlineExceeded(f"{collection}: not everything was listed within {options.timeout:g} s")
 
 
-async def _list_all(collection: ListWatch, options: ListOptions) -> UnstructuredList:
+async def _list_all(collection: Pages[PageT], options: ListOptions, join: Callable[[Sequence[PageT]], PageT]) -> PageT:
     paging = options.limit is None and options.continue_token is None
     page = await _first_page(collection, options, limit=options.page_size if paging else options.limit)
     if not paging or not page.continue_token:
@@ -42,10 +61,10 @@ async def _list_all(collection: ListWatch, options: ListOptions) -> Unstructured
         except Gone:
             return await _first_page(collection, options, limit=None)
         pages.append(page)
-    return _joined(pages)
+    return join(pages)
 
 
-async def _first_page(collection: ListWatch, options: ListOptions, *, limit: int | None) -> UnstructuredList:
+async def _first_page(collection: Pages[PageT], options: ListOptions, *, limit: int | None) -> PageT:
     return await collection.list(
         resource_version=options.resource_version,
         resource_version_match=options.resource_version_match,
@@ -55,7 +74,8 @@ async def _first_page(collection: ListWatch, options: ListOptions, *, limit: int
     )
 
 
-def _joined(pages: list[UnstructuredList]) -> UnstructuredList:
+def joined(pages: Sequence[UnstructuredList]) -> UnstructuredList:
+    """The pages of one list as one."""
     first = pages[0]
     items = [item for page in pages for item in page]
     return UnstructuredList(

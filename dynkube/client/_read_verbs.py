@@ -13,11 +13,11 @@ from dynkube.client._options import (
 )
 from dynkube.client._pager import ObjectIterator
 from dynkube.client._target import Verbs
-from dynkube.meta import Unstructured, UnstructuredList
+from dynkube.meta import Unstructured, UnstructuredList, UnstructuredTable
 
 
 class ReadVerbs(Verbs):
-    """``get``, ``list`` and ``iterate``."""
+    """``get``, ``list``, ``table`` and ``iterate``."""
 
     __slots__ = ()
 
@@ -90,6 +90,41 @@ class ReadVerbs(Verbs):
         return await _reads.list_objects(
             self._target, namespace, Selection.parse(label_selector, field_selector), options
         )
+
+    async def table(
+        self,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelectorLike = None,
+        field_selector: FieldSelectorLike = None,
+        page_size: int | None = 500,
+        limit: int | None = None,
+        continue_token: str | None = None,
+        timeout: float | None = None,
+    ) -> UnstructuredTable:
+        """Read a collection with the columns in which ``kubectl get`` shows it.
+
+        The objects and their cells come in one answer, so a table is a list of the same objects.
+
+        Args:
+            namespace: ``None`` means all namespaces.
+            label_selector: as for :meth:`list`.
+            field_selector: as for :meth:`list`.
+            page_size: as for :meth:`list`.
+            limit: read one page of at most so many objects and stop; ``continue_token`` of the result goes on from
+                there, and ``remaining_item_count`` says how many there are.
+            continue_token: from such a result; the other arguments must be the same.
+            timeout: see the class; ``None`` means 75 s for each page.
+
+        Returns:
+            The objects in the server's order, ``columns`` and ``cells``. Some aggregated APIs know no tables:
+            then ``server_columns`` is false, and the columns are names and ages.
+
+        Raises:
+            Gone: ``continue_token`` is too old.
+        """
+        options = ListOptions(page_size=page_size, limit=limit, continue_token=continue_token, timeout=timeout)
+        return await _reads.table(self._target, namespace, Selection.parse(label_selector, field_selector), options)
 
     def iterate(
         self,

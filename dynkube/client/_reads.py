@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dynkube.client._options import GetOptions, ListOptions, Selection
-from dynkube.client._pager import ObjectIterator, list_all
+from dynkube.client._pager import ObjectIterator, joined, list_all
+from dynkube.client._tables import Tables
 from dynkube.client._target import Target
-from dynkube.meta import Unstructured, UnstructuredList
+from dynkube.meta import Unstructured, UnstructuredList, UnstructuredTable, joined_tables
 from dynkube.rest import Request
 
 
@@ -25,7 +26,15 @@ async def list_objects(
     """GET a collection."""
     collection = await target.collection(namespace, selection)
     with target.noticing_absence(collection.gvr):
-        return await list_all(collection, options)
+        return await list_all(collection, options, joined)
+
+
+async def table(target: Target, namespace: str | None, selection: Selection, options: ListOptions) -> UnstructuredTable:
+    """GET a collection in the server's columns."""
+    resource = await target.resolve()
+    tables = Tables(target.session.rest, await target.collection(namespace, selection), resource)
+    with target.noticing_absence(resource.gvr):
+        return await list_all(tables, options, joined_tables)
 
 
 def iterate(

@@ -24,7 +24,7 @@ import trio
 
 from dynkube.client._listwatch import Batch, Batches, ListWatch
 from dynkube.client._options import ListOptions
-from dynkube.client._pager import list_all
+from dynkube.client._pager import joined, list_all
 from dynkube.client._shown import Shown
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.errors import (
@@ -163,7 +163,7 @@ class Watch(AsyncIterator[WatchEvent]):
         assert self._shown is not None
         # "0" is only ever the caller's own word for where to begin; lists after that are most recent.
         version = "0" if self._version == "0" else None
-        listing = await list_all(self._collection, ListOptions(resource_version=version))
+        listing = await list_all(self._collection, ListOptions(resource_version=version), joined)
         self._ready.extend(self._shown.difference(listing))
         self._version = listing.resource_version
         self._must_list = False

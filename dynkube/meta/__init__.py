@@ -14,6 +14,8 @@ from dynkube.meta._object import BodyCache, Key, Unstructured, UnstructuredList,
 from dynkube.meta._partial import MISSING, Missing, partial_reader
 from dynkube.meta._patch import PatchType, merge_patch
 from dynkube.meta._path import resource_path
+from dynkube.meta._table import PLAIN_COLUMNS, TableColumn, UnstructuredTable, joined_tables
+from dynkube.meta._table_wire import WireTable
 from dynkube.meta._versions import is_older
 from dynkube.meta._wire import ListDecoder, ObjectDecoder, cut_managed_fields, decode_watch_line
 
@@ -22,6 +24,7 @@ __all__ = [
     "GVR",
     "JSON",
     "MISSING",
+    "PLAIN_COLUMNS",
     "REMOVE",
     "UNREADABLE",
     "Added",
@@ -49,10 +52,13 @@ __all__ = [
     "ObjectDecoder",
     "PatchType",
     "ResourceArg",
+    "TableColumn",
     "Unstructured",
     "UnstructuredList",
+    "UnstructuredTable",
     "Updated",
     "WatchEvent",
+    "WireTable",
     "check_resource",
     "cut_managed_fields",
     "decode_watch_line",
@@ -60,6 +66,7 @@ __all__ = [
     "freeze",
     "is_older",
     "is_version",
+    "joined_tables",
     "label_key_problem",
     "label_value_problem",
     "merge_patch",

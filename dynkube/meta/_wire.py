@@ -28,12 +28,15 @@ _MANAGED_FIELDS: Final = b'"managedFields":'
 _ITEM_START: Final = re.compile(rb'\{"(?:metadata":\{|(?:apiVersion|kind)":"[^"\\]{1,300}",")')
 _MANAGED_FIELDS_ENTRY: Final = b'fieldsType":'  # starts like an item, and there are several in each item
 _NAME: Final = re.compile(rb'"name"\s*:\s*"([^"\\]{1,253})"')
-_VIEWS: Final = "meta.k8s.io/"  # group of Table and PartialObjectMetadata, which are only answered where asked for
+VIEWS: Final = "meta.k8s.io/"
+"""Group of Table and PartialObjectMetadata, which are only answered where asked for."""
 _MAX_BUFFER: Final = 16 << 20  # bytes of one item, or before the first; etcd takes 1.5 MB
 _MAX_FALSE_ENDS: Final = 64  # nested lookalikes in one item, before splitting is given up
 
 
-class _ListMeta(msgspec.Struct, gc=False, rename="camel"):
+class ListMeta(msgspec.Struct, gc=False, rename="camel"):
+    """The metadata of a list, or of a table."""
+
     resource_version: str | None = None
     continue_: str | None = msgspec.field(default=None, name="continue")
     remaining_item_count: int | None = None
@@ -42,7 +45,7 @@ class _ListMeta(msgspec.Struct, gc=False, rename="camel"):
 class _Envelope(msgspec.Struct, gc=False, rename="camel"):
     api_version: str | None = None
     kind: str | None = None
-    metadata: _ListMeta | None = None
+    metadata: ListMeta | None = None
     items: list[msgspec.Raw] | None = None
 
 
@@ -298,9 +301,9 @@ def _item_prefix(envelope: _Envelope) -> bytes:
 
 
 def _list_of(envelope: _Envelope) -> UnstructuredList:
-    if (envelope.api_version or "").startswith(_VIEWS):
+    if (envelope.api_version or "").startswith(VIEWS):
         raise ProtocolError(f"the server answered a {envelope.kind}, which does not hold the objects themselves")
-    meta = envelope.metadata or _ListMeta()
+    meta = envelope.metadata or ListMeta()
     return UnstructuredList(
         (),
         resource_version=meta.resource_version or "",
@@ -333,7 +336,7 @@ def decode_watch_line(line: bytes, decoder: ObjectDecoder) -> WatchEvent:
         obj = decoder.decode(raw)
     except UNREADABLE as exc:
         raise ProtocolError(f"{kind} event whose object{_called(raw)} cannot be read: {exc}") from exc
-    if obj.api_version.startswith(_VIEWS):
+    if obj.api_version.startswith(VIEWS):
         raise ProtocolError(f"{kind} event that carries a {obj.kind}, which is not the object itself")
     if not obj.name:
         raise ProtocolError(f"{kind} event whose object has no metadata.name (kind {obj.kind or 'unknown'!r})")

@@ -49,6 +49,9 @@ class ResourceClient(Facade[aio.ResourceClient]):
     @blocking(aio.ResourceClient.list)
     def list(self) -> None: ...
 
+    @blocking(aio.ResourceClient.table)
+    def table(self) -> None: ...
+
     @blocking(aio.ResourceClient.create)
     def create(self) -> None: ...
 

@@ -1,0 +1,155 @@
+"""A collection in the server's columns: one request gives the objects and the cells of their rows.
+
+A server that knows no tables answers with the list itself, and one that does not know ``includeObject`` with rows of
+metadata; the latter is asked for the list as well. A page is decoded once it is complete, not while it arrives as plain
+lists are: ask for pages, as is the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+import trio
+
+from dynkube._display import age_of
+from dynkube.client._listwatch import ListWatch
+from dynkube.discovery import APIResource
+from dynkube.errors import ProtocolError
+from dynkube.meta import (
+    JSON,
+    PLAIN_COLUMNS,
+    ObjectDecoder,
+    Unstructured,
+    UnstructuredList,
+    UnstructuredTable,
+    WireTable,
+    partial_reader,
+)
+from dynkube.rest import RESTClient
+
+# As kubectl asks; v1beta1 is of the same shape.
+_ACCEPT: Final = ",".join(
+    (
+        "application/json;as=Table;v=v1;g=meta.k8s.io",
+        "application/json;as=Table;v=v1beta1;g=meta.k8s.io",
+        "application/json",
+    )
+)
+_CREATED: Final = ("metadata", "creationTimestamp")
+
+
+class Tables:
+    """Pages of one collection as tables.
+
+    Args:
+        rest: where requests go.
+        collection: what to read.
+        resource: what is in it.
+        now: the time that ages are reckoned up to, where the server does not say them.
+    """
+
+    def __init__(
+        self,
+        rest: RESTClient,
+        collection: ListWatch,
+        resource: APIResource,
+        now: Callable[[], datetime] = partial(datetime.now, UTC),  # noqa: B008  # the function, not a time
+    ) -> None:
+        self._rest = rest
+        self._collection = collection
+        self._resource = resource
+        self._decoder = ObjectDecoder()
+        self._now = now
+
+    async def list(
+        self,
+        *,
+        resource_version: str | None = None,
+        resource_version_match: str | None = None,
+        limit: int | None = None,
+        continue_token: str | None = None,
+        timeout: float | None = None,
+    ) -> UnstructuredTable:
+        """One page; see :meth:`ListWatch.list`.
+
+        Raises:
+            APIError: the server said no; :class:`~dynkube.errors.Gone` for an expired token.
+            ProtocolError: the answer is neither a table nor a list.
+            TransportError: no usable answer.
+        """
+        request = self._collection.list_request(
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+            limit=limit,
+            continue_token=continue_token,
+            timeout=timeout,
+        )
+        params = {**request.params, "includeObject": "Object"}
+        answer = await self._rest.request(replace(request, params=params, accept=_ACCEPT))
+        try:
+            wire = WireTable.read(answer.body)
+            table = None if wire is None else await self._of_table(wire)
+        except ProtocolError as exc:
+            raise ProtocolError(f"{exc} [{answer.request}]") from exc
+        if wire is None:
+            return self._of_list(self._collection.read(answer.body))
+        if table is not None:
+            return table
+        plain = await self._collection.list(
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+            limit=limit,
+            continue_token=continue_token,
+            timeout=timeout,
+        )
+        return self._of_list(plain)
+
+    async def _of_table(self, wire: WireTable) -> UnstructuredTable | None:
+        """The table, or ``None`` if its rows do not hold whole objects."""
+        objects: list[Unstructured] = []
+        cells: list[tuple[JSON, ...]] = []
+        for batch in wire.batches(self._decoder):
+            for row in batch:
+                if row is None:
+                    return None
+                objects.append(row[0])
+                cells.append(row[1])
+            await trio.lowlevel.checkpoint()
+        return UnstructuredTable(
+            objects,
+            columns=wire.columns,
+            cells=cells,
+            namespaced=self._resource.namespaced,
+            resource_version=wire.resource_version,
+            continue_token=wire.continue_token,
+            remaining_item_count=wire.remaining_item_count,
+            api_version=self._resource.gvr.api_version,
+            kind=f"{self._resource.kind}List",
+        )
+
+    def _of_list(self, page: UnstructuredList) -> UnstructuredTable:
+        return UnstructuredTable(
+            page,
+            columns=PLAIN_COLUMNS,
+            cells=list(_plain_cells(page, self._now())),
+            namespaced=self._resource.namespaced,
+            server_columns=False,
+            resource_version=page.resource_version,
+            continue_token=page.continue_token,
+            remaining_item_count=page.remaining_item_count,
+            api_version=page.api_version,
+            kind=page.kind,
+        )
+
+    def __str__(self) -> str:
+        return str(self._collection)
+
+
+def _plain_cells(objects: Iterable[Unstructured], now: datetime) -> Iterable[tuple[JSON, ...]]:
+    read = partial_reader(_CREATED)
+    for obj in objects:
+        yield obj.name, age_of(read(obj.json), now)

@@ -1,0 +1,173 @@
+"""``UnstructuredTable``: the objects of a list, and beside each the cells that ``kubectl get`` prints for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from dynkube.errors import InvalidInput
+from dynkube.meta._json import JSON
+from dynkube.meta._object import Unstructured, UnstructuredList
+
+if TYPE_CHECKING:
+    from dynkube._display import Card, Column
+
+# What API servers write where a definition has no description of its own for a column.
+_PRINTED: Final = "Custom resource definition column (in JSONPath format): "
+_CREATED: Final = ".metadata.creationTimestamp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumn:
+    """One column of a server's table.
+
+    Attributes:
+        name: its heading.
+        type: of its cells, in OpenAPI's words: ``"string"``, ``"integer"``, ``"number"``, ``"boolean"``, ``"date"``.
+        format: more about them: ``"name"`` is the column that identifies the row.
+        priority: 0 is always shown; what has more is for wide screens (``kubectl get -o wide``).
+        description: what it says, for people.
+    """
+
+    name: str
+    type: str = "string"
+    format: str = ""
+    priority: int = 0
+    description: str = ""
+
+    @property
+    def wide(self) -> bool:
+        """Whether it is left out where there is little room."""
+        return self.priority > 0
+
+    @property
+    def json_path(self) -> str | None:
+        """What a definition prints there, as far as the server says it: ``.spec.replicas``."""
+        return self.description.removeprefix(_PRINTED) if self.description.startswith(_PRINTED) else None
+
+    @property
+    def tells_age(self) -> bool:
+        """Whether it is how long ago the object was created."""
+        return self.name.lower() == "age" and self.json_path in (None, _CREATED)
+
+
+PLAIN_COLUMNS: Final = (TableColumn(name="Name", format="name"), TableColumn(name="Age"))
+"""What is shown of objects about which a server does not say what to show."""
+
+
+class UnstructuredTable(UnstructuredList):
+    """A list with the columns that the server prints it in; made by ``table`` of a resource, and ``client.get``.
+
+    Indexing, slices and loops give the objects, as those of every list do. ``cells[i]`` is the row of ``table[i]``.
+    Ages and other dates in cells are as the server printed them when it was asked (``"5d"``).
+
+    Attributes:
+        columns: what the server has to tell, also what it shows on wide screens only.
+        cells: one row for each object, one value for each column.
+        namespaced: whether the objects live in namespaces; the server has no column for that.
+        server_columns: ``False`` where the server knows no tables, as some aggregated APIs: then the columns are
+            ``Name`` and ``Age``, made here of the objects.
+    """
+
+    __slots__ = ("cells", "columns", "namespaced", "server_columns")
+
+    def __init__(
+        self,
+        items: Sequence[Unstructured],
+        *,
+        columns: Sequence[TableColumn],
+        cells: Sequence[tuple[JSON, ...]],
+        namespaced: bool,
+        server_columns: bool = True,
+        resource_version: str = "",
+        continue_token: str = "",
+        remaining_item_count: int | None = None,
+        api_version: str = "",
+        kind: str = "",
+    ) -> None:
+        super().__init__(
+            items,
+            resource_version=resource_version,
+            continue_token=continue_token,
+            remaining_item_count=remaining_item_count,
+            api_version=api_version,
+            kind=kind,
+        )
+        self.columns: tuple[TableColumn, ...] = tuple(columns)
+        self.cells: tuple[tuple[JSON, ...], ...] = tuple(cells)
+        self.namespaced: bool = namespaced
+        self.server_columns: bool = server_columns
+
+    def column(self, name: str) -> tuple[JSON, ...]:
+        """The cells of one column, from the first row to the last; ``name`` in any case, the first of that name.
+
+        Raises:
+            InvalidInput: there is none of that name; the message has those that are there.
+        """
+        for place, column in enumerate(self.columns):
+            if column.name.lower() == name.lower():
+                return tuple(row[place] for row in self.cells)
+        names = ", ".join(repr(column.name) for column in self.columns)
+        raise InvalidInput(f"column {name!r} is not in this table: it has {names or 'none'}")
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]} in {len(self.columns)} columns>"
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import Card, Note, counted, line, list_card
+
+        card = list_card(
+            line(f"{self.api_version} {self.kind or 'List'}".strip(), counted(len(self), "object"), *self._place()),
+            range(len(self)),
+            list(self._display_columns()),
+            remaining=self.remaining_item_count,
+            more=bool(self.continue_token),
+        )
+        if self.server_columns:
+            return card
+        return Card(card.head, (*card.blocks, Note(line("The server has no columns for these objects."))))
+
+    def _display_columns(self) -> Iterator[Column]:
+        from dynkube._display import Column, inline
+
+        if len({obj.namespace for obj in self}) > 1:
+            yield Column("NAMESPACE", lambda row: inline(self[row].namespace, 80))
+        for place, column in enumerate(self.columns):
+            right = column.type in {"integer", "number"} or column.tells_age
+            yield Column(column.name.upper(), partial(self._shown, place), right=right, wide=column.wide)
+
+    def _shown(self, place: int, row: int) -> str:
+        from dynkube._display import inline
+
+        return inline(self.cells[row][place], 120)
+
+
+def joined_tables(pages: Sequence[UnstructuredTable]) -> UnstructuredTable:
+    """The pages of one list as one table, in the columns of the first page.
+
+    Should a definition have changed its columns meanwhile, cells are told by their columns' names, and what a later
+    page does not have is ``None``.
+    """
+    first = pages[0]
+    cells = [row for page in pages for row in _arranged(page, first.columns)]
+    return UnstructuredTable(
+        [obj for page in pages for obj in page],
+        columns=first.columns,
+        cells=cells,
+        namespaced=first.namespaced,
+        server_columns=all(page.server_columns for page in pages),
+        resource_version=first.resource_version,
+        api_version=first.api_version,
+        kind=first.kind,
+    )
+
+
+def _arranged(page: UnstructuredTable, columns: tuple[TableColumn, ...]) -> Iterable[tuple[JSON, ...]]:
+    if page.columns == columns:
+        return page.cells
+    places = {column.name: place for place, column in reversed(list(enumerate(page.columns)))}
+    order = [places.get(column.name) for column in columns]
+    return (tuple(None if place is None else row[place] for place in order) for row in page.cells)

@@ -1,0 +1,120 @@
+"""A server's ``Table`` off the wire: columns, cells, and the objects of its rows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from dynkube.errors import ProtocolError
+from dynkube.meta._json import JSON, UNREADABLE
+from dynkube.meta._object import Unstructured
+from dynkube.meta._table import TableColumn
+from dynkube.meta._wire import VIEWS, ListMeta, ObjectDecoder
+
+_BATCH: Final = 200  # rows at a time: some milliseconds
+
+
+class _Column(msgspec.Struct, gc=False):
+    name: str
+    type: str = "string"
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+class _Row(msgspec.Struct, gc=False):
+    cells: list[Any] | None = None
+    object: msgspec.Raw = msgspec.Raw()
+
+
+class _Table(msgspec.Struct, gc=False, rename="camel"):
+    api_version: str | None = None
+    kind: str | None = None
+    metadata: ListMeta | None = None
+    column_definitions: list[_Column] | None = None
+    rows: list[_Row] | None = None
+
+
+class _Kind(msgspec.Struct, gc=False):
+    kind: str | None = None
+
+
+_kinds: Final = msgspec.json.Decoder(_Kind)
+_tables: Final = msgspec.json.Decoder(_Table)
+
+
+@dataclass(frozen=True, slots=True)
+class WireTable:
+    """A table whose rows are not objects yet.
+
+    Attributes:
+        columns: as the server describes them.
+        resource_version: where in history it stands.
+        continue_token: asks for the next page; ``""`` on the last one.
+        remaining_item_count: how many rows follow, where the server counts.
+    """
+
+    columns: tuple[TableColumn, ...]
+    resource_version: str
+    continue_token: str
+    remaining_item_count: int | None
+    _rows: list[_Row]
+
+    @classmethod
+    def read(cls, body: bytes) -> WireTable | None:
+        """The table in an answer; ``None`` if the answer is something else, as from servers that know no tables.
+
+        Raises:
+            ProtocolError: it cannot be read.
+        """
+        try:
+            if _kinds.decode(body).kind != "Table":
+                return None
+            table = _tables.decode(body)
+        except UNREADABLE as exc:
+            raise ProtocolError(f"the server's table cannot be read, or was cut short: {exc}") from exc
+        meta = table.metadata or ListMeta()
+        return cls(
+            tuple(
+                TableColumn(
+                    name=each.name,
+                    type=each.type,
+                    format=each.format,
+                    priority=each.priority,
+                    description=each.description,
+                )
+                for each in table.column_definitions or ()
+            ),
+            meta.resource_version or "",
+            meta.continue_ or "",
+            meta.remaining_item_count,
+            table.rows or [],
+        )
+
+    def batches(self, decoder: ObjectDecoder) -> Iterator[list[tuple[Unstructured, tuple[JSON, ...]] | None]]:
+        """Objects and cells, some rows at a time; ``None`` for a row that has no whole object with a name.
+
+        Raises:
+            ProtocolError: an object cannot be read, or a row has more cells than there are columns.
+        """
+        for start in range(0, len(self._rows), _BATCH):
+            yield [self._row(row, decoder) for row in self._rows[start : start + _BATCH]]
+
+    def _row(self, row: _Row, decoder: ObjectDecoder) -> tuple[Unstructured, tuple[JSON, ...]] | None:
+        raw = bytes(row.object)
+        if raw in (b"", b"null"):
+            return None
+        try:
+            obj = decoder.decode(raw)
+        except UNREADABLE as exc:
+            raise ProtocolError(f"a row of the server's table has an object that cannot be read: {exc}") from exc
+        if not obj.name or not obj.kind or obj.api_version.startswith(VIEWS):
+            return None
+        cells = row.cells or []
+        missing = len(self.columns) - len(cells)
+        if missing < 0:
+            raise ProtocolError(f"the row of {obj.name!r} has {len(cells)} cells for {len(self.columns)} columns")
+        return obj, (*cells, *[None] * missing)

@@ -1,0 +1,124 @@
+"""Tables: what the server prints beside its objects, and what is made of answers that are no tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from dynkube.errors import InvalidInput, ProtocolError
+from tests.client.wire import ScriptedServer, connect, ok, pod, pods, refusal
+
+NAME = {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
+READY = {"name": "Ready", "type": "string", "format": "", "description": "", "priority": 0}
+NODE = {"name": "Node", "type": "string", "format": "", "description": "where it runs", "priority": 1}
+PARTIAL = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "a"}}
+
+
+def table(
+    *rows: tuple[dict[str, Any] | None, list[object]], columns: Any = (NAME, READY, NODE), token: str = ""
+) -> Any:
+    meta = {"resourceVersion": "9", **({"continue": token} if token else {})}
+    cells = [{"cells": cells, "object": obj} for obj, cells in rows]
+    head = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta}
+    return ok({**head, "columnDefinitions": list(columns), "rows": cells})
+
+
+async def test_one_request_gives_the_objects_and_their_cells() -> None:
+    server = ScriptedServer(table((pod("a"), ["a", "1/1", "n1"]), (pod("b"), ["b", "0/1", None])))
+
+    found = await connect(server).resource("pods").table(namespace="shop", label_selector={"app": "web"})
+
+    assert [obj.name for obj in found] == ["a", "b"]
+    assert found.cells == (("a", "1/1", "n1"), ("b", "0/1", None))
+    assert [(column.name, column.wide) for column in found.columns] == [
+        ("Name", False),
+        ("Ready", False),
+        ("Node", True),
+    ]
+    assert (found.kind, found.api_version, found.resource_version) == ("PodList", "v1", "9")
+    assert found.server_columns
+    assert found.namespaced
+    (asked,) = server.requests
+    assert asked.headers["accept"].startswith("application/json;as=Table;v=v1;g=meta.k8s.io,")
+    assert asked.url.params["includeObject"] == "Object"
+    assert asked.url.params["labelSelector"] == "app=web"
+
+
+async def test_pages_become_one_table() -> None:
+    server = ScriptedServer(table((pod("a"), ["a", "1/1", "n1"]), token="t"), table((pod("b"), ["b", "0/1", "n2"])))
+
+    found = await connect(server).resource("pods").table(page_size=1)
+
+    assert found.column("ready") == ("1/1", "0/1")
+    assert server.asked == ["GET /api/v1/pods limit=1", "GET /api/v1/pods limit=1 continue=t"]
+
+
+async def test_columns_that_change_between_two_pages_are_told_by_their_names() -> None:
+    later = table((pod("b"), ["n2", "b"]), columns=(NODE, NAME))
+    server = ScriptedServer(table((pod("a"), ["a", "1/1", "n1"]), token="t"), later)
+
+    found = await connect(server).resource("pods").table(page_size=1)
+
+    assert found.cells == (("a", "1/1", "n1"), ("b", None, "n2"))
+
+
+async def test_pages_whose_moment_is_lost_are_read_again_in_one_answer() -> None:
+    whole = table((pod("a"), ["a", "1/1", "n1"]), (pod("b"), ["b", "0/1", "n2"]))
+    server = ScriptedServer(table((pod("a"), ["a", "1/1", "n1"]), token="t"), refusal(410, "Expired"), whole)
+
+    found = await connect(server).resource("pods").table(page_size=1)
+
+    assert [obj.name for obj in found] == ["a", "b"]
+
+
+async def test_a_server_without_tables_answers_a_list_and_that_is_said() -> None:
+    server = ScriptedServer(pods(9, pod("a"), token="t"))
+
+    found = await connect(server).resource("pods").table(limit=1)
+
+    assert not found.server_columns
+    assert ([column.name for column in found.columns], found.cells) == (["Name", "Age"], (("a", ""),))
+    assert (found.continue_token, found[0].kind) == ("t", "Pod")
+    assert "no columns" in found._repr_html_()
+
+
+@pytest.mark.parametrize("row", [None, PARTIAL], ids=["nothing", "metadata alone"])
+async def test_rows_without_whole_objects_cost_a_second_request(row: dict[str, Any] | None) -> None:
+    server = ScriptedServer(table((row, ["a", "1/1", "n1"])), pods(9, pod("a")))
+
+    found = await connect(server).resource("pods").table()
+
+    assert found[0].namespace == "shop"
+    assert not found.server_columns
+    assert len(server.requests) == 2
+
+
+async def test_a_row_with_fewer_cells_than_columns_is_filled_up() -> None:
+    server = ScriptedServer(table((pod("a"), ["a"])))
+
+    assert (await connect(server).resource("pods").table()).cells == (("a", None, None),)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (table((pod("a"), ["a", "b", "c", "d"])), "the row of 'a' has 4 cells for 3 columns"),
+        (table(({"metadata": []}, ["a", "b", "c"])), "an object that cannot be read"),
+        (ok({"kind": "Table", "rows": {}}), "the server's table cannot be read"),
+        (ok({"kind": "Status", "status": "Success"}), "expected a list, the server answered a Status"),
+    ],
+)
+async def test_an_answer_that_is_neither_is_an_error_that_names_the_request(
+    answer: httpx2.Response, message: str
+) -> None:
+    with pytest.raises(ProtocolError, match=rf"{message}.*\[GET /api/v1/pods\]"):
+        await connect(ScriptedServer(answer)).resource("pods").table()
+
+
+async def test_a_column_that_is_not_there_is_told_with_those_that_are() -> None:
+    found = await connect(ScriptedServer(table())).resource("pods").table()
+
+    with pytest.raises(InvalidInput, match="column 'Status' is not in this table: it has 'Name', 'Ready', 'Node'"):
+        found.column("Status")

@@ -1,0 +1,77 @@
+"""Tables as a client of ours reads them: the same objects as in a list, and the cells beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+import dynkube
+from tests.contract.cluster import Cluster
+from tests.contract.objects import config, version, workload
+
+
+@pytest.fixture
+async def three(cluster: Cluster) -> Cluster:
+    for name in "abc":
+        await cluster.create("configmaps", config(name, labels={"odd": str(name != "b").lower()}))
+    return cluster
+
+
+async def test_a_table_holds_the_objects_that_a_list_has(three: Cluster, client: dynkube.Client) -> None:
+    configs = client.resource("configmaps")
+
+    table, listed = await configs.table(namespace=three.namespace), await configs.list(namespace=three.namespace)
+
+    assert list(table) == list(listed)
+    assert (table.kind, table.api_version) == (listed.kind, listed.api_version) == ("ConfigMapList", "v1")
+    assert [column.name for column in table.columns] == ["Name", "Data", "Age"]
+    assert [column.tells_age for column in table.columns] == [False, False, True]
+    assert [row[:2] for row in table.cells] == [("a", 1), ("b", 1), ("c", 1)]
+    assert table.server_columns
+
+
+async def test_pages_selectors_and_limits_count(three: Cluster, client: dynkube.Client) -> None:
+    configs, here = client.resource("configmaps"), three.namespace
+
+    paged = await configs.table(namespace=here, page_size=2)
+    selected = await configs.table(namespace=here, label_selector="odd=true")
+    first = await configs.table(namespace=here, limit=2)
+    rest = await configs.table(namespace=here, continue_token=first.continue_token)
+
+    assert paged.column("name") == ("a", "b", "c")
+    assert selected.column("name") == ("a", "c")
+    assert (first.remaining_item_count, first.column("name"), rest.column("name")) == (1, ("a", "b"), ("c",))
+
+
+async def test_columns_of_wide_screens_are_there_and_marked(cluster: Cluster, client: dynkube.Client) -> None:
+    await cluster.create("deployments", workload("web"))
+
+    table = await client.resource("deployments").table(namespace=cluster.namespace)
+
+    assert [column.name for column in table.columns if not column.wide] == [
+        "Name",
+        "Ready",
+        "Up-to-date",
+        "Available",
+        "Age",
+    ]
+    assert table.column("Images") == ("app:1",)
+
+
+async def test_printer_columns_of_a_definition_are_its_columns(cluster: Cluster, client: dynkube.Client) -> None:
+    printed = [{"name": "Size", "type": "integer", "jsonPath": ".spec.size", "priority": 1}]
+    await cluster.define(cluster.definition(versions=[version(additionalPrinterColumns=printed)]))
+    await cluster.create("widgets", cluster.widget("w", spec={"size": 3}))
+
+    table = await client.resource(f"widgets.{cluster.group}").table(namespace=cluster.namespace)
+
+    name, size = table.columns
+    assert (name.name, name.json_path) == ("Name", None)
+    assert (size.name, size.type, size.priority, size.json_path) == ("Size", "integer", 1, ".spec.size")
+    assert table.cells == (("w", 3),)
+
+
+async def test_what_has_no_rows_has_columns(cluster: Cluster, client: dynkube.Client) -> None:
+    table = await client.resource("pods").table(namespace=cluster.namespace)
+
+    assert (len(table), table.cells) == (0, ())
+    assert [column.name for column in table.columns][:3] == ["Name", "Ready", "Status"]
