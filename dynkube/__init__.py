@@ -49,11 +49,14 @@ if TYPE_CHECKING:
         JSONPathFilter,
         LabelFilter,
         NamespaceFilter,
+        OwnerTree,
         Phase,
         PredicateFilter,
         Registration,
         State,
         drop_managed_fields,
+        owner_tree,
+        owner_uids,
     )
     from dynkube.manifests import ApplyRun, ApplySet, DiffReport, Outcome, Report
     from dynkube.meta import (
@@ -117,6 +120,7 @@ __all__ = [
     "Modified",
     "NamespaceFilter",
     "Outcome",
+    "OwnerTree",
     "Owners",
     "PatchType",
     "Phase",
@@ -134,6 +138,8 @@ __all__ = [
     "errors",
     "extract",
     "fields_of",
+    "owner_tree",
+    "owner_uids",
     "owners",
 ]
 
@@ -158,11 +164,14 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
         "JSONPathFilter",
         "LabelFilter",
         "NamespaceFilter",
+        "OwnerTree",
         "Phase",
         "PredicateFilter",
         "Registration",
         "State",
         "drop_managed_fields",
+        "owner_tree",
+        "owner_uids",
     ),
     "manifests": ("ApplyRun", "ApplySet", "DiffReport", "Outcome", "Report"),
     "meta": (

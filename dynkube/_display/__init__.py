@@ -30,9 +30,11 @@ if TYPE_CHECKING:
         line,
         muted,
     )
+    from dynkube._display.health import object_age, object_health
     from dynkube._display.lists import Column, list_card, object_columns
     from dynkube._display.objects import object_card, unreadable_card
     from dynkube._display.pills import pill
+    from dynkube._display.text import plain
     from dynkube._display.trees import Node, tree_rows
     from dynkube._display.values import DEFAULT, Aside, Limits, counted, inline, short, size_text, yaml_code
 
@@ -54,9 +56,11 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
         "line",
         "muted",
     ),
+    "health": ("object_age", "object_health"),
     "lists": ("Column", "list_card", "object_columns"),
     "objects": ("object_card", "unreadable_card"),
     "pills": ("pill",),
+    "text": ("plain",),
     "trees": ("Node", "tree_rows"),
     "values": ("DEFAULT", "Aside", "Limits", "counted", "inline", "short", "size_text", "yaml_code"),
 }
@@ -88,9 +92,12 @@ __all__ = [
     "line",
     "list_card",
     "muted",
+    "object_age",
     "object_card",
     "object_columns",
+    "object_health",
     "pill",
+    "plain",
     "short",
     "size_text",
     "tree_rows",

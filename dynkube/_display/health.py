@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
+from dynkube._display.ages import age_of
 from dynkube._display.cards import Span, Tone
 from dynkube._display.values import inline
 
@@ -60,6 +62,22 @@ def health_of(obj: Mapping[str, Any]) -> Health:
     if metadata.get("deletionTimestamp"):
         return Health(ready=ready, reason=reason, status="Terminating", tone=Tone.WARN)
     return Health(ready=ready, reason=reason, status=waiting or phase, tone=_tone(counts, main, phase, waiting))
+
+
+def object_health(obj: Mapping[str, Any]) -> Health:
+    """The same of an object whose body may turn out to be unreadable: then that is its status."""
+    try:
+        return health_of(obj)
+    except Exception:  # noqa: BLE001  # in a table of many, one such object has a line all the same
+        return Health(ready="", reason="", status="(unreadable)", tone=Tone.BAD)
+
+
+def object_age(obj: Mapping[str, Any], now: datetime) -> str:
+    """How old an object is; ``""`` where that cannot be read."""
+    try:
+        return age_of(mapping(obj, "metadata").get("creationTimestamp"), now)
+    except Exception:  # noqa: BLE001  # as above
+        return ""
 
 
 def _tone(counts: tuple[int, int] | None, main: Mapping[str, Any], phase: str, waiting: str) -> Tone:

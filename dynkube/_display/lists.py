@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dynkube._display.ages import age_of
-from dynkube._display.cards import Block, Card, Grid, Line, Note, Span, Tone, line, muted
-from dynkube._display.health import health_of, mapping
+from dynkube._display.cards import Block, Card, Grid, Line, Note, Span, line, muted
+from dynkube._display.health import object_age, object_health
 from dynkube._display.values import counted, inline
 
 
@@ -81,25 +80,20 @@ def object_columns(objects: Sequence[Any], now: datetime) -> list[Column]:
         *([Column("NAMESPACE", lambda obj: inline(obj.namespace, 80))] if several else []),
         *([Column("KIND", lambda obj: inline(obj.kind, 80))] if kinds else []),
         Column("NAME", lambda obj: inline(obj.name, 120)),
-        Column("READY", lambda obj: _health(obj)[0]),
-        Column("STATUS", lambda obj: _health(obj)[1]),
-        Column("AGE", lambda obj: muted(_age(obj, now)), right=True),
+        Column("READY", _ready),
+        Column("STATUS", _status),
+        Column("AGE", lambda obj: muted(object_age(obj, now)), right=True),
     ]
 
 
-def _health(obj: Any) -> tuple[Span, Span]:
-    try:
-        health = health_of(obj)
-    except Exception:  # noqa: BLE001  # an object whose body cannot be read has a row all the same
-        return Span(""), Span("(unreadable)", Tone.BAD)
-    return Span(health.ready, health.tone), Span(health.status or health.reason, health.tone)
+def _ready(obj: Any) -> Span:
+    health = object_health(obj)
+    return Span(health.ready, health.tone)
 
 
-def _age(obj: Any, now: datetime) -> str:
-    try:
-        return age_of(mapping(obj, "metadata").get("creationTimestamp"), now)
-    except Exception:  # noqa: BLE001  # as above
-        return ""
+def _status(obj: Any) -> Span:
+    health = object_health(obj)
+    return Span(health.status or health.reason, health.tone)
 
 
 def _cell(said: str | Span) -> Line:

@@ -25,6 +25,7 @@ from dynkube.informers._settings import InformerSettings
 from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State
 from dynkube.informers._statistics import InformerStatistics, InformerStatus, InformerStatuses
 from dynkube.informers._transform import Transform, drop_managed_fields
+from dynkube.informers._tree import IndexedObjects, ObjectSource, OwnerTree, owner_tree, owner_uids
 
 __all__ = [
     "ABSENT",
@@ -39,6 +40,7 @@ __all__ = [
     "FilterContext",
     "HandlerStatistics",
     "IndexFunc",
+    "IndexedObjects",
     "Informer",
     "InformerFactory",
     "InformerSettings",
@@ -49,10 +51,12 @@ __all__ = [
     "LabelFilter",
     "NamespaceFilter",
     "NamespaceFollower",
+    "ObjectSource",
     "OnAdd",
     "OnDelete",
     "OnError",
     "OnUpdate",
+    "OwnerTree",
     "Phase",
     "Predicate",
     "PredicateFilter",
@@ -63,4 +67,6 @@ __all__ = [
     "Transform",
     "crd_serves",
     "drop_managed_fields",
+    "owner_tree",
+    "owner_uids",
 ]

@@ -46,7 +46,7 @@ class Page:
     def elements(self) -> list[LexborNode]:
         """Every element that is in it, but for those that make it a document."""
         body = self._tree.body
-        return [] if body is None else [node for node in body.traverse() if node is not body]
+        return [] if body is None else list(body.traverse(include_text=False))[1:]
 
     @property
     def attributes(self) -> set[tuple[str, str]]:

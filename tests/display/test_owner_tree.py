@@ -1,0 +1,143 @@
+"""The tree of what belongs to an object: out of informers by their index of owners, or out of any objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube import LIVE, Client, OwnerTree, Unstructured, owner_tree, owner_uids
+from dynkube.errors import InvalidInput
+from dynkube.testing import APIServer
+from tests.display.kit import NOW, Page
+
+
+def thing(kind: str, name: str, *owners: str, namespace: str = "shop", **fields: Any) -> Unstructured:
+    references = [{"apiVersion": "v1", "kind": "X", "name": "x", "uid": uid} for uid in owners]
+    metadata = {"name": name, "namespace": namespace, "uid": name, "ownerReferences": references}
+    return Unstructured({"apiVersion": "v1", "kind": kind, "metadata": metadata, **fields})
+
+
+WEB = thing("Deployment", "web", spec={"replicas": 2}, status={"replicas": 2, "readyReplicas": 1})
+FIRST = thing("ReplicaSet", "web-1", "web")
+SECOND = thing("ReplicaSet", "web-2", "web")
+BROKEN = {"ready": False, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+POD = thing("Pod", "web-1-a", "web-1", status={"containerStatuses": [BROKEN]})
+OTHER = thing("Pod", "other")
+
+
+def drawn(tree: OwnerTree) -> list[str]:
+    return [f"{'  ' * depth}{obj.kind}/{obj.name}" for depth, obj in tree.walk()]
+
+
+def test_it_goes_down_by_owner_references() -> None:
+    tree = owner_tree(WEB, [[OTHER, POD], SECOND, [FIRST, WEB]])
+
+    assert drawn(tree) == ["Deployment/web", "  ReplicaSet/web-1", "    Pod/web-1-a", "  ReplicaSet/web-2"]
+
+
+def test_it_prints_as_a_tree_beside_what_each_object_says_of_itself() -> None:
+    tree = owner_tree(WEB, [[POD, FIRST, SECOND]])
+
+    assert str(tree).splitlines() == [
+        "OBJECT               READY  REASON  STATUS            AGE",
+        "Deployment/web       1/2",
+        "├─ ReplicaSet/web-1",
+        "│  └─ Pod/web-1-a    0/1            CrashLoopBackOff",
+        "└─ ReplicaSet/web-2",
+    ]
+    assert Page(tree._card(NOW)).text(".dk-head") == "owner tree · Deployment/web · shop · 3 below"
+    assert repr(tree) == "<OwnerTree of <Deployment v1 shop/web>: 3 below>"
+
+
+def test_a_circle_is_gone_round_once() -> None:
+    one, two = thing("A", "one", "two"), thing("B", "two", "one")
+
+    assert drawn(owner_tree(one, [[one, two]])) == ["A/one", "  B/two"]
+    assert drawn(owner_tree(one, [[one, two]], from_top=True)) == ["B/two", "  A/one"]
+
+
+def test_what_has_two_owners_is_under_both() -> None:
+    shared = thing("Pod", "shared", "web-1", "web-2")
+
+    assert drawn(owner_tree(WEB, [[FIRST, SECOND, shared]])).count("    Pod/shared") == 2
+
+
+def test_an_owner_in_a_namespace_owns_nothing_elsewhere_and_a_cluster_scoped_one_does() -> None:
+    away = thing("Pod", "away", "web", "node", namespace="blog")
+    node = thing("Node", "node", namespace="")
+
+    assert drawn(owner_tree(WEB, [[away]])) == ["Deployment/web"]
+    assert drawn(owner_tree(node, [[away]])) == ["Node/node", "  Pod/away"]
+
+
+def test_depth_and_number_are_limited_and_that_is_said() -> None:
+    many = [thing("Pod", f"p{number}", "web") for number in range(50)]
+
+    cut = owner_tree(WEB, [many], limit=10)
+
+    assert len(drawn(cut)) == 10
+    assert cut.notes == ("cut after 10 objects",)
+    assert drawn(owner_tree(WEB, [[FIRST, POD]], depth=1)) == ["Deployment/web", "  ReplicaSet/web-1"]
+
+
+@pytest.mark.parametrize(
+    ("root", "informers", "message"),
+    [
+        (thing("Pod", ""), [], "with its metadata.uid"),
+        ({"kind": "Pod"}, [], "pass an object as it was read"),
+        (WEB, WEB, "pass a list of informers or of objects"),
+        (WEB, "pods", "pass a list of informers or of objects"),
+        (WEB, ["pods"], "informers has 'pods' in it"),
+        (WEB, [[{"kind": "Pod"}]], "informers has {'kind': 'Pod'} in it"),
+        (WEB, [{"kind": "Pod"}], "informers has {'kind': 'Pod'} in it"),
+    ],
+)
+def test_what_cannot_be_right_is_refused(root: Any, informers: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        owner_tree(root, informers)
+
+
+@pytest.mark.parametrize("wrong", [None, 7, [None], [{"uid": 7}], {"uid": "web"}, [{}]])
+def test_owner_references_of_any_shape_are_read(wrong: Any) -> None:
+    odd = Unstructured({"kind": "Pod", "metadata": {"name": "odd", "uid": "odd", "ownerReferences": wrong}})
+
+    assert owner_uids(odd) == []
+    assert drawn(owner_tree(WEB, [odd])) == ["Deployment/web"]
+
+
+async def live_objects(server: APIServer) -> tuple[Unstructured, Unstructured]:
+    """A ConfigMap and one that belongs to it, which belongs to another."""
+    made: list[Unstructured] = []
+    for name in ("top", "middle", "bottom"):
+        owner = [{"apiVersion": "v1", "kind": "ConfigMap", "name": made[-1].name, "uid": made[-1].uid}] if made else []
+        metadata = {"name": name, "namespace": "default", "ownerReferences": owner}
+        made.append(Unstructured(server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})))
+    return made[0], made[-1]
+
+
+@pytest.mark.parametrize("indexes", [{"owner": owner_uids}, None])
+@pytest.mark.parametrize("from_top", [False, True])
+async def test_informers_are_asked_by_their_index_or_looked_through(
+    server: APIServer, client: Client, indexes: Any, from_top: bool
+) -> None:
+    top, bottom = await live_objects(server)
+    async with client.informer("configmaps", indexes=indexes) as maps, client.informer("secrets") as secrets:
+        await maps.wait_state(LIVE)
+        await secrets.wait_state(LIVE)
+
+        tree = owner_tree(bottom if from_top else top, [secrets, maps], from_top=from_top)
+
+    assert drawn(tree) == ["ConfigMap/top", "  ConfigMap/middle", "    ConfigMap/bottom"]
+    assert tree.notes == ()
+
+
+async def test_an_informer_that_does_not_follow_is_told_of(server: APIServer, client: Client) -> None:
+    absent, late = client.informer("gadgets.v1.example.com"), client.informer("pods.v1")
+    async with absent:
+        await absent.wait_synced()
+
+        tree = owner_tree(WEB, [absent, late])
+
+    assert tree.notes == ("of pods.v1 something may be missing: STOPPED (NotEntered)",)
+    assert Page(tree._card(NOW)).all(".dk-note") == list(tree.notes)
