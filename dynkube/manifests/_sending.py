@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import trio
 
 from dynkube.client import APIClient, Applied, Change, Diff, ResourceClient
-from dynkube.errors import APIError, ApplyConflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
-from dynkube.manifests._applyset import check_member
+from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
+from dynkube.fields import FieldPath
+from dynkube.manifests._applyset import PART_OF, check_member
 from dynkube.manifests._manifest import Manifest
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definition
@@ -26,6 +27,11 @@ _OUTCOMES = {
 # For so long a server may judge objects by the schema that their CRD had before it was changed.
 _OLD_SCHEMA = 5.0
 _NOT_DECLARED = "field not declared in schema"
+_MEMBERSHIP = str(FieldPath() / "metadata" / "labels" / PART_OF)
+_ATTEMPTS = 5  # at an object that others write all the time
+# As a precondition: that there is no object. Without one the server creates it whatever the version says, and no object
+# has this: it is the revision of an etcd that nothing was written to.
+_NOT_THERE = "1"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -95,13 +101,47 @@ class Sender:
             DynkubeError: it was not applied.
         """
         resource, namespace = await self._place(item)
+        if self._applyset_id:
+            return await self._send_member(item, resource, namespace)
         live = await self._live(resource, item.object, namespace)
-        if live is not None and self._applyset_id:
-            check_member(live, self._applyset_id)
+        return await self._send(item, resource, namespace, item.object, live)
+
+    async def _send_member(self, item: Item, resource: ResourceClient, namespace: str | None) -> Entry:
+        """Apply it, and take it from no other set: also from one that labels it between the look at it and the apply.
+
+        The apply is bound to the version that was looked at, or to there being no object.
+        """
+        last: Conflict | None = None
+        for _ in range(_ATTEMPTS):
+            live = await self._live(resource, item.object, namespace)
+            if live is not None:
+                check_member(live, self._applyset_id)
+            try:
+                return await self._send(item, resource, namespace, _bound(item.object, live), live)
+            except ApplyConflict as error:
+                if all(each.path != _MEMBERSHIP for each in error.conflicts):
+                    raise
+                last = error
+            except Conflict as error:
+                if item.object.resource_version:  # its author's own, which does not come true by asking again
+                    raise
+                last = error
+        reason = f"it was read and applied {_ATTEMPTS} times, and others had written it each time in between"
+        return item.entry(Outcome.FAILED, error=last, reason=reason)
+
+    async def _send(
+        self,
+        item: Item,
+        resource: ResourceClient,
+        namespace: str | None,
+        obj: Unstructured,
+        live: Unstructured | None,
+    ) -> Entry:
+        """Send ``obj``, unless ``live`` is that already."""
         if live is not None and await self._needs_nothing(resource, item.object, namespace, live):
             return Entry(outcome=Outcome.UNCHANGED, place=item.manifest.place, object=live)
         item.sent = True
-        applied = await self._apply(resource, item.object, namespace, live, dry_run=self._options.dry_run)
+        applied = await self._apply(resource, obj, namespace, live, dry_run=self._options.dry_run)
         return Entry(outcome=_OUTCOMES[applied.change], place=item.manifest.place, object=applied)
 
     async def diff(self, item: Item) -> Diff:
@@ -195,6 +235,13 @@ class Sender:
                     raise
             self._api.mapper.invalidate(item.manifest.gvk.group)
             await trio.sleep(backoff.next(now))
+
+
+def _bound(obj: Unstructured, live: Unstructured | None) -> Unstructured:
+    """``obj``, to be applied to ``live`` as it is, or to nothing; where its author says a version that one counts."""
+    if obj.resource_version:
+        return obj
+    return obj.transform(["metadata", "resourceVersion"], _NOT_THERE if live is None else live.resource_version)
 
 
 def _not_there(error: DynkubeError) -> bool:
