@@ -9,7 +9,7 @@ import trio
 from dynkube.client import APIClient, Applied, Change, Diff, ResourceClient
 from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
 from dynkube.fields import FieldPath
-from dynkube.manifests._applyset import PART_OF, check_member
+from dynkube.manifests._applyset import PART_OF, bound, check_member
 from dynkube.manifests._manifest import Manifest
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definition
@@ -29,9 +29,6 @@ _OLD_SCHEMA = 5.0
 _NOT_DECLARED = "field not declared in schema"
 _MEMBERSHIP = str(FieldPath() / "metadata" / "labels" / PART_OF)
 _ATTEMPTS = 5  # at an object that others write all the time
-# As a precondition: that there is no object. Without one the server creates it whatever the version says, and no object
-# has this: it is the revision of an etcd that nothing was written to.
-_NOT_THERE = "1"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -117,7 +114,7 @@ class Sender:
             if live is not None:
                 check_member(live, self._applyset_id)
             try:
-                return await self._send(item, resource, namespace, _bound(item.object, live), live)
+                return await self._send(item, resource, namespace, bound(item.object, live), live)
             except ApplyConflict as error:
                 if all(each.path != _MEMBERSHIP for each in error.conflicts):
                     raise
@@ -235,13 +232,6 @@ class Sender:
                     raise
             self._api.mapper.invalidate(item.manifest.gvk.group)
             await trio.sleep(backoff.next(now))
-
-
-def _bound(obj: Unstructured, live: Unstructured | None) -> Unstructured:
-    """``obj``, to be applied to ``live`` as it is, or to nothing; where its author says a version that one counts."""
-    if obj.resource_version:
-        return obj
-    return obj.transform(["metadata", "resourceVersion"], _NOT_THERE if live is None else live.resource_version)
 
 
 def _not_there(error: DynkubeError) -> bool:

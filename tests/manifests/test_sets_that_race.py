@@ -8,9 +8,10 @@ import trio
 import dynkube
 from dynkube.manifests import ApplyRun, Outcome, Report
 from dynkube.testing import APIServer, Delay, Refuse
-from tests.manifests.kit import JSONObject, config, outcomes
+from tests.manifests.kit import JSONObject, config, definition, namespace, outcomes, widget
 
 PART_OF = "applyset.kubernetes.io/part-of"
+KINDS = "applyset.kubernetes.io/contains-group-kinds"
 OTHER = {"name": "a", "labels": {PART_OF: "applyset-other-v1"}}
 THEIRS: JSONObject = {**config("a", x="theirs"), "metadata": OTHER}
 
@@ -26,6 +27,13 @@ async def finished(run: ApplyRun) -> Report:
     async for _ in run:
         pass
     return run.report
+
+
+async def with_kinds(client: dynkube.Client, kinds: str) -> JSONObject:
+    """The parent, as another run writes it."""
+    parent = (await client.resource("secrets").get("set")).to_dict()
+    parent["metadata"]["annotations"][KINDS] = kinds
+    return parent
 
 
 @pytest.mark.parametrize("force", [True, [".metadata.labels"]], ids=["all", "paths"])
@@ -85,7 +93,9 @@ async def test_what_is_written_again_and_again_is_told_after_some_rounds(
     report = await client.apply_all([config("a", x="1")], prune="set")
 
     assert report[0].outcome is Outcome.FAILED
-    assert report[0].message.startswith("it was read and applied 5 times, and others had written it each time in between: 409 ")
+    assert report[0].message.startswith(
+        "it was read and applied 5 times, and others had written it each time in between: 409 "
+    )
 
 
 async def test_a_resource_version_in_the_manifest_is_its_authors_and_does_not_come_true_by_trying(
@@ -99,3 +109,50 @@ async def test_a_resource_version_in_the_manifest_is_its_authors_and_does_not_co
 
     assert report[0].outcome is Outcome.FAILED
     assert sum(request.verb == "patch" and request.name == "a" for request in server.requests) == 1
+
+
+async def test_what_another_run_of_the_set_brings_meanwhile_stays_covered(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.apply_all([config("a")], prune="set")
+    server.inject(Delay(5), verb="patch", resource="secrets")
+
+    async with client.apply_all([config("a"), namespace("n")], prune="set") as run:
+        await trio.sleep(1)
+        await client.resource("secrets").update(await with_kinds(client, "ConfigMap,Pod"))
+        await anext(run)  # members come after the parent
+        kinds = (await client.resource("secrets").get("set")).annotations[KINDS]
+        report = await finished(run)
+
+    assert report.ok, report
+    assert kinds == "ConfigMap,Namespace,Pod"
+
+
+async def test_what_is_added_while_the_set_is_pruned_keeps_the_parent_wide(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.apply_all([config("a"), config("b"), definition(), widget("w")], prune="set")
+    server.inject(Delay(5), verb="delete", resource="configmaps")
+
+    async with client.apply_all([config("a"), definition()], prune="set") as run:
+        await trio.sleep(1)
+        await client.resource("secrets").update(await with_kinds(client, "ConfigMap,Pod"))
+        report = await finished(run)
+
+    assert report.ok, report
+    assert (await client.resource("secrets").get("set")).annotations[KINDS] == "ConfigMap,Pod"
+
+
+async def test_a_parent_that_changes_in_other_ways_covers_what_is_left(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.apply_all([config("a"), config("b"), namespace("n")], prune="set")
+    server.inject(Delay(5), verb="delete", resource="configmaps")
+
+    async with client.apply_all([config("a")], prune="set") as run:
+        await trio.sleep(1)
+        await client.resource("secrets").patch("set", {"metadata": {"labels": {"x": "y"}}})
+        report = await finished(run)
+
+    assert report.ok, report
+    assert (await client.resource("secrets").get("set")).annotations[KINDS] == "ConfigMap"

@@ -222,6 +222,24 @@ async def test_an_apply_may_name_the_version_and_the_identity_it_is_about(cluste
         await cluster.apply("configmaps", config(uid="x"), "me")
 
 
+@pytest.mark.parametrize("resource", ["configmaps", "widgets"])
+async def test_the_version_of_an_empty_store_means_that_there_must_be_no_object(
+    cluster: Cluster, resource: str
+) -> None:
+    await cluster.define()
+    body = config() if resource == "configmaps" else cluster.widget()
+    body["metadata"] = {**body["metadata"], "resourceVersion": "1"}
+
+    tried = await cluster.apply(resource, body, "me", params={"dryRun": "All"})
+    created = await cluster.apply(resource, body, "me")
+
+    assert tried["metadata"]["name"] == created["metadata"]["name"]
+    assert created["metadata"]["resourceVersion"] != "1"
+    for force in (False, True):
+        with pytest.raises(Conflict, match="the object has been modified"):
+            await cluster.apply(resource, body, "me", force=force)
+
+
 async def test_what_is_on_its_way_out_can_be_applied_to(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(finalizers=["a.b/c"]))
     await cluster.delete("configmaps", "a")
