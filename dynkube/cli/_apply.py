@@ -13,10 +13,11 @@ from dynkube._client import Client
 from dynkube._tables import printable
 from dynkube.cli._cluster import Cluster
 from dynkube.cli._output import Output
+from dynkube.cli._prune import read_prune
 from dynkube.cli._run import FAILED, INTERRUPTED, CommandFailed
 from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._source import Source
-from dynkube.manifests import ApplyRun, ApplySet, Entry, Outcome, Report
+from dynkube.manifests import ApplyRun, Entry, Outcome, Report
 
 
 async def apply(
@@ -53,7 +54,7 @@ async def apply(
         quiet: Print no line for what is unchanged.
         cluster: Which cluster.
     """
-    pruned = _applyset(prune, applyset, tooling, source.namespace)
+    pruned = read_prune(prune, applyset, tooling, source.namespace)
     if force and take:
         raise CommandFailed("--force takes every field, --take only some: give one of them")
     client = cluster.client()
@@ -116,21 +117,6 @@ def _tell_rest(report: Report, shown: Sequence[Entry], *, quiet: bool) -> None:
         if id(entry) not in told and not (quiet and entry.outcome is Outcome.UNCHANGED):
             print(printable(str(entry), keep="\n"), file=sys.stderr)
     print(report.summary, file=sys.stderr)
-
-
-def _applyset(prune: bool, name: str | None, tooling: str | None, namespace: str | None) -> ApplySet | None:
-    """What to prune.
-
-    Raises:
-        CommandFailed: one of the options without the other.
-    """
-    if prune != (name is not None):
-        raise CommandFailed("--prune and --applyset NAME go together: what left the set of that name is deleted")
-    if name is None:
-        if tooling is not None:
-            raise CommandFailed("--tooling says who manages an ApplySet: it goes with --prune --applyset NAME")
-        return None
-    return ApplySet.parse(name, namespace=namespace, tooling=tooling or "")
 
 
 async def _follow(run: ApplyRun, shown: list[Entry], *, quiet: bool) -> bool:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from dynkube._client import Client
 from dynkube._tables import printable
 from dynkube.cli._cluster import Cluster
 from dynkube.cli._output import Output
+from dynkube.cli._prune import read_prune
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._source import Source
 from dynkube.errors import DynkubeError
+from dynkube.manifests import ApplySet
 
 DIFFERENT = 1
 TROUBLE = 2
@@ -19,6 +24,9 @@ TROUBLE = 2
 async def diff(
     *,
     source: Source,
+    prune: Annotated[bool, Parameter(negative="")] = False,
+    applyset: str | None = None,
+    tooling: str | None = None,
     cluster: Cluster = Cluster(),  # noqa: B008  # immutable, and without options of its own
 ) -> int:
     """Show what applying manifests would change, without changing anything.
@@ -28,10 +36,15 @@ async def diff(
 
     Args:
         source: Which manifests.
+        prune: Show what apply would delete with the same options, too.
+        applyset: The set that the manifests are: NAME of a Secret, or RESOURCE/NAME (configmaps/shop), in the namespace
+            of -n or the context.
+        tooling: Share the set with another tool, like kubectl/v1.37.0, as which its parent says it is managed.
         cluster: Which cluster.
     """
     try:
-        return await run_diff(cluster.client(), source)
+        pruned = read_prune(prune, applyset, tooling, source.namespace)
+        return await run_diff(cluster.client(), source, prune=pruned)
     except (DynkubeError, CommandFailed) as error:
         # Not 1, which the run of a command makes of errors: in CI that means "something would change".
         shown = printable(str(error), keep="\n")
@@ -39,7 +52,7 @@ async def diff(
         return TROUBLE
 
 
-async def run_diff(client: Client, source: Source) -> int:
+async def run_diff(client: Client, source: Source, *, prune: ApplySet | None = None) -> int:
     """Enter ``client``, show on stdout what applying ``source`` would change, and return the exit code.
 
     Raises:
@@ -49,7 +62,11 @@ async def run_diff(client: Client, source: Source) -> int:
     """
     async with client:
         report = await client.diff_all(
-            source.paths(), namespace=source.namespace, field_manager=source.field_manager, parallel=source.parallel
+            source.paths(),
+            namespace=source.namespace,
+            field_manager=source.field_manager,
+            prune=prune,
+            parallel=source.parallel,
         )
     if not len(report):
         raise CommandFailed("there are no objects in what -f names")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dynkube.errors import DynkubeError, InvalidInput, InvalidObject
+from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._documents import Document
 from dynkube.manifests._place import Place
 from dynkube.meta import GVK, Unstructured, encode_json
@@ -129,6 +130,18 @@ def identity(manifest: Manifest, namespace: str) -> Identity:
     """Which object it is about, if those that name no namespace are in ``namespace``."""
     obj = manifest.checked
     return manifest.gvk.group, obj.kind, obj.namespace or namespace, obj.name
+
+
+def check_not_empty(manifests: Sequence[Manifest], prune: ApplySet | None) -> None:
+    """Refuse to prune by a source that has nothing.
+
+    Raises:
+        InvalidInput: it would.
+    """
+    if prune is not None and not manifests:
+        raise InvalidInput(
+            "source has no objects, so all of the ApplySet would be pruned: delete them, if that is meant"
+        )
 
 
 def refuse_contradictions(manifests: Iterable[Manifest], namespace: str) -> list[Manifest]:

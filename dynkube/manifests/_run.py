@@ -10,9 +10,9 @@ import trio
 
 from dynkube._nursery import OwnedNursery
 from dynkube.client import APIClient
-from dynkube.errors import ClosedError, InvalidInput
+from dynkube.errors import ClosedError
 from dynkube.informers import InformerFactory
-from dynkube.manifests._manifest import Manifest, refuse_contradictions
+from dynkube.manifests._manifest import Manifest, check_not_empty, refuse_contradictions
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._report import Entry, Outcome, Report
 from dynkube.manifests._sources import Leaf, read_async, read_stdin
@@ -139,10 +139,7 @@ class ApplyRun:
     async def _perform(self, api: APIClient, informers: InformerFactory) -> None:
         with self._send:
             manifests = await read_async(self._source, self._stdin)
-            if self._options.prune is not None and not manifests:
-                raise InvalidInput(
-                    "source has no objects, so all of the ApplySet would be pruned: delete them, if that is meant"
-                )
+            check_not_empty(manifests, self._options.prune)
             self._manifests = refuse_contradictions(manifests, self._options.namespace or api.namespace)
             self._work = Work(api, informers, self._options, self._manifests, self._send.send_nowait)
             await self._work.run()

@@ -110,9 +110,7 @@ class Sender:
         """
         last: Conflict | None = None
         for _ in range(_ATTEMPTS):
-            live = await self._live(resource, item.object, namespace)
-            if live is not None:
-                check_member(live, self._applyset_id)
+            live = await self._look(item, resource, namespace)
             try:
                 return await self._send(item, resource, namespace, bound(item.object, live), live)
             except ApplyConflict as error:
@@ -140,6 +138,21 @@ class Sender:
         item.sent = True
         applied = await self._apply(resource, obj, namespace, live, dry_run=self._options.dry_run)
         return Entry(outcome=_OUTCOMES[applied.change], place=item.manifest.place, object=applied)
+
+    async def look(self, item: Item) -> Unstructured | None:
+        """The live object, which no other set may have.
+
+        Raises:
+            DynkubeError: one has it, or nobody could tell.
+        """
+        resource, namespace = await self._place(item)
+        return await self._look(item, resource, namespace)
+
+    async def _look(self, item: Item, resource: ResourceClient, namespace: str | None) -> Unstructured | None:
+        live = await self._live(resource, item.object, namespace)
+        if live is not None and self._applyset_id:
+            check_member(live, self._applyset_id)
+        return live
 
     async def diff(self, item: Item) -> Diff:
         """What applying it would change.

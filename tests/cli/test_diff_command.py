@@ -13,6 +13,7 @@ from dynkube.cli._owners import run_owners
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._source import Source
 from dynkube.errors import InvalidInput, NotFound
+from dynkube.manifests import ApplySet
 from dynkube.testing import APIServer
 from tests.manifests.kit import JSONObject, config, definition, namespace, text_of, widget
 
@@ -54,6 +55,27 @@ async def test_a_difference_is_shown_line_by_line_and_ends_it_with_1(
     assert "--- live ConfigMap default/a\n+++ applied ConfigMap default/a\n" in out
     assert "-  x: '1'\n+  x: '2'\n" in out
     assert "+kind: ConfigMap" in out
+
+
+async def test_what_apply_would_prune_is_shown_as_a_deletion_and_ends_it_with_1(
+    server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with connect(transport=server.transport()) as client:
+        await client.apply_all([config("a"), config("b")], prune="set", field_manager="dynkube")
+    source = Source(filename=[written_to(tmp_path / "a.json", (config("a"),))])
+
+    code = await run_diff(connect(transport=server.transport()), source, prune=ApplySet("set"))
+
+    out, err = capfd.readouterr()
+    assert (code, err) == (1, "0 differ, 1 do not, 1 would be pruned\n")
+    assert out.startswith("--- live ConfigMap default/b\n+++ pruned ConfigMap default/b\n")
+
+
+def test_half_of_what_pruning_takes_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["diff", "-f", str(tmp_path), "--prune", "--url", "http://127.0.0.1:1"])
+
+    assert code == 2
+    assert "--prune and --applyset NAME go together" in capsys.readouterr().err
 
 
 async def test_nothing_is_written(server: APIServer, tmp_path: Path) -> None:

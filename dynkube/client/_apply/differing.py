@@ -75,6 +75,11 @@ def drift_between(wanted: Unstructured, live: Unstructured | None, *, manager: s
     return _diff(wanted if live is None else live, ("applied", "live"), before, after, shape=shape, others=others)
 
 
+def deletion_of(live: Unstructured) -> Diff:
+    """All of an object, as what pruning it takes away."""
+    return _diff(live, ("live", "pruned"), _quiet(live.to_dict()), None, shape=Shape(()), others=())
+
+
 def _diff(
     about: Unstructured,
     names: tuple[str, str],
