@@ -81,7 +81,8 @@ class Patches:
         objectmeta.check_name_in_path(applied, call)
         self.writes.permit_create(call)
         created = self._completed(call, application.merge(None, applied), applied)
-        created.obj["metadata"].pop("resourceVersion", None)
+        if not options.dry_run:
+            created.obj["metadata"].pop("resourceVersion", None)
         return self.writes.create_object(call, created, options, owned=True)
 
     def _completed(self, call: Call, merged: JSONObject, given: JSONObject) -> Reading:

@@ -84,7 +84,7 @@ class Writes:
             why = "create not allowed while custom resource definition is terminating"
             raise refuse.forbidden(kind, metadata.get("name", ""), why)
         version = metadata.pop("resourceVersion", "")
-        if version.isdecimal() and int(version):  # what is no number is overlooked
+        if version.isdecimal() and int(version) and not options.dry_run:  # what is no number is overlooked
             raise refuse.version_set_on_create()
         self.namespaces.check_open(kind, call.namespace, metadata.get("name", ""))
         generated = not metadata.get("name") and bool(metadata.get("generateName"))
@@ -100,6 +100,9 @@ class Writes:
                 # A default status is shown at once, and stored by the next write.
                 shown = self.reader.fill_status(kind, obj)
                 kept = _read_again(kind, obj) if owned else obj
+                if options.dry_run and version:
+                    # Only what stores an object looks at it, and gives another one.
+                    kept = {**kept, "metadata": {**kept["metadata"], "resourceVersion": version}}
                 return Result(document=self._store(kind, kept, options, provisional=shown), status=201)
         raise self._taken(call, metadata["name"], bool(metadata.get("generateName")))
 
@@ -177,7 +180,8 @@ class Writes:
             raise refuse.other_object(call.kind, call.namespace, call.name, uid, "")
         objectmeta.read_version(reading.obj)
         self.permit_create(call)
-        metadata.pop("resourceVersion", None)
+        if not options.dry_run:
+            metadata.pop("resourceVersion", None)
         if call.subresource and self.ownership.enabled:
             # Whoever creates it by its status owns no more than they would of one that was there.
             self.ownership.record_part(call.kind, reading.obj, self._writer(call, options))

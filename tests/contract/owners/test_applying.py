@@ -51,6 +51,19 @@ async def test_a_dry_run_of_an_apply_stores_nothing(cluster: Cluster) -> None:
         await cluster.get("configmaps", "a")
 
 
+@pytest.mark.parametrize("version", ["5", "0"])
+async def test_a_dry_run_that_would_create_shows_the_version_it_names(cluster: Cluster, version: str) -> None:
+    """Only what stores an object gives it one; see https://github.com/kubernetes/kubernetes/issues/106745."""
+    body = config(resourceVersion=version)
+
+    dry = await cluster.apply("configmaps", body, "me", params={"dryRun": "All"})
+    posted = await cluster.create("configmaps", body, params={"dryRun": "All"})
+    stored = await cluster.apply("configmaps", body, "me")
+
+    assert (dry["metadata"]["resourceVersion"], posted["metadata"]["resourceVersion"]) == (version, version)
+    assert stored["metadata"]["resourceVersion"] != version
+
+
 async def test_managers_share_an_object_field_by_field(cluster: Cluster) -> None:
     await cluster.apply("configmaps", applied(a="1", both="x"), "one")
     merged = await cluster.apply("configmaps", applied(b="2", both="x"), "two")
