@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from cyclopts import Parameter
 from dynkube._client import Client
 from dynkube._tables import printable
 from dynkube.cli._cluster import Cluster
+from dynkube.cli._notes import note
 from dynkube.cli._output import Output
 from dynkube.cli._prune import read_prune
 from dynkube.cli._run import FAILED, INTERRUPTED, CommandFailed
@@ -106,7 +106,7 @@ async def run_apply(
         raise CommandFailed("there are no objects in what -f names")
     _tell_rest(report, shown, quiet=quiet)
     if not (report.ok or interrupted or go_on) and report.of(Outcome.SKIPPED):
-        print("--go-on applies everything else", file=sys.stderr)
+        note("--go-on applies everything else")
     return INTERRUPTED if interrupted else 0 if report.ok else FAILED
 
 
@@ -115,8 +115,8 @@ def _tell_rest(report: Report, shown: Sequence[Entry], *, quiet: bool) -> None:
     told = set(map(id, shown))
     for entry in report:
         if id(entry) not in told and not (quiet and entry.outcome is Outcome.UNCHANGED):
-            print(printable(str(entry), keep="\n"), file=sys.stderr)
-    print(report.summary, file=sys.stderr)
+            note(printable(str(entry), keep="\n"))
+    note(report.summary)
 
 
 async def _follow(run: ApplyRun, shown: list[Entry], *, quiet: bool) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import traceback
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -10,11 +10,11 @@ from cyclopts import Parameter
 from dynkube._client import Client
 from dynkube._tables import printable
 from dynkube.cli._cluster import Cluster
+from dynkube.cli._notes import note
 from dynkube.cli._output import Output
 from dynkube.cli._prune import read_prune
-from dynkube.cli._run import CommandFailed
+from dynkube.cli._run import CommandFailed, exit_code
 from dynkube.cli._source import Source
-from dynkube.errors import DynkubeError
 from dynkube.manifests import ApplySet
 
 DIFFERENT = 1
@@ -45,11 +45,12 @@ async def diff(
     try:
         pruned = read_prune(prune, applyset, tooling, source.namespace)
         return await run_diff(cluster.client(), source, prune=pruned)
-    except (DynkubeError, CommandFailed) as error:
-        # Not 1, which the run of a command makes of errors: in CI that means "something would change".
-        shown = printable(str(error), keep="\n")
-        print(f"error: {shown}", file=sys.stderr)
-        return TROUBLE
+    except Exception as error:  # noqa: BLE001  # a bug, too, has to end it with something else than 1
+        # 1, which is what becomes of errors elsewhere, means in CI that something would change.
+        code = exit_code(error, failed=TROUBLE)
+        if code is None:
+            note(traceback.format_exc().rstrip())
+        return TROUBLE if code is None else code
 
 
 async def run_diff(client: Client, source: Source, *, prune: ApplySet | None = None) -> int:
@@ -74,5 +75,5 @@ async def run_diff(client: Client, source: Source, *, prune: ApplySet | None = N
     for entry in report:
         if text := str(entry):
             await out.line(printable(text, keep="\n"))
-    print(report.summary, file=sys.stderr)
+    note(report.summary)
     return TROUBLE if not report.ok else DIFFERENT if report else 0
