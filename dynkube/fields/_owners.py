@@ -90,6 +90,9 @@ class Owners(Mapping[FieldPath, tuple[Manager, ...]]):
 def owners(obj: Mapping[str, Any]) -> Owners:
     """Who owns which field of an object.
 
+    A plain calculation, which takes about 40 microseconds a field: where an async program may meet objects with
+    thousands of fields, it belongs in a thread, and so does printing what it gives.
+
     Args:
         obj: An object as read from a server, ``managedFields`` included.
 

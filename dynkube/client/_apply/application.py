@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
+from dynkube.client._apply.beside import calculated
 from dynkube.client._apply.deadline import Deadline
 from dynkube.client._apply.secrets import without_values
 from dynkube.client._apply.yaml_json import readable_as_yaml
@@ -78,15 +80,14 @@ class Application:
             ApplyConflict: others own fields with other values, as far as the answer says.
             Conflict: the object has another resourceVersion.
         """
+        document = await calculated(partial(_document, self.body, resource_version), self.body)
         options = replace(self.options, force=force, dry_run=dry_run, timeout=self.deadline.left())
-        body = guarded(self.body, resource_version) if resource_version else self.body
         content_type = PatchType.APPLY.content_type
-        document = readable_as_yaml(body.json)
         request = write_request("PATCH", self.path, document, options, content_type=content_type)
         try:
             return await self.target.answer(request, self.resource)
         except APIError as error:
-            shown = without_values(error, self.body)
+            shown = await calculated(partial(without_values, error, self.body), self.body)
             if shown is error:
                 raise
             raise shown from None
@@ -118,14 +119,14 @@ async def prepare(
     """
     deadline = Deadline.after(options.timeout)
     body = as_object(obj)
-    _check_one(body)
+    await calculated(partial(_check_one, body), body)
     resource = await target.resolve()
     whole = shows_whole_object(subresource)
     if whole:
         check_kind(body, resource)
     else:
         check_complete(body, str(subresource))
-    _check_applicable(body)
+    await calculated(partial(_check_applicable, body), body)
     namespace = namespace_of_object(body, resource, namespace, default=target.session.namespace)
     path = target.path(resource, body.name, namespace, subresource=subresource)
     return Application(
@@ -147,6 +148,10 @@ def guarded(obj: Unstructured, resource_version: str) -> Unstructured:
     object the server creates one all the same. A precondition of the caller's own stays.
     """
     return obj if obj.resource_version else obj.transform(["metadata", "resourceVersion"], resource_version)
+
+
+def _document(obj: Unstructured, resource_version: str) -> bytes:
+    return readable_as_yaml((guarded(obj, resource_version) if resource_version else obj).json)
 
 
 def _check_one(obj: Unstructured) -> None:

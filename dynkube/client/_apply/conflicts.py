@@ -55,7 +55,7 @@ def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | Non
     found: list[FieldConflict] = []
     groups: dict[tuple[str, str, str, str], list[FieldConflict]] = {}
     for each in error.conflicts:
-        groups.setdefault((each.manager, each.operation, each.subresource, each.api_version), []).append(each)
+        groups.setdefault(_reported_identity(each), []).append(each)
     for reported in groups.values():
         entry = next((entry for entry in entries if is_of(reported[0], entry.manager)), None)
         if entry is None or theirs is None:
@@ -69,7 +69,9 @@ def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | Non
 def all_there(error: ApplyConflict, live: Unstructured) -> bool:
     """Whether an object knows all managers of a conflict: if not, it is older than that, or has no managedFields."""
     managers = [entry.manager for entry in _entries(live)]
-    return all(any(is_of(each, manager) for manager in managers) for each in error.conflicts)
+    # Of thousands of fields there are few managers.
+    clashing = {_reported_identity(each): each for each in error.conflicts}
+    return all(any(is_of(each, manager) for manager in managers) for each in clashing.values())
 
 
 def conflict_at(path: FieldPath, manager: Manager, ours: Side, live: Side) -> FieldConflict:
@@ -119,6 +121,10 @@ def is_of(conflict: FieldConflict, manager: Manager) -> bool:
         (conflict.manager, conflict.operation, conflict.subresource)
         == (manager.name, manager.operation, manager.subresource)
     ) and conflict.api_version in ("", manager.api_version)
+
+
+def _reported_identity(conflict: FieldConflict) -> tuple[str, str, str, str]:
+    return conflict.manager, conflict.operation, conflict.subresource, conflict.api_version
 
 
 def _identity(manager: Manager) -> tuple[str, str, str, str]:

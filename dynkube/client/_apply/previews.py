@@ -29,7 +29,9 @@ async def diff(
     trial, manager = as_answered(answer), options.field_manager
     calculation = partial(diff_between, live, trial, ours=application.body, manager=manager, subresource=subresource)
     found = await calculated(calculation, live, trial)
-    if not found or live is None or managed(live):
+    if not found or live is None:
+        return found
+    if await calculated(partial(managed, live), live):
         return found
     # Nothing was ever applied, or it is a Scale: what an apply without force meets only the server knows.
     mine, theirs = Side(application.body), Side(live)
