@@ -19,9 +19,9 @@ from dynkube.testing._schemas.correlation import same_json
 from dynkube.testing._schemas.custom import Written, judged
 from dynkube.testing._store.documents import PlainDocument, StoredDocument
 from dynkube.testing._store.storage import Storage, Version
-from dynkube.testing._verbs import objectmeta, strategies
+from dynkube.testing._verbs import bodies, objectmeta, strategies
+from dynkube.testing._verbs.identity import Identity
 from dynkube.testing._verbs.namespaces import Namespaces
-from dynkube.testing._verbs.objectmeta import Identity
 from dynkube.testing._verbs.reading import Reader, Reading
 from dynkube.testing._verbs.rules import Rules
 
@@ -159,7 +159,7 @@ class Writes:
         """
         options = WriteOptions.read(call)
         reading = self.reader.read(call, options)
-        objectmeta.check_name_in_path(reading.obj, call)
+        bodies.check_name_in_path(reading.obj, call)
         if strategies.creates_on_update(call.kind) and self.storage.get(call.kind, call.namespace, call.name) is None:
             return self._create_by_update(call, reading, options)
         old = self.existing(call)
