@@ -13,7 +13,8 @@ from dynkube.informers._crds import CRDWatcher
 from dynkube.informers._reflector import ServerFeatures
 from dynkube.informers._serving import Serving
 from dynkube.informers._settings import InformerSettings
-from dynkube.informers._shared import SharedInformer, SharingKey
+from dynkube.informers._shared import SharedInformer
+from dynkube.informers._sharing import SharingKey
 from dynkube.informers._slices import Slices
 from dynkube.informers._statistics import InformerStatuses
 from dynkube.informers._tracker import AvailabilityTracker

@@ -21,7 +21,8 @@ from dynkube.informers._handlers import EventStream, Handler, OnAdd, OnDelete, O
 from dynkube.informers._index import Index, IndexFunc, index_func
 from dynkube.informers._namespaces import Surroundings
 from dynkube.informers._reflector import ReflectorStatistics
-from dynkube.informers._shared import SharedInformer, SharingKey
+from dynkube.informers._shared import SharedInformer
+from dynkube.informers._sharing import SharingKey
 from dynkube.informers._states import Phase, State
 from dynkube.informers._statistics import InformerStatistics
 from dynkube.informers._store import EMPTY, Snapshot
@@ -108,7 +109,7 @@ class Informer:
                 factory.nursery.start_soon(subscriber.run, factory.slices(), key.collection, factory.handler_told(key))
         try:
             self._view.set_filter(self._view.filter, self._surroundings)
-            await shared.ask(partial(shared.attach, self._view))
+            await shared.inbox.ask(partial(shared.attach, self._view))
         except BaseException:  # cancelled, or a filter that cannot work: who enters no further leaves nothing behind
             self._let_go()
             raise
@@ -295,7 +296,7 @@ class Informer:
             self._view.subscribers.append(subscriber)
         else:
             self._view.joining.add(subscriber)
-            self._shared.post(partial(self._shared.subscribe, self._view, subscriber))
+            self._shared.inbox.post(partial(self._shared.subscribe, self._view, subscriber))
 
     # ── filter and indexes ───────────────────────────────────────────────────────────────────
 
@@ -324,7 +325,7 @@ class Informer:
         """Say that the filter may answer differently now, as it looks at something outside the objects."""
         if self._shared is not None and not self._view.refiltering:
             self._view.refiltering = True
-            self._shared.post(partial(self._shared.refilter, self._view))
+            self._shared.inbox.post(partial(self._shared.refilter, self._view))
 
     def add_index(self, name: str, source: str | IndexFunc) -> None:
         """Add an index, or replace the one of that name. Does not block; it is complete at once.
@@ -337,7 +338,7 @@ class Informer:
         index = self._new_index(name, source)
         self._view.indexes[name] = index
         if self._shared is not None:
-            self._shared.post(partial(self._shared.build, index))
+            self._shared.inbox.post(partial(self._shared.build, index))
 
     def _new_index(self, name: str, source: str | IndexFunc) -> Index:
         return Index(name, index_func(source), lambda exc, obj: self._report(f"index {name!r}", obj, exc))
@@ -452,14 +453,14 @@ class Informer:
             reasons=MappingProxyType(dict(reflected.reasons)),
             lag=None if reflected.last_activity == -math.inf else now - reflected.last_activity,
             last_event=datetime.now(UTC) - timedelta(seconds=changed) if math.isfinite(changed) else None,
-            last_error=shared.last_error if shared is not None else "",
+            last_error=shared.failures.last if shared is not None else "",
             handlers=handlers,
             users=factory.users(shared) if shared is not None and factory is not None else 0,
         )
 
     def _report(self, what: str, obj: Unstructured, exc: Exception) -> None:
         if self._shared is not None:
-            self._shared.report(what, obj, exc)
+            self._shared.failures.function_failed(what, obj, exc)
 
     def __repr__(self) -> str:
         where = f" namespace={self._namespace}" if self._namespace else ""
