@@ -18,8 +18,9 @@ from dynkube.informers._filters import (
 )
 from dynkube.informers._handlers import EventStream, HandlerStatistics, Registration
 from dynkube.informers._index import IndexFunc
-from dynkube.informers._informer import Informer, Selector
+from dynkube.informers._informer import Informer
 from dynkube.informers._namespace_filter import NamespaceFilter
+from dynkube.informers._reads import Selector
 from dynkube.informers._serving import Serving, crd_serves
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from dynkube.client import ListWatch
 from dynkube.errors import DynkubeError, Forbidden, NotFound, Unauthorized
+from dynkube.informers._attempts import ReflectorStatistics
 from dynkube.informers._availability import SlimCRDDecoder
 from dynkube.informers._recovery import Recovery, reason_of
-from dynkube.informers._reflector import Reflector, ReflectorStatistics, ServerFeatures
+from dynkube.informers._reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, Key, LabelSelector, Unstructured, WatchEvent
 from dynkube.rest import RESTClient

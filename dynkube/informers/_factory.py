@@ -10,6 +10,7 @@ import trio
 
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
 from dynkube.informers._crds import CRDWatcher
+from dynkube.informers._handlers import Registration
 from dynkube.informers._reflector import ServerFeatures
 from dynkube.informers._serving import Serving
 from dynkube.informers._settings import InformerSettings
@@ -101,7 +102,12 @@ class InformerFactory:
         """The time on trio's clock, which may be asked on any thread."""
         return self._clock.current_time()
 
-    def handler_told(self, key: SharingKey) -> Callable[[HandlerRun], None] | None:
+    def start_handler(self, handler: Registration, key: SharingKey) -> None:
+        """Run a handler's task for as long as the handler lives. Plain."""
+        slices = Slices(self.settings.cpu_clock, budget=self.settings.slice)
+        self.nursery.start_soon(handler.run, slices, key.collection, self._handler_told(key))
+
+    def _handler_told(self, key: SharingKey) -> Callable[[HandlerRun], None] | None:
         """Whom to tell of each call of a handler; ``None`` if nobody wants to know."""
         hooks, collection = self._observers.handler_ran, key.collection
 
@@ -110,7 +116,3 @@ class InformerFactory:
                 hook(collection, run)
 
         return told if hooks else None
-
-    def slices(self) -> Slices:
-        """For a task that may have much to do at once."""
-        return Slices(self.settings.cpu_clock, budget=self.settings.slice)

@@ -1,14 +1,12 @@
-"""Informer: what a user holds. Reads from a shared cache, through a filter and indexes of one's own."""
+"""Informer: what a user holds. It follows a shared cache, with handlers, a filter and indexes of one's own."""
 
 from __future__ import annotations
 
 import builtins
-import math
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from functools import partial
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Final, Self
 
 import trio
@@ -20,22 +18,16 @@ from dynkube.informers._filters import Filter, Predicate, as_filter
 from dynkube.informers._handlers import EventStream, Handler, OnAdd, OnDelete, OnError, OnUpdate, Registration
 from dynkube.informers._index import Index, IndexFunc, index_func
 from dynkube.informers._namespaces import Surroundings
-from dynkube.informers._reflector import ReflectorStatistics
-from dynkube.informers._shared import SharedInformer
+from dynkube.informers._reads import Reads, Selector
 from dynkube.informers._sharing import SharingKey
 from dynkube.informers._states import Phase, State
-from dynkube.informers._statistics import InformerStatistics
-from dynkube.informers._store import EMPTY, Snapshot
 from dynkube.informers._transform import Transform, drop_managed_fields
-from dynkube.informers._view import View
 from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg, Unstructured, is_older, resource_path
-
-Selector = str | Mapping[str, str] | None
 
 _ANYTHING: Final = GVR("", "v1", "pods")
 
 
-class Informer:
+class Informer(Reads):
     """A live, local copy of one collection, whether or not its resource exists.
 
     Made by :meth:`Client.informer`, which tells what the arguments mean. Making one does nothing;
@@ -61,20 +53,16 @@ class Informer:
         transform: Transform | None = drop_managed_fields,
         indexes: Mapping[str, str | IndexFunc] | None = None,
     ) -> None:
+        super().__init__(namespace or None)  # "" is client-go's word for all namespaces
         self._factory_of = factory
-        self._factory: InformerFactory | None = None
         self._resource = resource
         self._gvr = _complete(resource)
         if namespace:
             resource_path(_ANYTHING, namespace=namespace)  # refuses what cannot be one, here and not in a task
-        self._namespace = namespace or None  # "" is client-go's word for all namespaces
         self._label_selector = LabelSelector.parse(label_selector)
         self._field_selector = FieldSelector.parse(field_selector)
         self._transform = transform
-        self._shared: SharedInformer | None = None
         self._closed = False
-        self._state = State(Phase.STOPPED, "NotEntered")
-        self._view = View(self._report)
         self._surroundings = Surroundings(factory, self.notify_changed)
         self._view.filter = None if filter is None else as_filter(filter)
         if transform is not None and not callable(transform):
@@ -106,7 +94,7 @@ class Informer:
         self._shared = shared = factory.acquire(key)
         for subscriber in self._view.subscribers:
             if isinstance(subscriber, Registration):
-                factory.nursery.start_soon(subscriber.run, factory.slices(), key.collection, factory.handler_told(key))
+                factory.start_handler(subscriber, key)
         try:
             self._view.set_filter(self._view.filter, self._surroundings)
             await shared.inbox.ask(partial(shared.attach, self._view))
@@ -162,78 +150,6 @@ class Informer:
         """The resource; ``None`` until a short name was looked up on entering."""
         return self._gvr
 
-    @property
-    def state(self) -> State:
-        """The phase now, why, and since when. ``print(informer.state)`` tells it in words."""
-        shared = self._shared
-        if shared is None:
-            return self._state
-        if shared.state.phase is Phase.LIVE and (pending := self._view.waiting_for):
-            return State(Phase.SYNCING, "FilterPending", f"the filter waits for {pending}", shared.state.since)
-        return shared.state
-
-    # ── reads: plain, from any thread ────────────────────────────────────────────────────────
-
-    def list(self, *, namespace: str | None = None, label_selector: Selector = None) -> builtins.list[Unstructured]:
-        """The objects that the filter shows now, in no particular order; ``[]`` while the resource is absent.
-
-        Args:
-            namespace: ``None`` means all that the informer follows.
-            label_selector: narrows further, with the server's semantics.
-
-        Raises:
-            InvalidSelector: the selector does not parse.
-        """
-        objects = self._in_namespace(namespace)
-        if label_selector is not None:
-            matches = LabelSelector.parse(label_selector).matches
-            objects = (obj for obj in objects if matches(obj.labels))
-        return self._view.visible(objects)
-
-    def get(self, name: str, *, namespace: str | None = None) -> Unstructured | None:
-        """One object by name, or ``None`` if there is none or the filter hides it.
-
-        Args:
-            name: ``metadata.name``.
-            namespace: ``None`` means the one the informer was limited to, else the context's namespace; for
-                cluster-scoped objects leave it out.
-        """
-        snapshot = self._snapshot
-        obj = snapshot.get((namespace or self._namespace or "", name))
-        if obj is None and namespace is None and self._namespace is None and self._factory is not None:
-            obj = snapshot.get((self._factory.namespace, name))
-        return obj if obj is not None and self._view.accepts(obj) else None
-
-    def by_index(self, index: str, value: str) -> builtins.list[Unstructured]:
-        """The objects that ``index`` files under ``value`` and the filter shows, in no particular order.
-
-        Raises:
-            InvalidInput: there is no such index.
-        """
-        found = self._view.indexes.get(index)
-        if found is None:
-            known = ", ".join(sorted(self._view.indexes)) or "none"
-            raise InvalidInput(f"no index {index!r} (there are: {known}); pass indexes={{...}} or call add_index first")
-        if not found.built:
-            return self._view.visible(found.scan(self._snapshot, value))
-        return self._view.visible(found.lookup(value))
-
-    def __len__(self) -> int:
-        """How many objects the filter shows now."""
-        return len(self.list())
-
-    def __iter__(self) -> Iterator[Unstructured]:
-        return iter(self.list())
-
-    @property
-    def _snapshot(self) -> Snapshot:
-        shared = self._shared
-        return EMPTY if shared is None else shared.snapshot
-
-    def _in_namespace(self, namespace: str | None) -> Iterator[Unstructured]:
-        snapshot = self._snapshot
-        return iter(snapshot) if namespace is None else snapshot.in_namespace(namespace)
-
     # ── handlers and events ──────────────────────────────────────────────────────────────────
 
     def add_handler(
@@ -266,9 +182,7 @@ class Informer:
         registration = Registration(handler, name or handler.describe(), self._view.subscriber_settled)
         self._subscribe(registration)
         if self._factory is not None and self._shared is not None:
-            key = self._shared.key
-            told = self._factory.handler_told(key)
-            self._factory.nursery.start_soon(registration.run, self._factory.slices(), key.collection, told)
+            self._factory.start_handler(registration, self._shared.key)
         return registration
 
     @asynccontextmanager
@@ -429,38 +343,6 @@ class Informer:
             return True
         seen = shared.resource_version
         return shared.state.phase is Phase.ABSENT or (seen != "" and not is_older(seen, obj.resource_version))
-
-    # ── telling ──────────────────────────────────────────────────────────────────────────────
-
-    def statistics(self) -> InformerStatistics:
-        """The informer in numbers, as of now. May be called from any thread."""
-        shared, factory = self._shared, self._factory
-        subscribers = tuple(self._view.subscribers)
-        handlers = tuple(s.statistics() for s in subscribers if isinstance(s, Registration) and not s.closed)
-        reflected = shared.reflected if shared is not None else ReflectorStatistics()
-        now = factory.now() if factory is not None else -math.inf
-        changed = now - reflected.last_event
-        return InformerStatistics(
-            state=self.state,
-            objects=len(self._snapshot),
-            resource_version=shared.resource_version if shared is not None else "",
-            lists=reflected.lists,
-            watches=reflected.watches,
-            restarts=reflected.restarts,
-            events=reflected.events,
-            bookmarks=reflected.bookmarks,
-            failures=reflected.failures,
-            reasons=MappingProxyType(dict(reflected.reasons)),
-            lag=None if reflected.last_activity == -math.inf else now - reflected.last_activity,
-            last_event=datetime.now(UTC) - timedelta(seconds=changed) if math.isfinite(changed) else None,
-            last_error=shared.failures.last if shared is not None else "",
-            handlers=handlers,
-            users=factory.users(shared) if shared is not None and factory is not None else 0,
-        )
-
-    def _report(self, what: str, obj: Unstructured, exc: Exception) -> None:
-        if self._shared is not None:
-            self._shared.failures.function_failed(what, obj, exc)
 
     def __repr__(self) -> str:
         where = f" namespace={self._namespace}" if self._namespace else ""

@@ -11,16 +11,15 @@ history that went back is noticed; watches that one server ends together do not 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
 
 import trio
 
 from dynkube.client import ListWatch
 from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
+from dynkube.informers._attempts import Attempt, Finished, ReflectorStatistics, Started, told
 from dynkube.informers._cache import add_by_key
 from dynkube.informers._health import GOOD_WHILE, Health
 from dynkube.informers._recovery import (
@@ -37,10 +36,7 @@ from dynkube.informers._slices import Slices
 from dynkube.informers._stream import Stream
 from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent, is_older
 from dynkube.rest import Backoff
-from dynkube.telemetry import NOBODY, Collection, Hook, Observers, ReflectorOutcome
-
-Started: TypeAlias = tuple[Hook[[Collection], None], ...]
-Finished: TypeAlias = tuple[Hook[[Collection, ReflectorOutcome], None], ...]
+from dynkube.telemetry import NOBODY, Observers
 
 _AT_ONCE = 1.0  # seconds; a watch that ends sooner, and without news, was none
 _MANY_SHORT = 3  # so many short watches in a row are a failure
@@ -68,22 +64,6 @@ class ServerFeatures:
     """What one server turned out to be able to do; shared by all reflectors of a client."""
 
     streaming_lists: bool | None = None
-
-
-@dataclass(slots=True)
-class ReflectorStatistics:
-    """A reflector in numbers. Times are those of trio's clock."""
-
-    lists: int = 0
-    watches: int = 0
-    restarts: int = 0
-    events: int = 0
-    bookmarks: int = 0
-    failures: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
-    last_activity: float = -math.inf
-    last_event: float = -math.inf
-    last_error: str = ""
 
 
 class Reflector:
@@ -141,45 +121,21 @@ class Reflector:
 
     async def _take(self, nursery: trio.Nursery) -> None:
         if self._step is Step.LIST:
-            with self._told(self._observers.list_started, self._observers.list_finished) as tally:
-                tally.items = await self._list()
+            with self._attempt(self._observers.list_started, self._observers.list_finished) as attempt:
+                attempt.items = await self._list()
         else:
-            with self._told(self._observers.watch_started, self._observers.watch_finished):
+            with self._attempt(self._observers.watch_started, self._observers.watch_finished):
                 await self._watch(nursery, streaming=self._step is Step.STREAM)
         self._step = Step.WATCH
 
-    @contextmanager
-    def _told(self, started: Started, finished: Finished) -> Iterator[_Tally]:
-        """Tell observers of a list or a watch: the objects, or else the events, that came with it."""
-        tally = _Tally()
-        if not (started or finished):
-            yield tally
-            return
-        collection, began, before = self._source.collection, trio.current_time(), self.statistics.events
-        error: BaseException | None = None
-        for hook in started:
-            hook(collection)
-        try:
-            yield tally
-        except BaseException as exc:
-            error = exc
-            raise
-        finally:
-            outcome = ReflectorOutcome(
-                items=tally.items + self.statistics.events - before,
-                seconds=trio.current_time() - began,
-                resource_version=self._version,
-                error=error,
-            )
-            for ended in finished:
-                ended(collection, outcome)
+    def _attempt(self, started: Started, finished: Finished) -> AbstractContextManager[Attempt]:
+        return told(started, finished, self._source.collection, self.statistics, lambda: self._version)
 
     async def _recover(self, exc: APIError | TransportError | ConfigError) -> None:
         health = self._health
         recovery = recover(self._step, exc, health.streak)
         self.statistics.failures += 1
         self.statistics.reasons[reason_of(exc)] += 1
-        self.statistics.last_error = f"{type(exc).__name__}: {exc}"
         if recovery.stop_streaming:  # finding out what the server can do is no failure of it
             self._no_streaming = True
             if not self._features.streaming_lists:  # else it can, and this resource, or this time, is the exception
@@ -381,10 +337,3 @@ class Reflector:
             self._silence = min(self._silence * 2, self._settings.watch_timeout[1] + self._settings.watch_margin)
             raise StreamSilent(f"no event for {stream.silence:g} s", certain=False)
         raise StreamSilent(f"no event and no bookmark for {stream.silence:g} s")
-
-
-@dataclass(slots=True)
-class _Tally:
-    """How many objects came."""
-
-    items: int = 0

@@ -8,8 +8,6 @@ the task: they take the published snapshot.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,14 +15,15 @@ import trio
 
 from dynkube.client import ListWatch
 from dynkube.errors import DynkubeError, Forbidden, Unauthorized
+from dynkube.informers._attempts import ReflectorStatistics
 from dynkube.informers._availability import Availability, Generation, Presence
 from dynkube.informers._cache import Cache, Version
 from dynkube.informers._failures import FailureLog
 from dynkube.informers._handlers import EventStream, Registration
 from dynkube.informers._inbox import Inbox
-from dynkube.informers._index import Change, Index
+from dynkube.informers._index import Index, prepare
 from dynkube.informers._recovery import Recovery, reason_of
-from dynkube.informers._reflector import Reflector, ReflectorStatistics, ServerFeatures
+from dynkube.informers._reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._sharing import SharingKey
 from dynkube.informers._slices import Slices, batches
@@ -110,7 +109,7 @@ class SharedInformer:
             state=self.state,
             objects=len(self.snapshot),
             resource_version=self.resource_version,
-            lag=None if reflected.last_activity == -math.inf else now - reflected.last_activity,
+            lag=reflected.lag(now),
             backlog=sum(subscriber.backlog for subscriber in subscribers),
             lists=reflected.lists,
             watches=reflected.watches,
@@ -174,7 +173,7 @@ class SharedInformer:
 
     async def build(self, index: Index) -> None:
         """File every object in a new index."""
-        await self._prepare([index], ((obj.key, None, obj) for obj in self.snapshot))
+        await prepare([index], ((obj.key, None, obj) for obj in self.snapshot), self._slices)
         index.publish()
         index.built = True
 
@@ -291,20 +290,11 @@ class SharedInformer:
 
     async def _reveal(self, version: Version) -> None:
         indexes = [index for view in self._views for index in view.indexes.values()]
-        await self._prepare(indexes, version.changes)
+        await prepare(indexes, version.changes, self._slices)
         # No checkpoint from here on: readers in this loop see all of it or nothing.
         self._cache.publish(version)
         for index in indexes:
             index.publish()
-
-    async def _prepare(self, indexes: Sequence[Index], changes: Iterable[Change]) -> None:
-        for some in batches(changes) if indexes else ():
-            for index in indexes:
-                index.stage(some)
-            await self._slices.breathe()
-        for index in indexes:
-            for _ in index.prepare():
-                await self._slices.breathe()
 
     async def _tell(self, version: Version) -> None:
         for some in batches(version.changes):
