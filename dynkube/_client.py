@@ -248,7 +248,8 @@ class Client:
 
         Args:
             source: objects, YAML or JSON text, paths of files and folders, ``"-"`` for standard input, or any number
-                of these. Folders are read with all that is below them.
+                of these. Folders are read with all that is below them. All of it is read when the run begins, objects
+                included, so leave those as they are until then.
             namespace: of namespaced objects that name none; ``None`` means the context's. An object that names
                 another one is refused.
             field_manager: whose fields they are; ``None`` means the client's.

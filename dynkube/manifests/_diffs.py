@@ -12,13 +12,13 @@ from dynkube.errors import DynkubeError, NoMatch, NotFound
 from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._diff_report import DiffEntry, DiffReport
 from dynkube.manifests._keeper import Keeper
-from dynkube.manifests._manifest import Manifest, check_not_empty, refuse_contradictions
+from dynkube.manifests._manifest import Manifest, check_not_empty
 from dynkube.manifests._membership import Members, join
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definitions
 from dynkube.manifests._report import Entry
 from dynkube.manifests._sending import Item, Sender, missing_namespace
-from dynkube.manifests._sources import Leaf, read_async, read_stdin
+from dynkube.manifests._sources import Leaf, judged, read_async, read_stdin
 
 
 class _Differ:
@@ -160,7 +160,7 @@ async def diff_all(
     stdin: Callable[[], bytes] = read_stdin,
 ) -> DiffReport:
     """What applying ``source`` would change; see :meth:`dynkube.Client.diff_all`."""
-    manifests = refuse_contradictions(await read_async(source, stdin), options.namespace or api.namespace)
+    manifests = await judged(await read_async(source, stdin), options.namespace or api.namespace)
     check_not_empty(manifests, options.prune)
     return DiffReport(await _Differ(api, options, manifests).run(on_entry or _nobody))
 

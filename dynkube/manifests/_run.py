@@ -12,10 +12,10 @@ from dynkube._nursery import OwnedNursery
 from dynkube.client import APIClient
 from dynkube.errors import ClosedError
 from dynkube.informers import InformerFactory
-from dynkube.manifests._manifest import Manifest, check_not_empty, refuse_contradictions
+from dynkube.manifests._manifest import Manifest, check_not_empty
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._report import Entry, Outcome, Report
-from dynkube.manifests._sources import Leaf, read_async, read_stdin
+from dynkube.manifests._sources import Leaf, judged, read_async, read_stdin
 from dynkube.manifests._work import Work
 
 
@@ -140,7 +140,7 @@ class ApplyRun:
         with self._send:
             manifests = await read_async(self._source, self._stdin)
             check_not_empty(manifests, self._options.prune)
-            self._manifests = refuse_contradictions(manifests, self._options.namespace or api.namespace)
+            self._manifests = await judged(manifests, self._options.namespace or api.namespace)
             self._work = Work(api, informers, self._options, self._manifests, self._send.send_nowait)
             await self._work.run()
             self._complete = True

@@ -21,6 +21,8 @@ from dynkube.manifests._report import DONE, TROUBLE, Entry, Outcome
 from dynkube.manifests._sending import Item, Sender
 from dynkube.manifests._stop import Stop
 
+_AT_ONCE = 500  # manifests, between two checkpoints
+
 
 class Work:
     """Applies the manifests of one source, once.
@@ -56,7 +58,7 @@ class Work:
 
     async def run(self) -> None:
         """Do all of it."""
-        items = self._items()
+        items = await self._items()
         keeper = await self._find_set() if self._options.prune and not self._stop.reason else None
         sender = Sender(self._api, self._options, applyset_id=keeper.parent.id if keeper else "")
         namespace = self._options.namespace or self._api.namespace
@@ -69,11 +71,13 @@ class Work:
         if keeper is not None:
             await self._prune(keeper)
 
-    def _items(self) -> list[Item]:
+    async def _items(self) -> list[Item]:
         """What can be applied, as far as that shows without a server; of the rest it is said why not."""
         definitions = Definitions(manifest.checked for manifest in self._manifests if manifest.error is None)
         items: list[Item] = []
         for index, manifest in enumerate(self._manifests):
+            if index % _AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
             place, obj = manifest.place, manifest.object
             if manifest.error is not None:
                 entry = Entry(outcome=Outcome.FAILED, place=place, object=obj, error=manifest.error)
