@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -89,23 +90,34 @@ def _no_number(data: object) -> float | None:
 
 
 def _is_list(data: Mapping[str, object]) -> bool:
-    kind, items = data.get("kind"), data.get("items", ...)
-    if kind == "List" and items is None:  # what templates make of nothing
-        return True
-    return isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)
+    """Whether it stands for its items.
+
+    kubectl takes for a list whatever has ``items``. Here it needs a kind that ends in ``List``, and unless that is
+    core's own ``List`` it must not have a name, which lists never have: an object of a kind called ShoppingList is one.
+    """
+    kind, items, metadata = data.get("kind"), data.get("items", ...), data.get("metadata")
+    if not isinstance(kind, str) or not kind.endswith("List"):
+        return False
+    if kind == "List" and data.get("apiVersion", "v1") == "v1":
+        return items is None or isinstance(items, list)  # null is what templates make of nothing
+    return isinstance(items, list) and not (isinstance(metadata, Mapping) and metadata.get("name"))
 
 
 def _unfold(data: Mapping[str, object], document: Document) -> Iterator[Manifest]:
-    kind, items = data["kind"], data["items"] or []
+    kind, items, lines = data["kind"], data["items"] or [], document.item_lines
     assert isinstance(kind, str)
     assert isinstance(items, list)
     # The items of a list of one kind may leave out what the list says.
     common = {} if kind == "List" else {"apiVersion": data.get("apiVersion"), "kind": kind.removesuffix("List")}
+    shared, outer = Counter(lines), f"{document.place.part}." if document.place.part else ""
     for index, item in enumerate(items):
-        if index < len(document.item_lines):
-            place = replace(document.place, line=document.item_lines[index])
-        else:
-            place = replace(document.place, part=f"{document.place.part}items[{index}]")
+        line = lines[index] if index < len(lines) else None
+        alone = line is not None and shared[line] == 1
+        place = replace(
+            document.place,
+            line=document.place.line if line is None else line,
+            part="" if alone else f"{outer}items[{index}]",
+        )
         body = {**common, **item} if isinstance(item, Mapping) else item
         yield from from_document(Document(place, body))
 

@@ -119,6 +119,11 @@ class ApplyRun:
         return len(self._manifests)
 
     @property
+    def stopped(self) -> str:
+        """Why nothing more is sent, as the ``reason`` of each object that was not; ``""`` while it goes on."""
+        return self._work.stopped if self._work is not None else ""
+
+    @property
     def report(self) -> Report:
         """What became of each object so far; of all of them, once the run is over."""
         entries = [entry for index in range(len(self._manifests)) if (entry := self._entry(index)) is not None]

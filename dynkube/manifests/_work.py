@@ -56,6 +56,11 @@ class Work:
         self.others: list[Entry] = []
         """What became of the ApplySet: objects that were pruned, and trouble with its parent."""
 
+    @property
+    def stopped(self) -> str:
+        """Why nothing more is sent; ``""`` while it goes on."""
+        return self._stop.reason
+
     async def run(self) -> None:
         """Do all of it."""
         items = await self._items()

@@ -165,6 +165,13 @@ def without(field: str) -> dict[str, object]:
         (lambda r: r.apply({**DEPLOYMENT, "metadata": {}}), r"no metadata\.name: add it"),
         (lambda r: r.apply({"kind": "List", "apiVersion": "v1", "items": []}), r"List is a list of objects"),
         (lambda r: r.apply({"kind": "PodList", "apiVersion": "v1", "items": []}), r"PodList is a list of objects"),
+        (
+            lambda r: r.apply({"kind": "ShoppingList", "metadata": {"name": "a"}, "items": [], "apiVersion": "x/v1"}),
+            "is x/v1 ShoppingList, but",  # and not a list of objects
+        ),
+        (lambda r: r.apply("kind: Deployment\napiVersion: apps/v1\n"), r"client\.apply_all\(text\) takes YAML"),
+        (lambda r: r.diff(b"---\nkind: Deployment\n"), r"client\.diff_all\(text\) compares them"),
+        (lambda r: r.apply('{"kind": '), r"not a Kubernetes object: [^.]*$"),
         (lambda r: r.create({**DEPLOYMENT, "metadata": {}}), r"neither metadata\.name nor metadata\.generateName"),
         (lambda r: r.create(pod("a")), r"is v1 Pod, but deployments\.v1\.apps takes apps/v1 Deployment"),
         (lambda r: r.create({**DEPLOYMENT, "apiVersion": "apps/v1beta1"}), "is apps/v1beta1 Deployment, but"),

@@ -118,7 +118,7 @@ async def prepare(
         WrongScope: its namespace does not fit its resource.
     """
     deadline = Deadline.after(options.timeout)
-    body = as_object(obj)
+    body = _one_of(obj)
     await calculated(partial(_check_one, body), body)
     resource = await target.resolve()
     whole = shows_whole_object(subresource)
@@ -154,8 +154,22 @@ def _document(obj: Unstructured, resource_version: str) -> bytes:
     return readable_as_yaml((guarded(obj, resource_version) if resource_version else obj).json)
 
 
+def _one_of(obj: ObjectLike) -> Unstructured:
+    try:
+        return as_object(obj)
+    except InvalidObject as error:
+        if not isinstance(obj, str | bytes) or obj.lstrip()[:1] in ("{", b"{"):
+            raise
+        raise InvalidObject(
+            f"{error}. This is about one object, as a dict or as JSON; client.apply_all(text) takes YAML and applies "
+            "all objects in it, and client.diff_all(text) compares them"
+        ) from None
+
+
 def _check_one(obj: Unstructured) -> None:
-    if obj.kind.endswith("List") and isinstance(obj.get("items"), list):
+    # A custom kind may be called so, and lists have no names but for core's own List.
+    may_be = obj.kind.endswith("List") and ((obj.api_version, obj.kind) == ("v1", "List") or not obj.name)
+    if may_be and isinstance(obj.get("items"), list):
         raise InvalidObject(f"{obj.kind} is a list of objects, and an apply is about one: apply each of its items")
 
 
