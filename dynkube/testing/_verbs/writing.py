@@ -103,7 +103,7 @@ class Writes:
                 if options.dry_run and version:
                     # Only what stores an object looks at it, and gives another one.
                     kept = {**kept, "metadata": {**kept["metadata"], "resourceVersion": version}}
-                return Result(document=self._store(kind, kept, options, provisional=shown), status=201)
+                return Result(document=self._store(kind, kept, options, provisional=shown, applied=owned), status=201)
         raise self._taken(call, metadata["name"], bool(metadata.get("generateName")))
 
     def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None, *, applied: bool) -> None:
@@ -236,7 +236,7 @@ class Writes:
                 # Nothing to write: the revision stays, and nobody is told.
                 return Result(document=StoredDocument(kind, old))
         kept = _read_again(kind, obj) if owned else obj
-        return Result(document=self._finish_update(kind, kept, old, options))
+        return Result(document=self._finish_update(kind, kept, old, options, applied=owned))
 
     def _record_custom(self, call: Call, obj: JSONObject, before: JSONObject, options: WriteOptions) -> None:
         """Note who writes; nobody can be on record where what was or what is to be has values of wrong types."""
@@ -276,7 +276,7 @@ class Writes:
         return judged(Written(call.kind, schema, obj, old, call.subresource, tuple(found)), self.rulebook)
 
     def _finish_update(
-        self, kind: Kind, obj: JSONObject, old: Version, options: WriteOptions
+        self, kind: Kind, obj: JSONObject, old: Version, options: WriteOptions, *, applied: bool
     ) -> StoredDocument | PlainDocument:
         metadata = obj["metadata"]
         gone = "deletionTimestamp" in metadata and not metadata.get("finalizers")
@@ -284,15 +284,19 @@ class Writes:
             # As in the real server the deletion's event shows what was stored last, finalizer included.
             self.storage.remove(kind.storage_group, old.key)
             return PlainDocument(obj)
-        return self._store(kind, obj, options)
+        return self._store(kind, obj, options, applied=applied)
 
     def _store(
-        self, kind: Kind, obj: JSONObject, options: WriteOptions, *, provisional: bool = False
+        self, kind: Kind, obj: JSONObject, options: WriteOptions, *, applied: bool, provisional: bool = False
     ) -> StoredDocument | PlainDocument:
         if options.dry_run:
             shown = _read_again(kind, obj)
             return PlainDocument({"apiVersion": kind.api_version, "kind": kind.kind, **shown})
         version = self.storage.encoded(kind, obj)
+        if len(version.rest) > MAX_OBJECT and not applied:
+            # Who owns what may take more than what there is, and goes rather than that: but for who applies.
+            metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+            version = self.storage.encoded(kind, {**obj, "metadata": metadata})
         if len(version.rest) > MAX_OBJECT:
             raise refuse.failed("etcdserver: request is too large")
         if provisional:
