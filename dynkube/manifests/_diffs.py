@@ -133,9 +133,9 @@ class _Differ:
         if error is not None or item is None or obj is None:
             return DiffEntry(place=place, object=obj, error=error)
         try:
-            if self._options.prune is not None and (live := await self._sender.look(item)) is not None:
-                self._uids.add(live.uid)
-            return DiffEntry(place=place, object=obj, diff=await self._sender.diff(item))
+            diff, live = await self._sender.diff(item)
+            self._uids.update([live.uid] if live is not None else [])
+            return DiffEntry(place=place, object=obj, diff=diff)
         except NoMatch as error:
             if item.definition is not None and item.version in item.definition.versions:
                 reason = f"it would be created, once its CRD {item.definition.name} is there"

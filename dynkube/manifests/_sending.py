@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import trio
 
-from dynkube.client import APIClient, Applied, Change, Diff, ResourceClient
+from dynkube.client import APIClient, Applied, Change, Diff, ResourceClient, no_difference
 from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
 from dynkube.fields import FieldPath
 from dynkube.manifests._applyset import PART_OF, bound, check_member
@@ -28,6 +28,7 @@ _OUTCOMES = {
 _OLD_SCHEMA = 5.0
 _NOT_DECLARED = "field not declared in schema"
 _MEMBERSHIP = str(FieldPath() / "metadata" / "labels" / PART_OF)
+_SMALL = 32_000  # bytes of both sides, which are compared within a few milliseconds
 _ATTEMPTS = 5  # at an object that others write all the time
 
 
@@ -139,36 +140,33 @@ class Sender:
         applied = await self._apply(resource, obj, namespace, live, dry_run=self._options.dry_run)
         return Entry(outcome=_OUTCOMES[applied.change], place=item.manifest.place, object=applied)
 
-    async def look(self, item: Item) -> Unstructured | None:
-        """The live object, which no other set may have.
+    async def diff(self, item: Item) -> tuple[Diff, Unstructured | None]:
+        """What applying it would change, and the live object, if there is one and it may be read.
+
+        Of what is applied already the server is not asked, as little as when it is applied: admission would judge it.
 
         Raises:
-            DynkubeError: one has it, or nobody could tell.
+            DynkubeError: nobody could tell, or another set has it.
         """
         resource, namespace = await self._place(item)
-        return await self._look(item, resource, namespace)
-
-    async def _look(self, item: Item, resource: ResourceClient, namespace: str | None) -> Unstructured | None:
-        live = await self._live(resource, item.object, namespace)
-        if live is not None and self._applyset_id:
-            check_member(live, self._applyset_id)
-        return live
-
-    async def diff(self, item: Item) -> Diff:
-        """What applying it would change.
-
-        Raises:
-            DynkubeError: nobody could tell.
-        """
-        resource, namespace = await self._place(item)
+        live = await self._look(item, resource, namespace)
+        if live is not None and await self._standing(item.object, live) is Standing.SAME:
+            return no_difference(live), live
         options = self._options
-        return await resource.diff(
+        found = await resource.diff(
             item.object,
             namespace=namespace,
             field_manager=options.field_manager,
             field_validation=options.field_validation,
             timeout=options.timeout,
         )
+        return found, live
+
+    async def _look(self, item: Item, resource: ResourceClient, namespace: str | None) -> Unstructured | None:
+        live = await self._live(resource, item.object, namespace)
+        if live is not None and self._applyset_id:
+            check_member(live, self._applyset_id)
+        return live
 
     async def _place(self, item: Item) -> tuple[ResourceClient, str | None]:
         """The verbs on its resource, and the namespace to say where it says none."""
@@ -180,10 +178,16 @@ class Sender:
             )
         return resource, self._options.namespace if served.namespaced else None
 
+    async def _standing(self, obj: Unstructured, live: Unstructured) -> Standing:
+        manager = self._options.field_manager or self._api.field_manager
+        if len(obj.json) + len(live.json) <= _SMALL:
+            return standing(obj, live, manager)
+        return await trio.to_thread.run_sync(standing, obj, live, manager, abandon_on_cancel=True)
+
     async def _needs_nothing(
         self, resource: ResourceClient, obj: Unstructured, namespace: str | None, live: Unstructured
     ) -> bool:
-        how = standing(obj, live, self._options.field_manager or self._api.field_manager)
+        how = await self._standing(obj, live)
         if how is Standing.FILLED_IN and not self._options.dry_run:
             preview = await self._apply(resource, obj, namespace, live, dry_run=True)
             return preview.change is Change.UNCHANGED

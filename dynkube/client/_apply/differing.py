@@ -75,6 +75,12 @@ def drift_between(wanted: Unstructured, live: Unstructured | None, *, manager: s
     return _diff(wanted if live is None else live, ("applied", "live"), before, after, shape=shape, others=others)
 
 
+def no_difference(live: Unstructured) -> Diff:
+    """Of an object that has all that would be applied, as is known without asking the server."""
+    before, after = _quiet(live.to_dict()), _quiet(live.to_dict())
+    return _diff(live, ("live", "applied"), before, after, shape=Shape(()), others=())
+
+
 def deletion_of(live: Unstructured) -> Diff:
     """All of an object, as what pruning it takes away."""
     return _diff(live, ("live", "pruned"), _quiet(live.to_dict()), None, shape=Shape(()), others=())
