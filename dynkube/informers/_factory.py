@@ -9,7 +9,6 @@ from functools import partial
 import trio
 
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
-from dynkube.informers._crds import CRDWatcher
 from dynkube.informers._handlers import Registration
 from dynkube.informers._reflector import ServerFeatures
 from dynkube.informers._serving import Serving
@@ -62,11 +61,6 @@ class InformerFactory:
     def users(self, informer: SharedInformer) -> int:
         """How many use it."""
         return self._users.get(informer, 0)
-
-    @property
-    def crd_watcher(self) -> CRDWatcher | None:
-        """The watch on CRDs, while an informer needs it."""
-        return self._tracker.watcher
 
     def serving(self, gvr: GVR) -> Serving:
         """Follows whether ``gvr`` is served, once it is entered. Plain."""

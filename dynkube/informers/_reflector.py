@@ -76,6 +76,7 @@ class Reflector:
         features: what the server can do; learned, and shared.
         observers: told of lists and watches.
         consistent: the first list must not come from a cache that may lag behind.
+        statistics: where to count; those of an earlier reflector go on.
     """
 
     def __init__(
@@ -87,8 +88,9 @@ class Reflector:
         observers: Observers = NOBODY,
         *,
         consistent: bool = False,
+        statistics: ReflectorStatistics | None = None,
     ) -> None:
-        self.statistics = ReflectorStatistics()
+        self._statistics = ReflectorStatistics() if statistics is None else statistics
         self._observers = observers
         self._source = source
         self._sink = sink
@@ -129,13 +131,13 @@ class Reflector:
         self._step = Step.WATCH
 
     def _attempt(self, started: Started, finished: Finished) -> AbstractContextManager[Attempt]:
-        return told(started, finished, self._source.collection, self.statistics, lambda: self._version)
+        return told(started, finished, self._source.collection, self._statistics, lambda: self._version)
 
     async def _recover(self, exc: APIError | TransportError | ConfigError) -> None:
         health = self._health
         recovery = recover(self._step, exc, health.streak)
-        self.statistics.failures += 1
-        self.statistics.reasons[reason_of(exc)] += 1
+        self._statistics.failures += 1
+        self._statistics.reasons[reason_of(exc)] += 1
         if recovery.stop_streaming:  # finding out what the server can do is no failure of it
             self._no_streaming = True
             if not self._features.streaming_lists:  # else it can, and this resource, or this time, is the exception
@@ -165,7 +167,7 @@ class Reflector:
 
     async def _list(self) -> int:
         """All objects, in pages where the server pages; they replace what the sink has. Returns how many."""
-        self.statistics.lists += 1
+        self._statistics.lists += 1
         version = "" if self._consistent else self._version or "0"
         limit = None if self._whole else self._settings.page_size  # an expired page leads to one full list
         page = await self._source.list(
@@ -191,7 +193,7 @@ class Reflector:
 
     async def _replaced(self, objects: dict[Key, Unstructured], version: str) -> None:
         self._version = version
-        self.statistics.last_activity = self.statistics.last_event = trio.current_time()
+        self._statistics.last_activity = self._statistics.last_event = trio.current_time()
         await self._sink.replace(objects, version)
 
     # ── WATCH, STREAM ────────────────────────────────────────────────────────────────────────
@@ -199,8 +201,8 @@ class Reflector:
     async def _watch(self, nursery: trio.Nursery, *, streaming: bool) -> None:
         """One watch, to its clean end; anything else is raised."""
         settings = self._settings
-        self.statistics.watches += 1
-        self.statistics.restarts += self._watched
+        self._statistics.watches += 1
+        self._statistics.restarts += self._watched
         self._watched = True
         seconds = settings.random.uniform(*settings.watch_timeout)
         version = self._version
@@ -279,8 +281,8 @@ class Reflector:
         self._sink.following()
 
     async def _received(self, events: list[WatchEvent], stream: Stream) -> None:
-        self.statistics.last_activity = trio.current_time()
-        self.statistics.events += len(events)
+        self._statistics.last_activity = trio.current_time()
+        self._statistics.events += len(events)
         if stream.initial is not None:
             events = await self._collect(events, stream)
         if not events:
@@ -290,7 +292,7 @@ class Reflector:
                 self._bookmark_seen()
                 self._check_history(event.resource_version)
             else:
-                self.statistics.last_event = self.statistics.last_activity
+                self._statistics.last_event = self._statistics.last_activity
         if self._health.streak and self._health.proven_by_words(trio.current_time()):
             self._healthy()
         last = events[-1]
@@ -320,7 +322,7 @@ class Reflector:
         return []
 
     def _bookmark_seen(self) -> None:
-        self.statistics.bookmarks += 1
+        self._statistics.bookmarks += 1
         self._bookmarked = True
         self._silence = self._settings.silence
 

@@ -246,9 +246,16 @@ class SharedInformer:
         )
         sink = _EpochSink(self, self._epoch)
         # Where there was another resource of this name, a cache may still have its objects.
-        reflector = Reflector(source, sink, self._settings, self._features, self._observers, consistent=self._appeared)
+        reflector = Reflector(
+            source,
+            sink,
+            self._settings,
+            self._features,
+            self._observers,
+            consistent=self._appeared,
+            statistics=self.reflected,  # numbers go on over generations
+        )
         self._appeared = True
-        reflector.statistics = self.reflected  # numbers go on over generations
         self._reflecting = start_in_scope(self._nursery, reflector.run)
 
     def _stop_reflecting(self) -> None:
