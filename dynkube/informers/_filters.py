@@ -23,6 +23,7 @@ from dynkube.informers._store import Snapshot
 from dynkube.meta import JSONPath, LabelSelector, Unstructured
 
 Predicate: TypeAlias = Callable[[Unstructured], bool]
+"""Whether an object is shown; plain, as reads call it too, on any thread."""
 
 
 class NamespaceFollower(Protocol):
@@ -74,14 +75,16 @@ def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class BoundFilter:
-    """A filter at work in one informer."""
+    """A filter at work in one informer. Plain functions; what it is asked, it may be asked on any thread."""
 
     matches: Predicate
+    """Whether an object is shown. One that raises hides the object, and the informer reports it."""
     ready: Callable[[], bool] = _always
     """Whether ``matches`` can answer yet. Until it can, the informer shows nothing and says nothing."""
     pending: Callable[[], str] = _silence
     """What is being waited for while it is not ready, in words."""
     close: Callable[[], None] = _nothing
+    """Let go of what the filter follows; called once, in the event loop, when another is taken or the informer ends."""
     at_once: Callable[[], Predicate] | None = None
     """Gives a predicate for one read, which answers by one version of what the filter follows; ``None`` where it
     follows nothing. Reads happen on any thread, and what is followed may change in the middle of one."""
@@ -98,7 +101,14 @@ class Filter(abc.ABC):
 
     @abc.abstractmethod
     def bind(self, context: FilterContext) -> BoundFilter:
-        """Start working for one informer. Plain: what needs I/O is followed by the context's tasks."""
+        """Start working for one informer. Plain: what needs I/O is followed by the context's tasks.
+
+        Args:
+            context: what the informer offers; it lives as long as the informer.
+
+        Returns:
+            What the informer asks from now on, until it calls its ``close``.
+        """
 
     def __and__(self, other: Filter) -> Filter:
         return _Combined("&", (self, as_filter(other)))
@@ -222,6 +232,7 @@ class JSONPathFilter(Filter):
 
     Raises:
         InvalidJSONPath: it does not parse.
+        InvalidInput: ``equals`` is no text.
 
     A path of plain fields (``.spec.nodeName``) is read without decoding the object.
     """
@@ -259,6 +270,12 @@ class PredicateFilter(Filter):
     read; handlers hear of objects that come and go by it when :meth:`notify_changed` is called.
 
     A function that raises hides the object, and the error is reported by the informer.
+
+    Args:
+        predicate: a plain function of the object.
+
+    Raises:
+        InvalidInput: it is no function, or an async one.
     """
 
     __slots__ = ("_changed", "predicate")

@@ -77,8 +77,12 @@ class Informer(Reads):
     async def __aenter__(self) -> Self:
         """Start following.
 
+        Waits for the task that owns the cache, and for discovery where the resource is a short name (anything but
+        RESOURCE.VERSION.GROUP). Cancelled, or failed, it leaves nothing behind.
+
         Raises:
-            NoMatch: a short name (anything but RESOURCE.VERSION.GROUP) that the server does not know.
+            NoMatch: a short name that the server does not know.
+            AmbiguousMatch: a short name that means several resources.
             DiscoveryFailed: a short name, and nobody could tell what it means.
             TransportError: a short name, and no usable answer.
             ClosedError: the client was not entered, or this informer was entered before.
@@ -117,7 +121,8 @@ class Informer(Reads):
     async def aclose(self) -> None:
         """Stop: handlers get nothing more, and with the last user the watch ends and the memory goes.
 
-        An async handler that is at work is cancelled. Safe to call twice.
+        An async handler that is at work is cancelled, and waited for. Safe to call twice. Cancelling stops the
+        waiting alone: all of it ends just the same.
         """
         shared = self._shared
         registrations = self._let_go()
@@ -163,9 +168,9 @@ class Informer(Reads):
     ) -> Registration:
         """Have functions called with what happens: ``on_add(obj)``, ``on_update(old, new)``, ``on_delete(obj)``.
 
-        What the informer shows already comes as adds first. Per object, events alternate legally and
-        versions do not go backwards; if the handler is slower than the cluster, several changes of an
-        object come as one. Does not block; may be called from a handler.
+        What the informer shows already comes as adds first, as with client-go's ``AddEventHandler``. Per object,
+        events alternate legally and versions do not go backwards; if the handler is slower than the cluster, several
+        changes of an object come as one. Does not block; may be called from a handler.
 
         Args:
             on_add: plain or async, as all of them.
@@ -173,9 +178,13 @@ class Informer(Reads):
             on_delete: gets the state shown last, also where an object only left the filter.
             on_error: what to do if one raises: ``"log"`` it and go on, ``"cancel"`` the client with it, or
                 a function of the error and the event.
-            name: for logs and statistics.
+            name: for logs and statistics; by default the function's.
+
+        Returns:
+            What waits for the handler to have synced, tells how it does, and takes it off.
 
         Raises:
+            InvalidInput: no function was given, or something that is none.
             ClosedError: the informer is closed.
         """
         handler = Handler(on_add=on_add, on_update=on_update, on_delete=on_delete, on_error=on_error)
@@ -194,7 +203,11 @@ class Informer(Reads):
             async with informer.events() as events:
                 async for event in events: ...
 
-        The same promises as for a handler. The iteration ends when the informer is closed.
+        The same promises as for a handler. The iteration waits while nothing happens, and ends when the informer is
+        closed; cancelled while it waits, it loses nothing, and may go on. Leaving the block takes the stream off.
+
+        Raises:
+            ClosedError: the informer is closed.
         """
         stream = EventStream(self._view.subscriber_settled)
         self._subscribe(stream)
@@ -223,7 +236,11 @@ class Informer(Reads):
         """Show other objects from now on.
 
         Reads follow at once. Each handler gets adds and deletes for exactly the difference, in order
-        with everything else. Does not block; may be called from a handler.
+        with everything else. Does not block; may be called from a handler. If the new filter cannot be taken, the
+        one before stays.
+
+        Args:
+            filter: a :class:`Filter`, a function of the object, or ``None`` to show everything.
 
         Raises:
             InvalidInput: it is neither a filter, nor a function of the object, nor ``None``.
@@ -236,7 +253,10 @@ class Informer(Reads):
             self.notify_changed()
 
     def notify_changed(self) -> None:
-        """Say that the filter may answer differently now, as it looks at something outside the objects."""
+        """Say that the filter may answer differently now, as it looks at something outside the objects.
+
+        Each handler gets adds and deletes for the difference. Does not block; may be called from a handler.
+        """
         if self._shared is not None and not self._view.refiltering:
             self._view.refiltering = True
             self._shared.inbox.post(partial(self._shared.refilter, self._view))
@@ -248,6 +268,9 @@ class Informer(Reads):
             name: what :meth:`by_index` will call it.
             source: a function from an object to the values it is found under, or a JSONPath whose matches
                 are the values.
+
+        Raises:
+            InvalidInput: the name is no text, or the source neither a function nor a JSONPath that parses.
         """
         index = self._new_index(name, source)
         self._view.indexes[name] = index
@@ -255,6 +278,8 @@ class Informer(Reads):
             self._shared.inbox.post(partial(self._shared.build, index))
 
     def _new_index(self, name: str, source: str | IndexFunc) -> Index:
+        if not isinstance(name, str):
+            raise InvalidInput(f"the name of an index is {name!r}: write it as text")
         return Index(name, index_func(source), lambda exc, obj: self._report(f"index {name!r}", obj, exc))
 
     # ── waiting ──────────────────────────────────────────────────────────────────────────────
@@ -268,7 +293,8 @@ class Informer(Reads):
         """Wait until the truth is known: the resource is absent, or its objects are here.
 
         Every handler registered before has handled them by then. While the server cannot be reached, or
-        forbids listing, it waits: put a timeout around it (``trio.fail_after``) and look at :attr:`state`.
+        forbids listing, it waits: put a timeout around it (``trio.fail_after``) and look at :attr:`state`. Unlike
+        client-go's ``WaitForCacheSync``, it does not wait for ever where the resource does not exist.
 
         Raises:
             ClosedError: the informer was closed before that.

@@ -17,9 +17,13 @@ class NamespaceFilter(Filter):
         selectors: label selectors for namespaces; one that matches is enough. None at all, or an empty
             one, selects every namespace that exists.
 
+    Raises:
+        InvalidSelector: one of them does not parse.
+
     Objects without a namespace are always shown, except namespaces themselves, which are shown if they
     match. The semantics are those of Istio's discovery selectors, except that nothing is lost: a
-    namespace that is deleted takes its objects out of sight at once, with a Deleted for each.
+    namespace that is deleted takes its objects out of sight at once, with a Deleted for each. Until the namespaces
+    are known nothing is shown, and an informer that is LIVE otherwise is SYNCING (``FilterPending``).
     """
 
     __slots__ = ("selectors",)

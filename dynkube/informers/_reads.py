@@ -62,7 +62,7 @@ class Reads:
         """One object by name, or ``None`` if there is none or the filter hides it.
 
         Args:
-            name: ``metadata.name``.
+            name: the object's ``metadata.name``.
             namespace: ``None`` means the one the informer was limited to, else the context's namespace; for
                 cluster-scoped objects leave it out.
         """
@@ -74,6 +74,13 @@ class Reads:
 
     def by_index(self, index: str, value: str) -> builtins.list[Unstructured]:
         """The objects that ``index`` files under ``value`` and the filter shows, in no particular order.
+
+        An index that was added a moment ago and is still being built is complete all the same: objects are looked
+        through one by one until then.
+
+        Args:
+            index: its name.
+            value: as the index function gave it, or as kubectl prints what its JSONPath finds.
 
         Raises:
             InvalidInput: there is no such index.
