@@ -40,8 +40,8 @@ class InformerFactory:
         self.mapper = mapper
         self.namespace = namespace
         """The context's namespace, where single objects are looked for if a call names none."""
-        self.nursery = nursery
-        self.settings = settings
+        self._nursery = nursery
+        self._settings = settings
         self._rest = rest
         self._features = ServerFeatures()
         self._observers = observers
@@ -52,11 +52,6 @@ class InformerFactory:
         self._tracker = AvailabilityTracker(rest, discovery, mapper, settings, self._features, nursery, observers)
         self._shared: dict[SharingKey, SharedInformer] = {}
         self._users: dict[SharedInformer, int] = {}
-
-    @property
-    def shared(self) -> tuple[SharedInformer, ...]:
-        """The shared informers that run now."""
-        return tuple(self._users)
 
     def users(self, informer: SharedInformer) -> int:
         """How many use it."""
@@ -70,10 +65,10 @@ class InformerFactory:
         """The informer for ``key``, started if nobody uses it yet. Plain; pair it with :meth:`release`."""
         informer = self._shared.get(key)
         if informer is None:
-            informer = SharedInformer(key, self._rest, self._tracker, self.settings, self._features, self._observers)
+            informer = SharedInformer(key, self._rest, self._tracker, self._settings, self._features, self._observers)
             self._shared[key] = informer
             self._users[informer] = 0
-            self._context.run(partial(self.nursery.start_soon, informer.run, name=f"informer {key.gvr}"))
+            self._context.run(partial(self._nursery.start_soon, informer.run, name=f"informer {key.gvr}"))
         self._users[informer] += 1
         return informer
 
@@ -98,8 +93,8 @@ class InformerFactory:
 
     def start_handler(self, handler: Registration, key: SharingKey) -> None:
         """Run a handler's task for as long as the handler lives. Plain."""
-        slices = Slices(self.settings.cpu_clock, budget=self.settings.slice)
-        self.nursery.start_soon(handler.run, slices, key.collection, self._handler_told(key))
+        slices = Slices(self._settings.cpu_clock, budget=self._settings.slice)
+        self._nursery.start_soon(handler.run, slices, key.collection, self._handler_told(key))
 
     def _handler_told(self, key: SharingKey) -> Callable[[HandlerRun], None] | None:
         """Whom to tell of each call of a handler; ``None`` if nobody wants to know."""
