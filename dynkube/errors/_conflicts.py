@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, TypedDict, final
 
@@ -65,8 +65,9 @@ class FieldConflict:
     subresource: str = ""
     api_version: str = ""
     time: datetime | None = None
-    ours: object = UNREAD
-    live: object = UNREAD
+    # Values may be dicts, which have no hash; equal conflicts still have equal hashes.
+    ours: object = field(default=UNREAD, hash=False)
+    live: object = field(default=UNREAD, hash=False)
 
     def __str__(self) -> str:
         values = "" if self.ours is UNREAD else f"yours {_cell(self.ours)}, "

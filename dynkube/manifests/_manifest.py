@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from dynkube.errors import DynkubeError, InvalidInput, InvalidObject
 from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._documents import Document
 from dynkube.manifests._place import Place
-from dynkube.meta import GVK, Unstructured, encode_json
+from dynkube.meta import GVK, Unstructured, json_of
 
 Identity = tuple[str, str, str, str]
 """Group, kind, namespace and name: what says that two manifests are about one object, in whichever version."""
@@ -65,28 +64,10 @@ def from_data(data: object, place: Place) -> Manifest:
             place=place, error=InvalidObject(f"it is {what}, not a Kubernetes object with apiVersion and kind")
         )
     try:
-        obj = data if isinstance(data, Unstructured) else Unstructured(_encoded(data))
+        obj = data if isinstance(data, Unstructured) else Unstructured(json_of(dict(data), "it"))
     except InvalidObject as error:
         return Manifest(place=place, error=error)
     return Manifest(place=place, object=obj, error=_problem(obj))
-
-
-def _encoded(data: Mapping[str, object]) -> bytes:
-    try:
-        encoded = encode_json(dict(data))
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InvalidObject(f"it cannot be written as JSON: {error}") from error
-    if b"null" in encoded and (number := _no_number(data)) is not None:  # the encoder makes null of it
-        raise InvalidObject(f"it cannot be written as JSON: {number} is no number there")
-    return encoded
-
-
-def _no_number(data: object) -> float | None:
-    """The first ``nan`` or ``inf`` in ``data``, which is no deeper than an encoder goes."""
-    if isinstance(data, float):
-        return None if math.isfinite(data) else data
-    inner = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
-    return next((found for value in inner if (found := _no_number(value)) is not None), None)
 
 
 def _is_list(data: Mapping[str, object]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -220,6 +221,27 @@ async def test_an_option_that_cannot_be_right_names_itself_and_the_fix(call: Cal
     server = ScriptedServer()
 
     with pytest.raises(InvalidInput, match=message):
+        await call(connect(server).resource("deployments"))
+
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda r: r.create({**DEPLOYMENT, "spec": {"ratio": math.nan}}),
+        lambda r: r.update({**DEPLOYMENT, "spec": {"ratio": math.nan}}),
+        lambda r: r.apply({**DEPLOYMENT, "spec": {"ratio": math.nan}}),
+        lambda r: r.patch("web", {"spec": {"ratio": math.nan}}),
+        lambda r: r.patch(
+            "web", [{"op": "add", "path": "/x", "value": {"spec": {"ratio": math.nan}}}], patch_type="json"
+        ),
+    ],
+)
+async def test_numbers_that_json_does_not_have_are_refused_and_not_sent_as_null(call: Call) -> None:
+    server = ScriptedServer()
+
+    with pytest.raises(InvalidObject, match=r"spec\.ratio is nan, and JSON has no such number"):
         await call(connect(server).resource("deployments"))
 
     assert server.requests == []

@@ -8,7 +8,6 @@ from functools import partial
 
 from dynkube.client._apply.beside import calculated
 from dynkube.client._apply.deadline import Deadline
-from dynkube.client._apply.secrets import without_values
 from dynkube.client._apply.yaml_json import readable_as_yaml
 from dynkube.client._objects import (
     ObjectLike,
@@ -19,6 +18,7 @@ from dynkube.client._objects import (
     namespace_of_object,
 )
 from dynkube.client._options import WriteOptions
+from dynkube.client._secrets import without_values
 from dynkube.client._subresources import shows_whole_object
 from dynkube.client._target import Target
 from dynkube.client._writes import write_request

@@ -28,8 +28,8 @@ class FieldChange:
     """
 
     path: FieldPath
-    before: Any
-    after: Any
+    before: Any = field(hash=False)  # perhaps a dict, which has no hash
+    after: Any = field(hash=False)
     managers: tuple[Manager, ...] = ()
 
     def __str__(self) -> str:
@@ -56,8 +56,8 @@ class Diff:
 
     subject: str
     names: tuple[str, str]
-    before: Mapping[str, Any] | None = field(repr=False)
-    after: Mapping[str, Any] | None = field(repr=False)
+    before: Mapping[str, Any] | None = field(repr=False, hash=False)
+    after: Mapping[str, Any] | None = field(repr=False, hash=False)
     changes: tuple[FieldChange, ...]
     conflicts: tuple[FieldConflict, ...] = ()
 

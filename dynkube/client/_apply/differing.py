@@ -8,8 +8,8 @@ from typing import Any
 from dynkube.client._apply.compare import differences, restricted
 from dynkube.client._apply.conflicts import Side, conflict_at, taken
 from dynkube.client._apply.diff import Diff, FieldChange
-from dynkube.client._apply.secrets import hide, is_secret
 from dynkube.client._apply.shape import Shape
+from dynkube.client._secrets import hide, is_secret
 from dynkube.fields import FieldSet, ManagedFieldsEntry, Manager, Owners, managed
 from dynkube.meta import MISSING, Unstructured, freeze
 

@@ -14,7 +14,8 @@ from functools import partial
 
 from dynkube.client._apply.application import Application
 from dynkube.client._apply.beside import calculated
-from dynkube.client._apply.conflicts import Side, conflict_at, parsed, taken
+from dynkube.client._apply.conflicts import Side, conflict_at, taken
+from dynkube.client._apply.printed import meant
 from dynkube.client._target import as_answered
 from dynkube.errors import ApplyConflict, Conflict, FieldConflict, InvalidInput
 from dynkube.fields import FieldPath, PathLike, managed
@@ -80,7 +81,7 @@ async def _forced(
     if not await calculated(partial(managed, live), live):
         # Nothing was ever applied, or it is a Scale: whose fields they are only the server knows.
         reported = await application.conflicts(version)
-        remaining = await calculated(partial(_reported_beyond, paths, reported, answered), answered)
+        remaining = await calculated(partial(_reported_beyond, paths, reported, application.body, answered), answered)
     if remaining:
         raise ApplyConflict(conflict.status, request=conflict.request, conflicts=remaining)
     if options.dry_run:
@@ -99,9 +100,9 @@ def _beyond(
 
 
 def _reported_beyond(
-    paths: tuple[FieldPath, ...], reported: Iterable[FieldConflict], trial: Unstructured
+    paths: tuple[FieldPath, ...], reported: Iterable[FieldConflict], ours: Unstructured, trial: Unstructured
 ) -> list[FieldConflict]:
     """The same as the server says, whose text of a path does not tell where a name with dots ends."""
     known = {path.as_server(): path for entry in managed(trial) for path in entry.fields}
-    found = [(known.get(each.path) or parsed(each.path), each) for each in reported]
+    found = [(known.get(each.path) or meant(each.path, ours), each) for each in reported]
     return [replace(each, path=str(path)) for path, each in found if not any(path.is_within(at) for at in paths)]
