@@ -22,6 +22,7 @@ SYSTEM_FIELDS = (
     "deletionGracePeriodSeconds",
     "selfLink",
 )
+DELETION_FIELDS = frozenset({"deletionGracePeriodSeconds", "deletionTimestamp"})
 _STANDARD_FINALIZERS = {"foregroundDeletion", "kubernetes", "orphan"}
 _NOT_A_FINALIZER = "name is neither a standard finalizer name nor is it fully qualified"
 # Groups of built-in kinds that take finalizers of any name, as custom resources do.

@@ -213,11 +213,12 @@ class Writes:
             # What cannot be written through this path counts in the other versions of a definition.
             self._record_custom(call, obj, before, options)
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
+        sent = {name for name in objectmeta.DELETION_FIELDS if obj["metadata"].get(name) is not None}
         objectmeta.carry_over(obj, before)
         rules = self.rules.of(kind)
         rules.complete(kind, obj)
         if not custom and not owned:
-            self.ownership.record(kind, obj, before, self._writer(call, options))
+            self._record_builtin(call, obj, before, sent, options)
         rules.authorize(call, obj, before)
         if not call.subresource:
             rules.allocate(kind, obj, before)
@@ -237,6 +238,15 @@ class Writes:
                 return Result(document=StoredDocument(kind, old))
         kept = _read_again(kind, obj) if owned else obj
         return Result(document=self._finish_update(kind, kept, old, options, applied=owned))
+
+    def _record_builtin(
+        self, call: Call, obj: JSONObject, before: JSONObject, sent: set[str], options: WriteOptions
+    ) -> None:
+        """Note who writes; whoever does not say that the object is on its way out counts as having taken that back."""
+        metadata = obj["metadata"]
+        kept = {name: metadata.pop(name) for name in objectmeta.DELETION_FIELDS - sent if name in metadata}
+        self.ownership.record(call.kind, obj, before, self._writer(call, options))
+        metadata.update(kept)
 
     def _record_custom(self, call: Call, obj: JSONObject, before: JSONObject, options: WriteOptions) -> None:
         """Note who writes; nobody can be on record where what was or what is to be has values of wrong types."""
