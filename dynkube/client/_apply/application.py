@@ -19,7 +19,7 @@ from dynkube.client._objects import (
 )
 from dynkube.client._options import WriteOptions
 from dynkube.client._secrets import without_values
-from dynkube.client._subresources import shows_whole_object
+from dynkube.client._subresources import check_subresource, shows_whole_object
 from dynkube.client._target import Target
 from dynkube.client._writes import write_request
 from dynkube.discovery import APIResource
@@ -114,9 +114,12 @@ async def prepare(
     """Check an object that is to be applied, and find out where to.
 
     Raises:
+        InvalidInput: there can be no such subresource.
         InvalidObject: it cannot be right.
         WrongScope: its namespace does not fit its resource.
     """
+    if subresource is not None:
+        check_subresource(subresource)
     deadline = Deadline.after(options.timeout)
     body = _one_of(obj)
     await calculated(partial(_check_one, body), body)
