@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dynkube.errors import StatusCause
-from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.gotext import shown
 from dynkube.testing._definitions.structural import EMBEDDED
 from dynkube.testing._schemas.embedded import embedded_causes
 from dynkube.testing._schemas.findings import NO_FIELD
@@ -61,7 +61,7 @@ def _causes(node: Node, field: str, resource: _Resource) -> Iterator[StatusCause
 def _value_causes(node: Node, field: str) -> Iterator[StatusCause]:
     value = node.default
     if _has_unknown(value, node):
-        yield refuse.bad_value(field, value, "must not have unknown fields")
+        yield _bad_value(field, value, "must not have unknown fields")
     of_objects = [*embedded_causes(value, node, field)]
     yield from of_objects or _schema_causes(value, node, field)
 
@@ -71,9 +71,14 @@ def _metadata_causes(node: Node, field: str, resource: _Resource) -> Iterator[St
     if whole:
         texts = [f"{cause.field.removeprefix('.')}: {cause.message}" for cause in whole]
         told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-        yield refuse.bad_value(field, node.default, f"must result in valid metadata: {told}")
+        yield _bad_value(field, node.default, f"must result in valid metadata: {told}")
     else:
         yield from _schema_causes(node.default, node, field)
+
+
+def _bad_value(field: str, value: Any, detail: str) -> StatusCause:
+    # Not as ``refuse.bad_value`` shows it: a default is quoted with its keys in order.
+    return StatusCause(field, "FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}")
 
 
 def _schema_causes(value: Any, node: Node, field: str) -> Iterator[StatusCause]:
