@@ -248,7 +248,8 @@ class Client:
 
         Args:
             source: objects, YAML or JSON text, paths of files and folders, ``"-"`` for standard input, or any number
-                of these. Folders are read with all that is below them.
+                of these. Folders are read with all that is below them. All of it is read when the run begins, objects
+                included, so leave those as they are until then.
             namespace: of namespaced objects that name none; ``None`` means the context's. An object that names
                 another one is refused.
             field_manager: whose fields they are; ``None`` means the client's.
@@ -292,6 +293,7 @@ class Client:
         *,
         namespace: str | None = None,
         field_manager: str | None = None,
+        prune: ApplySet | str | None = None,
         parallel: int = 10,
         on_entry: Callable[[DiffEntry], object] | None = None,
         field_validation: FieldValidation | None = None,
@@ -306,6 +308,8 @@ class Client:
             source: as for :meth:`apply_all`.
             namespace: as for :meth:`apply_all`.
             field_manager: as for :meth:`apply_all`: what this manager applied before and the source lacks would go.
+            prune: as for :meth:`apply_all`, with the same rights: what left the source is shown as deleted. Without
+                it, objects that are in a set lose its label in what is shown.
             parallel: how many requests go out at once.
             on_entry: called with each entry, in the order of the source, as soon as it is known.
             field_validation: as for :meth:`apply_all`.
@@ -320,6 +324,7 @@ class Client:
         options = ApplyOptions(
             namespace=namespace,
             field_manager=field_manager,
+            prune=read_applyset(prune),
             parallel=parallel,
             field_validation=field_validation,
             timeout=timeout,

@@ -69,4 +69,11 @@ def shortened(text: str, width: int) -> str:
 def json_cell(value: object, width: int = 60) -> str:
     """A value of an object in at most ``width`` characters of JSON, as in ``"web:1"`` or ``{"app": "web"}``."""
     # What is no JSON (bytes from somewhere) must not keep an error from being shown.
-    return shortened(json.dumps(value, ensure_ascii=False, default=repr), width)
+    if not isinstance(value, dict | list):
+        return shortened(json.dumps(value, ensure_ascii=False, default=repr), width)
+    text = ""
+    for part in json.JSONEncoder(ensure_ascii=False, default=repr).iterencode(value):
+        text += part
+        if len(text) > width:  # of a megabyte the first line is shown, and no more of it is written
+            break
+    return shortened(text, width)

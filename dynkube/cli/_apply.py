@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -12,11 +11,13 @@ from cyclopts import Parameter
 from dynkube._client import Client
 from dynkube._tables import printable
 from dynkube.cli._cluster import Cluster
+from dynkube.cli._notes import note
 from dynkube.cli._output import Output
+from dynkube.cli._prune import read_prune
 from dynkube.cli._run import FAILED, INTERRUPTED, CommandFailed
 from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._source import Source
-from dynkube.manifests import ApplyRun, ApplySet, Entry, Outcome, Report
+from dynkube.manifests import TROUBLE, ApplyRun, Entry, Outcome
 
 
 async def apply(
@@ -53,7 +54,7 @@ async def apply(
         quiet: Print no line for what is unchanged.
         cluster: Which cluster.
     """
-    pruned = _applyset(prune, applyset, tooling, source.namespace)
+    pruned = read_prune(prune, applyset, tooling, source.namespace)
     if force and take:
         raise CommandFailed("--force takes every field, --take only some: give one of them")
     client = cluster.client()
@@ -98,39 +99,43 @@ async def run_apply(
             interrupted = await _follow(run, shown, quiet=quiet)
     except BaseException:
         if run is not None and run.report:  # the reader of stdout left, say: that must not hide what was done
-            _tell_rest(run.report, shown, quiet=quiet)
+            _tell_rest(run, shown, quiet=quiet)
         raise
     report = run.report
     if not report and not interrupted:
         raise CommandFailed("there are no objects in what -f names")
-    _tell_rest(report, shown, quiet=quiet)
-    if not (report.ok or interrupted or go_on) and report.of(Outcome.SKIPPED):
-        print("--go-on applies everything else", file=sys.stderr)
+    _tell_rest(run, shown, quiet=quiet, hint=not (go_on or interrupted))
     return INTERRUPTED if interrupted else 0 if report.ok else FAILED
 
 
-def _tell_rest(report: Report, shown: Sequence[Entry], *, quiet: bool) -> None:
-    """Say on stderr what stdout has not said: of an interrupted run all that was on its way there, and the numbers."""
-    told = set(map(id, shown))
-    for entry in report:
-        if id(entry) not in told and not (quiet and entry.outcome is Outcome.UNCHANGED):
-            print(printable(str(entry), keep="\n"), file=sys.stderr)
-    print(report.summary, file=sys.stderr)
+def _tell_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool = False) -> None:
+    """Say on stderr what stdout has not said: of an interrupted run all that was on its way there, and the numbers.
 
-
-def _applyset(prune: bool, name: str | None, tooling: str | None, namespace: str | None) -> ApplySet | None:
-    """What to prune.
-
-    Raises:
-        CommandFailed: one of the options without the other.
+    Args:
+        run: at its end.
+        shown: what stdout has said.
+        quiet: whether what is unchanged is passed over.
+        hint: whether to name the option with which the run would have gone on.
     """
-    if prune != (name is not None):
-        raise CommandFailed("--prune and --applyset NAME go together: what left the set of that name is deleted")
-    if name is None:
-        if tooling is not None:
-            raise CommandFailed("--tooling says who manages an ApplySet: it goes with --prune --applyset NAME")
-        return None
-    return ApplySet.parse(name, namespace=namespace, tooling=tooling or "")
+    report, told = run.report, set(map(id, shown))
+    for entry in report:
+        if id(entry) not in told and not _is_unsaid(entry, run, quiet=quiet):
+            note(printable(str(entry), keep="\n"))
+    note(report.summary)
+    unsent = sum(_is_unsent(entry, run) for entry in report)
+    if unsent:
+        # One that is in the source: without its ApplySet a run ends in any case.
+        helps = any(entry.outcome in TROUBLE and entry.place is not None for entry in report)
+        note(printable(f"{unsent} {run.stopped}" + ("; --go-on applies everything else" if hint and helps else "")))
+
+
+def _is_unsaid(entry: Entry, run: ApplyRun, *, quiet: bool) -> bool:
+    """Whether it has no line of its own: those that a mistake elsewhere held up would hide that mistake."""
+    return _is_unsent(entry, run) or (quiet and entry.outcome is Outcome.UNCHANGED)
+
+
+def _is_unsent(entry: Entry, run: ApplyRun) -> bool:
+    return entry.outcome is Outcome.SKIPPED and bool(run.stopped) and entry.reason == run.stopped
 
 
 async def _follow(run: ApplyRun, shown: list[Entry], *, quiet: bool) -> bool:
@@ -141,7 +146,7 @@ async def _follow(run: ApplyRun, shown: list[Entry], *, quiet: bool) -> bool:
         await nursery.start(cancel_at_signal, nursery.cancel_scope)
         async with run:
             async for entry in run:
-                if not (quiet and entry.outcome is Outcome.UNCHANGED):
+                if not _is_unsaid(entry, run, quiet=quiet):
                     await out.line(printable(str(entry), keep="\n"))
                 shown.append(entry)
         interrupted = False

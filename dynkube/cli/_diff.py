@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import sys
+import traceback
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from dynkube._client import Client
 from dynkube._tables import printable
 from dynkube.cli._cluster import Cluster
+from dynkube.cli._notes import note
 from dynkube.cli._output import Output
-from dynkube.cli._run import CommandFailed
+from dynkube.cli._prune import read_prune
+from dynkube.cli._run import CommandFailed, exit_code
 from dynkube.cli._source import Source
-from dynkube.errors import DynkubeError
+from dynkube.manifests import ApplySet
 
 DIFFERENT = 1
 TROUBLE = 2
@@ -19,6 +24,9 @@ TROUBLE = 2
 async def diff(
     *,
     source: Source,
+    prune: Annotated[bool, Parameter(negative="")] = False,
+    applyset: str | None = None,
+    tooling: str | None = None,
     cluster: Cluster = Cluster(),  # noqa: B008  # immutable, and without options of its own
 ) -> int:
     """Show what applying manifests would change, without changing anything.
@@ -28,18 +36,24 @@ async def diff(
 
     Args:
         source: Which manifests.
+        prune: Show what apply would delete with the same options, too.
+        applyset: The set that the manifests are: NAME of a Secret, or RESOURCE/NAME (configmaps/shop), in the namespace
+            of -n or the context.
+        tooling: Share the set with another tool, like kubectl/v1.37.0, as which its parent says it is managed.
         cluster: Which cluster.
     """
     try:
-        return await run_diff(cluster.client(), source)
-    except (DynkubeError, CommandFailed) as error:
-        # Not 1, which the run of a command makes of errors: in CI that means "something would change".
-        shown = printable(str(error), keep="\n")
-        print(f"error: {shown}", file=sys.stderr)
-        return TROUBLE
+        pruned = read_prune(prune, applyset, tooling, source.namespace)
+        return await run_diff(cluster.client(), source, prune=pruned)
+    except Exception as error:  # noqa: BLE001  # a bug, too, has to end it with something else than 1
+        # 1, which is what becomes of errors elsewhere, means in CI that something would change.
+        code = exit_code(error, failed=TROUBLE)
+        if code is None:
+            note(traceback.format_exc().rstrip())
+        return TROUBLE if code is None else code
 
 
-async def run_diff(client: Client, source: Source) -> int:
+async def run_diff(client: Client, source: Source, *, prune: ApplySet | None = None) -> int:
     """Enter ``client``, show on stdout what applying ``source`` would change, and return the exit code.
 
     Raises:
@@ -49,7 +63,11 @@ async def run_diff(client: Client, source: Source) -> int:
     """
     async with client:
         report = await client.diff_all(
-            source.paths(), namespace=source.namespace, field_manager=source.field_manager, parallel=source.parallel
+            source.paths(),
+            namespace=source.namespace,
+            field_manager=source.field_manager,
+            prune=prune,
+            parallel=source.parallel,
         )
     if not len(report):
         raise CommandFailed("there are no objects in what -f names")
@@ -57,5 +75,5 @@ async def run_diff(client: Client, source: Source) -> int:
     for entry in report:
         if text := str(entry):
             await out.line(printable(text, keep="\n"))
-    print(report.summary, file=sys.stderr)
+    note(report.summary)
     return TROUBLE if not report.ok else DIFFERENT if report else 0

@@ -6,8 +6,11 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from dynkube.cli._notes import note
+
 # cyclopts loads rich only when it has something to print: asked for here, so that it fails before anything ran.
 _EXTRA = ("cyclopts", "rich")
+_CANNOT_RUN = 2  # not 1, with which dynkube diff says that something differs
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,7 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: what follows the command's name; ``None`` takes them from ``sys.argv``.
 
     Returns:
-        The exit code: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C, 141 the reader of its output left.
+        The exit code: 0 done, 1 failed, 2 wrong usage or the extra is missing, 130 ended by Ctrl-C, 141 the reader of
+        its output left.
     """
     for package in _EXTRA:
         try:
@@ -28,8 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if missing.name != package:
                 raise
             # Without the extra there is nothing to format with, and nothing else to do.
-            print(f"error: the dynkube command needs {package}: pip install 'dynkube[cli]'", file=sys.stderr)
-            return 1
+            note(f"error: the dynkube command needs {package}: pip install 'dynkube[cli]'")
+            return _CANNOT_RUN
     from dynkube.cli._app import build_app
     from dynkube.cli._run import run
 

@@ -42,13 +42,22 @@ class Output:
 
         Raises:
             BrokenPipeError: the reader left.
+            CommandFailed: nothing can be written there.
         """
         data = text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
         rest = memoryview(data + b"\n")
         async with self._lock:
             while rest:
                 await self._ready()
-                rest = rest[os.write(self._fd, rest[:_READY]) :]
+                rest = rest[self._write(rest[:_READY]) :]
+
+    def _write(self, data: memoryview) -> int:
+        try:
+            return os.write(self._fd, data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:  # the disk is full, say
+            raise CommandFailed(f"the output cannot be written: {error.strerror}") from error
 
     async def _ready(self) -> None:
         if self._waits:
@@ -57,4 +66,12 @@ class Output:
                 return
             except OSError:  # a regular file, which is always ready; or Windows, which can only tell of sockets
                 self._waits = False
+        await trio.lowlevel.checkpoint()
+
+
+class Nowhere:
+    """Drops every line: for notes, where there is no standard error."""
+
+    async def line(self, text: str | bytes) -> None:
+        """Write nothing."""
         await trio.lowlevel.checkpoint()

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from cyclopts import App, CycloptsError
 
 from dynkube._tables import printable
+from dynkube.cli._notes import note
 from dynkube.errors import DynkubeError
 
 FAILED = 1
@@ -40,17 +41,32 @@ def run(app: App, arguments: Sequence[str]) -> int:
         _complain(f"{str(error).rstrip('.')}; see '{' '.join([*app.name, *(error.command_chain or ()), '--help'])}'")
         return USAGE
     except BaseException as error:
-        causes = list(_leaves(error))
-        if any(isinstance(cause, KeyboardInterrupt) for cause in causes):
-            return INTERRUPTED
-        if any(isinstance(cause, BrokenPipeError) for cause in causes):
-            _silence_stdout()
-            return READER_LEFT
-        if not all(isinstance(cause, DynkubeError | CommandFailed) for cause in causes):
+        ended = exit_code(error)
+        if ended is None:
             raise
-        _complain(*dict.fromkeys(str(cause) for cause in causes))
-        return FAILED
+        return ended
     return int(code)
+
+
+def exit_code(error: BaseException, *, failed: int = FAILED) -> int | None:
+    """With what a command ends that raised ``error``; ``None`` for a bug.
+
+    What is the user's to solve is said on stderr.
+
+    Args:
+        error: what was raised, a group perhaps.
+        failed: what the command ends with where it fails.
+    """
+    causes = list(_leaves(error))
+    if any(isinstance(cause, KeyboardInterrupt) for cause in causes):
+        return INTERRUPTED
+    if any(isinstance(cause, BrokenPipeError) for cause in causes):
+        _silence_stdout()
+        return READER_LEFT
+    if not all(isinstance(cause, DynkubeError | CommandFailed) for cause in causes):
+        return None
+    _complain(*dict.fromkeys(str(cause) for cause in causes))
+    return failed
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
@@ -65,7 +81,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 def _complain(*messages: str) -> None:
     for message in messages:
         shown = printable(message, keep="\n")
-        print(f"error: {shown}", file=sys.stderr)
+        note(f"error: {shown}")
 
 
 def _silence_stdout() -> None:

@@ -7,7 +7,6 @@ import ipaddress
 import secrets
 import shlex
 import signal
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from dynkube._tables import printable
+from dynkube.cli._notes import note
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._state import StateFile
 from dynkube.cli._state import load as load_manifests
@@ -92,7 +92,7 @@ async def _announce_and_wait(endpoint: Endpoint, kubeconfig: Path, *, open_to_al
         print(f"Kubernetes API at {endpoint.url}")
         print(f"export KUBECONFIG={shlex.quote(str(kubeconfig))}", flush=True)
         if open_to_all:
-            print("warning: whoever reaches this address may use it; --token restricts that", file=sys.stderr)
+            note("warning: whoever reaches this address may use it; --token restricts that")
         async for _ in signals:
             break
 

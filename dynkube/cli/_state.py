@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from dynkube.cli._notes import note
 from dynkube.cli._run import CommandFailed
 from dynkube.errors import APIError, DynkubeError
 
@@ -38,7 +38,7 @@ def load(server: APIServer, paths: Sequence[Path]) -> None:
             raise CommandFailed(f"--load {path}: {error} ({where})") from error
         except DynkubeError as error:
             raise CommandFailed(f"--load {error}") from error
-        print(f"loaded {count} objects from {path}", file=sys.stderr)
+        note(f"loaded {count} objects from {path}")
 
 
 class StateFile:
@@ -79,7 +79,7 @@ class StateFile:
         except DynkubeError as error:
             raise CommandFailed(f"--state {error}") from error
         self._server.restore(snapshot)
-        print(f"restored {len(snapshot)} objects from {self._path}", file=sys.stderr)
+        note(f"restored {len(snapshot)} objects from {self._path}")
 
     @asynccontextmanager
     async def saving(self) -> AsyncIterator[None]:
@@ -113,7 +113,7 @@ class StateFile:
             try:
                 await trio.to_thread.run_sync(partial(snapshot.save, path, skip=_SKIP))
             except OSError as error:
-                print(f"warning: --state {path}: cannot be written now: {error.strerror or error}", file=sys.stderr)
+                note(f"warning: --state {path}: cannot be written now: {error.strerror or error}")
             else:
                 self._saved = snapshot.revision
 

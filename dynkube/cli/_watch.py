@@ -15,7 +15,8 @@ from dynkube._client import Client
 from dynkube.cli._cluster import Cluster
 from dynkube.cli._follow import Reporter, counts, follow
 from dynkube.cli._lines import JSONLines, Lines, Names
-from dynkube.cli._output import Output
+from dynkube.cli._notes import note
+from dynkube.cli._output import Nowhere, Output
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._table import LiveTable
@@ -101,7 +102,7 @@ async def run_watch(client: Client, query: Query, output: Format, *, stats: bool
             await _show(informer, output)
         finally:
             if stats:
-                print(f"statistics  {counts(informer.statistics())}", file=sys.stderr, flush=True)
+                note(f"statistics  {counts(informer.statistics())}")
 
 
 async def _enter(stack: AsyncExitStack, informer: Informer) -> None:
@@ -128,7 +129,7 @@ def _reporter(output: Format) -> Reporter:
     out = Output(sys.stdout.fileno())
     if output == "table":
         return Lines(out)
-    notes = Lines(Output(sys.stderr.fileno()))
+    notes = Lines(Output(sys.stderr.fileno()) if sys.__stderr__ is not None else Nowhere())
     return JSONLines(out, notes) if output == "json" else Names(out, notes)
 
 

@@ -7,6 +7,7 @@ them. Start reading in ``_resource.py``.
 
 from dynkube.client._apply.applied import Applied, Change
 from dynkube.client._apply.diff import Diff, FieldChange
+from dynkube.client._apply.differing import deletion_of, no_difference
 from dynkube.client._client import APIClient
 from dynkube.client._conditions import Condition, ConditionLike
 from dynkube.client._listwatch import Batches, ListWatch
@@ -50,4 +51,6 @@ __all__ = [
     "Watch",
     "WatchSettings",
     "check_field_manager",
+    "deletion_of",
+    "no_difference",
 ]

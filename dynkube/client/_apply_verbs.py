@@ -9,8 +9,7 @@ from dynkube.client._apply.applied import Applied
 from dynkube.client._apply.diff import Diff
 from dynkube.client._apply.take_over import read_force
 from dynkube.client._objects import ObjectLike
-from dynkube.client._options import FieldValidation, WriteOptions
-from dynkube.client._subresources import check_subresource
+from dynkube.client._options import FieldValidation
 from dynkube.client._target import Verbs
 from dynkube.fields import PathLike
 from dynkube.meta import Unstructured
@@ -71,7 +70,13 @@ class ApplyVerbs(Verbs):
             NotFound: there is no such namespace, or nothing to have that subresource.
         """
         everything, take = read_force(force)
-        options = self._applying(dry_run, field_manager, field_validation, timeout, subresource, everything)
+        options = self._target.write_options(
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+            force=everything,
+        )
         return await applying.apply(
             self._target, obj, namespace, options, subresource=subresource, live=live, take=take
         )
@@ -109,7 +114,9 @@ class ApplyVerbs(Verbs):
             Forbidden: the user may not read, or not apply.
             InvalidObject: as for :meth:`apply`.
         """
-        options = self._applying(False, field_manager, field_validation, timeout, subresource)
+        options = self._target.write_options(
+            field_manager=field_manager, field_validation=field_validation, timeout=timeout
+        )
         return await previews.diff(self._target, obj, namespace, options, subresource=subresource)
 
     async def drift(
@@ -145,24 +152,5 @@ class ApplyVerbs(Verbs):
             InvalidObject: as for :meth:`apply`, or the managedFields of the live object cannot be read.
             Forbidden: the user may not read it.
         """
-        options = self._applying(False, manager, None, timeout, subresource)
+        options = self._target.write_options(field_manager=manager, timeout=timeout)
         return await previews.drift(self._target, obj, namespace, options, subresource=subresource, live=live)
-
-    def _applying(
-        self,
-        dry_run: bool,
-        field_manager: str | None,
-        field_validation: FieldValidation | None,
-        timeout: float | None,
-        subresource: str | None,
-        force: bool | None = None,
-    ) -> WriteOptions:
-        if subresource is not None:
-            check_subresource(subresource)
-        return self._target.write_options(
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-            force=force,
-        )

@@ -10,7 +10,7 @@ from dynkube.client._resource import ResourceClient
 from dynkube.client._target import Session, Target
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
-from dynkube.meta import JSONLike, ResourceArg, check_resource, encode_json
+from dynkube.meta import JSONLike, ResourceArg, check_resource, json_of
 from dynkube.rest import Answer, Request, RESTClient
 
 
@@ -118,7 +118,7 @@ class APIClient:
             APIError: the server said no.
             TransportError: no usable answer.
         """
-        data = body if body is None or isinstance(body, bytes) else encode_json(body)
+        data = body if body is None or isinstance(body, bytes) else json_of(body, "body")
         request = Request(
             method=method,
             path=path,

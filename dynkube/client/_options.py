@@ -163,13 +163,14 @@ def check_dry_run(dry_run: object) -> None:
         raise InvalidInput(f"dry_run must be True or False, not {dry_run!r}")
 
 
-def check_field_manager(name: object) -> None:
-    """Refuse a field manager that the server would refuse."""
+def check_field_manager(name: object, argument: str = "field_manager") -> None:
+    """Refuse a field manager that the server would refuse; ``argument`` is what the caller knows it as."""
     if not isinstance(name, str) or not name:
-        raise InvalidInput(f"field_manager must be the name of your program, not {name!r}")
+        meant = "your program" if argument == "field_manager" else "a field manager"
+        raise InvalidInput(f"{argument} must be the name of {meant}, not {name!r}")
     if len(name) > _MAX_FIELD_MANAGER or not name.isprintable():
         raise InvalidInput(
-            f"field_manager {name[:40]!r} must be printable and have at most {_MAX_FIELD_MANAGER} characters"
+            f"{argument} {name[:40]!r} must be printable and have at most {_MAX_FIELD_MANAGER} characters"
         )
 
 

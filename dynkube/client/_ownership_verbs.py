@@ -100,7 +100,7 @@ class OwnershipVerbs(Verbs):
             NotFound: there is none of that name.
             Conflict: somebody else wrote it each time.
         """
-        check_field_manager(to)
+        check_field_manager(to, "to")
         wanted = None if paths is None else _kept(paths)
         rewriting = partial(transferred, from_=from_, to=to, paths=wanted, subresource=subresource)
         return await self._rewrite(obj, namespace, dry_run, timeout, rewriting)
@@ -150,7 +150,7 @@ class OwnershipVerbs(Verbs):
     def _named(self, manager: str | None) -> str:
         if manager is None:
             return self._target.session.field_manager
-        check_field_manager(manager)
+        check_field_manager(manager, "manager")
         return manager
 
     async def _rewrite(
@@ -161,9 +161,7 @@ class OwnershipVerbs(Verbs):
         timeout: float | None,
         rewriting: ownership.Rewriting,
     ) -> Applied:
-        options = self._target.write_options(
-            dry_run=dry_run, field_manager=None, field_validation=None, timeout=timeout
-        )
+        options = self._target.write_options(dry_run=dry_run, timeout=timeout)
         return await ownership.rewrite(self._target, obj, namespace, options, rewriting)
 
 

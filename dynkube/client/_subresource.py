@@ -9,7 +9,7 @@ from dynkube.client._apply import applying
 from dynkube.client._apply.applied import Applied
 from dynkube.client._apply.take_over import read_force
 from dynkube.client._objects import ObjectLike, as_object, check_complete
-from dynkube.client._options import FieldValidation, GetOptions, WriteOptions
+from dynkube.client._options import FieldValidation, GetOptions
 from dynkube.client._subresources import check_subresource, shows_whole_object
 from dynkube.client._target import Target
 from dynkube.client._writes import PatchLike, PatchTypeLike
@@ -91,7 +91,12 @@ class SubresourceClient:
             APIError: any other no of the server.
             TransportError: no usable answer.
         """
-        options = self._options(dry_run, field_manager, field_validation, timeout)
+        options = self._target.write_options(
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+        )
         body = _complete(obj, self.name)
         resource = await self._target.resolve()
         path = self._target.path(resource, name, _same(namespace, body.namespace, "namespace"), subresource=self.name)
@@ -125,7 +130,12 @@ class SubresourceClient:
             APIError: any other no of the server.
             TransportError: no usable answer.
         """
-        options = self._options(dry_run, field_manager, field_validation, timeout)
+        options = self._target.write_options(
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+        )
         if shows_whole_object(self.name):
             body = as_object(obj)
             _same(name, body.name, "name")
@@ -154,7 +164,13 @@ class SubresourceClient:
         timeout: float | None = None,
     ) -> Unstructured:
         """Change it by a patch: ``scale.patch("web", {"spec": {"replicas": 3}})``; see :meth:`ResourceClient.patch`."""
-        options = self._options(dry_run, field_manager, field_validation, timeout, force)
+        options = self._target.write_options(
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+            force=force,
+        )
         return await _writes.patch(self._target, name, patch, patch_type, namespace, options, subresource=self.name)
 
     async def apply(
@@ -174,24 +190,14 @@ class SubresourceClient:
         ``obj`` is of the resource's own kind, and for ``scale`` a ``Scale``.
         """
         everything, take = read_force(force)
-        options = self._options(dry_run, field_manager, field_validation, timeout, everything)
-        return await applying.apply(self._target, obj, namespace, options, subresource=self.name, live=live, take=take)
-
-    def _options(
-        self,
-        dry_run: bool,
-        field_manager: str | None,
-        field_validation: FieldValidation | None,
-        timeout: float | None,
-        force: bool | None = None,
-    ) -> WriteOptions:
-        return self._target.write_options(
+        options = self._target.write_options(
             dry_run=dry_run,
             field_manager=field_manager,
             field_validation=field_validation,
             timeout=timeout,
-            force=force,
+            force=everything,
         )
+        return await applying.apply(self._target, obj, namespace, options, subresource=self.name, live=live, take=take)
 
     def __repr__(self) -> str:
         return f"<SubresourceClient {self._target.spec}/{self.name}>"

@@ -75,10 +75,10 @@ class Target:
     def write_options(
         self,
         *,
-        dry_run: bool,
-        field_manager: str | None,
-        field_validation: FieldValidation | None,
-        timeout: float | None,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
         force: bool | None = None,
     ) -> WriteOptions:
         """Checked options; without a field manager of its own the write goes out under the client's."""

@@ -7,15 +7,18 @@ from typing import Literal, TypeAlias
 
 from dynkube.client._objects import ObjectLike, as_object, check_kind, check_name, namespace_of_object
 from dynkube.client._options import DeleteOptions, Selection, WriteOptions
+from dynkube.client._secrets import without_values_in
 from dynkube.client._target import Target, as_answered
-from dynkube.errors import InvalidInput, WrongScope
+from dynkube.discovery import APIResource
+from dynkube.errors import APIError, InvalidInput, WrongScope
 from dynkube.meta import (
+    GVR,
     ListDecoder,
     ObjectDecoder,
     PatchType,
     Unstructured,
     UnstructuredList,
-    encode_json,
+    json_of,
     resource_path,
 )
 from dynkube.rest import Request
@@ -24,6 +27,7 @@ PatchLike: TypeAlias = Mapping[str, object] | Sequence[Mapping[str, object]] | b
 """A patch as data (a dict, or a list of operations for a JSON patch) or as text to send as it is."""
 PatchTypeLike: TypeAlias = PatchType | Literal["json", "merge", "strategic", "apply"]
 
+_SECRETS = GVR("", "v1", "secrets")
 _OPERATIONS = "a list of operations like [{'op': 'replace', 'path': '/spec/replicas', 'value': 3}]"
 _FIELDS = "a dict like {'spec': {'replicas': 3}}"
 
@@ -36,7 +40,7 @@ async def create(target: Target, obj: ObjectLike, namespace: str | None, options
     check_name(body, generate=True)
     namespace = namespace_of_object(body, resource, namespace, default=target.session.namespace)
     request = write_request("POST", resource_path(resource.gvr, namespace=namespace), body.json, options)
-    return await target.send(request, resource)
+    return await _sent(target, request, resource)
 
 
 async def update(
@@ -49,7 +53,7 @@ async def update(
     check_name(body)
     namespace = namespace_of_object(body, resource, namespace, default=target.session.namespace)
     path = target.path(resource, body.name, namespace, subresource=subresource)
-    return await target.send(write_request("PUT", path, body.json, options), resource)
+    return await _sent(target, write_request("PUT", path, body.json, options), resource)
 
 
 async def patch(
@@ -69,7 +73,8 @@ async def patch(
     body = _patch_body(change, kind)
     resource = await target.resolve()
     path = target.path(resource, name, namespace, subresource=subresource)
-    return await target.send(write_request("PATCH", path, body, options, content_type=kind.content_type), resource)
+    request = write_request("PATCH", path, body, options, content_type=kind.content_type)
+    return await _sent(target, request, resource)
 
 
 async def delete(target: Target, name: str, namespace: str | None, options: DeleteOptions) -> Unstructured | None:
@@ -110,6 +115,18 @@ async def delete_collection(
     )
 
 
+async def _sent(target: Target, request: Request, resource: APIResource) -> Unstructured:
+    try:
+        return await target.send(request, resource)
+    except APIError as error:
+        if resource.gvr != _SECRETS or request.body is None:
+            raise
+        shown = without_values_in(error, request.body)
+        if shown is error:
+            raise
+        raise shown from None
+
+
 def _patch_body(change: PatchLike, kind: PatchType) -> bytes:
     if isinstance(change, bytes):
         return change
@@ -122,10 +139,7 @@ def _patch_body(change: PatchLike, kind: PatchType) -> bytes:
         fits, wanted = (isinstance(change, list | tuple), _OPERATIONS)
     if not fits:
         raise InvalidInput(f"a patch of type {kind.value!r} is {wanted}, not a {type(change).__name__}")
-    try:
-        return encode_json(change)
-    except (TypeError, ValueError, RecursionError) as exc:
-        raise InvalidInput(f"the patch cannot be written as JSON: {exc}") from exc
+    return json_of(change, "the patch")
 
 
 def write_request(

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, TypedDict, final
 
 from dynkube._tables import Table, json_cell, printable
 from dynkube.errors._status import StatusCause
@@ -69,8 +69,9 @@ class FieldConflict:
     subresource: str = ""
     api_version: str = ""
     time: datetime | None = None
-    ours: object = UNREAD
-    live: object = UNREAD
+    # Values may be dicts, which have no hash; equal conflicts still have equal hashes.
+    ours: object = field(default=UNREAD, hash=False)
+    live: object = field(default=UNREAD, hash=False)
 
     def __str__(self) -> str:
         values = "" if self.ours is UNREAD else f"yours {_cell(self.ours)}, "
@@ -82,16 +83,30 @@ class FieldConflict:
 
 def conflicts_of(causes: Iterable[StatusCause]) -> tuple[FieldConflict, ...]:
     """What the causes of an answer say, in their order; those that are about something else are left out."""
-    return tuple(_conflict_of(cause) for cause in causes if cause.reason == "FieldManagerConflict")
+    owners: dict[str, _Owner] = {}  # of thousands of fields there are few, and each has one message
+    found = []
+    for cause in causes:
+        if cause.reason == "FieldManagerConflict":
+            if cause.message not in owners:
+                owners[cause.message] = _owner_in(cause.message)
+            found.append(FieldConflict(path=cause.field, **owners[cause.message]))
+    return tuple(found)
 
 
-def _conflict_of(cause: StatusCause) -> FieldConflict:
-    found = _WHO.match(cause.message)
+class _Owner(TypedDict):
+    manager: str
+    operation: str
+    subresource: str
+    api_version: str
+    time: datetime | None
+
+
+def _owner_in(message: str) -> _Owner:
+    found = _WHO.match(message)
     if found is None:  # words of a server to come: shown as they are, rather than lost
-        return FieldConflict(path=cause.field, manager=cause.message, operation="")
+        return _Owner(manager=message, operation="", subresource="", api_version="", time=None)
     manager, subresource, api_version, time = found.groups(default="")
-    return FieldConflict(
-        path=cause.field,
+    return _Owner(
         manager=_unquoted(manager),
         operation="Update" if api_version else "Apply",
         subresource=_unquoted(subresource),

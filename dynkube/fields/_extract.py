@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from dynkube.errors import InvalidInput, InvalidObject
-from dynkube.fields._entries import ManagedFieldsEntry
+from dynkube.fields._entries import ManagedFieldsEntry, Manager
 from dynkube.fields._items import KeyedItems
-from dynkube.fields._owners import called, recorded
+from dynkube.fields._owners import called, name_of, recorded
 from dynkube.fields._set import FieldSet
 from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step
 from dynkube.meta import MISSING, JSONObject, Unstructured
@@ -27,17 +27,17 @@ Place: TypeAlias = tuple[str, ...]
 
 
 def extract(
-    obj: Mapping[str, Any], manager: str, *, subresource: str | None = None, missing_ok: bool = False
+    obj: Mapping[str, Any], manager: str | Manager, *, subresource: str | None = None, missing_ok: bool = False
 ) -> Unstructured:
     """The partial object that a manager last applied, ready to be changed and applied again.
 
     That is apiVersion, kind, name, namespace and the fields that the manager owns by having applied them, with the
     values they have in ``obj``. To stop managing a field leave it out of the next apply. The module's documentation
-    has the limits.
+    has the limits. A plain calculation, which takes about 40 microseconds a field, as :func:`owners` does.
 
     Args:
         obj: The object as read from a server, ``managedFields`` included.
-        manager: The field manager's name.
+        manager: The field manager's name; or one that :func:`owners` has told of, which says the subresource too.
         subresource: For what it applied through a subresource, as ``"status"``; ``None`` for the object itself.
         missing_ok: Where the manager has applied nothing (or others have taken all of it): give an object without
             any fields, instead of raising. For programs that apply the same object for the first time or again.
@@ -47,11 +47,14 @@ def extract(
         InvalidInput: No manager of that name applied it; or it was applied in another version than ``obj`` is in, in
             which its fields may have other names.
     """
+    if isinstance(manager, Manager) and subresource is None:
+        subresource = manager.subresource
+    name = name_of(manager)
     entries = recorded(obj)
     metadata = _identity(obj)
-    found = next((entry for entry in entries if _applied(entry, manager, subresource)), None)
+    found = next((entry for entry in entries if _applied(entry, name, subresource)), None)
     if found is None and not missing_ok:
-        raise InvalidInput(_who_did(obj, manager, subresource, entries))
+        raise InvalidInput(_who_did(obj, name, subresource, entries))
     owned: JSONObject = {}
     if found is not None:
         _check_version(obj, found)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from dynkube.errors import InvalidInput
+from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, raw_entries
 from dynkube.fields._owners import Owners, called, check_operation, recorded
 from dynkube.fields._path import FieldPath, PathLike
@@ -144,7 +144,7 @@ def migrated(
         InvalidInput: ``client_side`` is neither a name nor several.
     """
     entries, through = list(recorded(obj)), subresource or ""
-    raw: list[JSONObject] = thaw(raw_entries(obj))
+    raw = _copied_entries(obj)
     if client_side is None:
         names = tuple(e.manager.name for e in entries if e.manager.operation == "Update" and LAST_APPLIED in e.fields)
     else:
@@ -189,10 +189,17 @@ def _all_of(entries: Sequence[ManagedFieldsEntry], chosen: Iterable[int]) -> Fie
 
 def _written(obj: Mapping[str, Any], fields: Mapping[int, FieldSet]) -> list[JSONObject]:
     """The entries as they were, but for some that have other fields now; those without any are left out."""
-    raw: list[JSONObject] = thaw(raw_entries(obj))
+    raw = _copied_entries(obj)
     for index, changed in fields.items():
         raw[index]["fieldsV1"] = changed.to_fields_v1()
     return [entry for index, entry in enumerate(raw) if fields.get(index, True)]
+
+
+def _copied_entries(obj: Mapping[str, Any]) -> list[JSONObject]:
+    try:
+        return thaw(raw_entries(obj))  # type: ignore[no-any-return]  # what entries are made of was read before
+    except RecursionError:
+        raise InvalidObject(f"{called(obj)} has managedFields that are nested too deeply to be changed") from None
 
 
 def _check_versions(obj: Mapping[str, Any], givers: Iterable[Manager], taker: Manager) -> None:

@@ -110,6 +110,9 @@ class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
 def owners(obj: Mapping[str, Any]) -> Owners:
     """Who owns which field of an object.
 
+    A plain calculation, which takes about 40 microseconds a field: where an async program may meet objects with
+    thousands of fields, it belongs in a thread, and so does printing what it gives.
+
     Args:
         obj: An object as read from a server, ``managedFields`` included.
 
@@ -120,28 +123,49 @@ def owners(obj: Mapping[str, Any]) -> Owners:
 
 
 def fields_of(
-    obj: Mapping[str, Any], manager: str, *, operation: Operation | None = None, subresource: str | None = None
+    obj: Mapping[str, Any],
+    manager: str | Manager,
+    *,
+    operation: Operation | None = None,
+    subresource: str | None = None,
 ) -> FieldSet:
     """The fields of an object that a manager owns; none where it owns nothing.
 
     Args:
         obj: An object as read from a server, ``managedFields`` included.
-        manager: The field manager's name.
+        manager: The field manager's name; or one that :func:`owners` has told of, which says operation and
+            subresource as well.
         operation: ``"Apply"`` or ``"Update"`` for what it owns by this kind of write alone; ``None`` for both.
         subresource: For what it owns through this subresource alone, where ``""`` is the object itself; ``None``
             for all of it.
 
     Raises:
         InvalidObject: The object has no managedFields, or some that cannot be read.
-        InvalidInput: ``operation`` is neither ``"Apply"`` nor ``"Update"``.
+        InvalidInput: ``operation`` is neither ``"Apply"`` nor ``"Update"``, or ``manager`` is no manager.
     """
     check_operation(operation)
+    if isinstance(manager, Manager):
+        operation = manager.operation if operation is None else operation
+        subresource = manager.subresource if subresource is None else subresource
+    name = name_of(manager)
     found = FieldSet()
     for entry in recorded(obj):
         its = entry.manager
-        if its.name == manager and operation in (None, its.operation) and subresource in (None, its.subresource):
+        if its.name == name and operation in (None, its.operation) and subresource in (None, its.subresource):
             found |= entry.fields
     return found
+
+
+def name_of(manager: object) -> str:
+    """The name of a manager that is given as a name or as it is.
+
+    Raises:
+        InvalidInput: It is neither.
+    """
+    name = manager.name if isinstance(manager, Manager) else manager
+    if not isinstance(name, str):
+        raise InvalidInput(f"manager is the name of a field manager, or a Manager as owners() tells, not {manager!r}")
+    return name
 
 
 def check_operation(operation: object) -> None:

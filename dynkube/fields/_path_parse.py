@@ -32,7 +32,30 @@ def parse_steps(text: str) -> tuple[Step, ...]:
     Raises:
         InvalidInput: It does not parse.
     """
+    _refuse_other_notations(text)
     return _Parser(text).path()
+
+
+def _refuse_other_notations(text: str) -> None:
+    """Paths of JSON patches, JSONPath and directories would be read as odd names, which nothing has.
+
+    Only where text begins so: inside, servers print names with slashes without quoting them.
+
+    Raises:
+        InvalidInput: It is one of these; the message has it as it is written here.
+    """
+    root = re.split(r"[.\[]", text.removeprefix("."), maxsplit=1)[0]
+    if text.startswith("/") or (not text.startswith(".") and "/" in root):
+        names = [part.replace("~1", "/").replace("~0", "~") for part in text.removeprefix("/").split("/") if part]
+        steps = (ItemIndex(int(name)) if re.fullmatch(r"\d{1,18}", name) else Field(name) for name in names)
+        notation, here = "a JSON pointer", "".join(map(str, steps)) or "."
+    elif text.startswith("{") and text.endswith("}"):
+        notation, here = "JSONPath", text[1:-1].removeprefix("$") or "."
+    elif text == "$" or text.startswith(("$.", "$[")):
+        notation, here = "JSONPath", text[1:] or "."
+    else:
+        return
+    raise InvalidInput(f"path {text!r} is written as {notation} has it: write {here!r}")
 
 
 class _Parser:
@@ -66,6 +89,12 @@ class _Parser:
             value = self._value()
             self._close()
             return ItemValue(value)
+        if self._next() == "*":
+            self._fail(f"a path names one field and has no wildcards: name the list, {self._text[: self._at - 1]!r}")
+        if self._next() == "?":
+            self._fail('there are no filters: write [KEY=VALUE] for a list item, as in [name="web"]')
+        if self._next() == "-":
+            self._fail("positions are counted from the beginning, from 0")
         if _INDEX.match(self._text, self._at):
             index = int(self._take(re.compile(r"\d+"), ""))
             self._close()

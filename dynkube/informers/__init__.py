@@ -12,14 +12,15 @@ from dynkube.informers._filters import (
     FilterContext,
     JSONPathFilter,
     LabelFilter,
-    NamespaceFilter,
     NamespaceFollower,
     Predicate,
     PredicateFilter,
 )
 from dynkube.informers._handlers import EventStream, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Registration
 from dynkube.informers._index import IndexFunc
-from dynkube.informers._informer import Informer, Selector
+from dynkube.informers._informer import Informer
+from dynkube.informers._namespace_filter import NamespaceFilter
+from dynkube.informers._reads import Selector
 from dynkube.informers._serving import Serving, crd_serves
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State

@@ -8,7 +8,7 @@ from dynkube.client import ListWatch
 from dynkube.errors import DynkubeError, Forbidden, NotFound, Unauthorized
 from dynkube.informers._availability import SlimCRDDecoder
 from dynkube.informers._recovery import Recovery, reason_of
-from dynkube.informers._reflector import Reflector, ReflectorStatistics, ServerFeatures
+from dynkube.informers._reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, Key, LabelSelector, Unstructured, WatchEvent
 from dynkube.rest import RESTClient
@@ -59,11 +59,6 @@ class CRDWatcher:
         self._on_settled = on_settled
         self._on_renewed = on_renewed
         self._opened = False
-
-    @property
-    def statistics(self) -> ReflectorStatistics:
-        """The watcher's lists, watches and failures."""
-        return self._reflector.statistics
 
     async def run(self) -> None:
         """Follow CRDs until cancelled."""

@@ -9,11 +9,12 @@ from functools import partial
 import trio
 
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
-from dynkube.informers._crds import CRDWatcher
+from dynkube.informers._handlers import Registration
 from dynkube.informers._reflector import ServerFeatures
 from dynkube.informers._serving import Serving
 from dynkube.informers._settings import InformerSettings
-from dynkube.informers._shared import SharedInformer, SharingKey
+from dynkube.informers._shared import SharedInformer
+from dynkube.informers._sharing import SharingKey
 from dynkube.informers._slices import Slices
 from dynkube.informers._statistics import InformerStatuses
 from dynkube.informers._tracker import AvailabilityTracker
@@ -39,8 +40,8 @@ class InformerFactory:
         self.mapper = mapper
         self.namespace = namespace
         """The context's namespace, where single objects are looked for if a call names none."""
-        self.nursery = nursery
-        self.settings = settings
+        self._nursery = nursery
+        self._settings = settings
         self._rest = rest
         self._features = ServerFeatures()
         self._observers = observers
@@ -52,19 +53,9 @@ class InformerFactory:
         self._shared: dict[SharingKey, SharedInformer] = {}
         self._users: dict[SharedInformer, int] = {}
 
-    @property
-    def shared(self) -> tuple[SharedInformer, ...]:
-        """The shared informers that run now."""
-        return tuple(self._users)
-
     def users(self, informer: SharedInformer) -> int:
         """How many use it."""
         return self._users.get(informer, 0)
-
-    @property
-    def crd_watcher(self) -> CRDWatcher | None:
-        """The watch on CRDs, while an informer needs it."""
-        return self._tracker.watcher
 
     def serving(self, gvr: GVR) -> Serving:
         """Follows whether ``gvr`` is served, once it is entered. Plain."""
@@ -74,10 +65,10 @@ class InformerFactory:
         """The informer for ``key``, started if nobody uses it yet. Plain; pair it with :meth:`release`."""
         informer = self._shared.get(key)
         if informer is None:
-            informer = SharedInformer(key, self._rest, self._tracker, self.settings, self._features, self._observers)
+            informer = SharedInformer(key, self._rest, self._tracker, self._settings, self._features, self._observers)
             self._shared[key] = informer
             self._users[informer] = 0
-            self._context.run(partial(self.nursery.start_soon, informer.run, name=f"informer {key.gvr}"))
+            self._context.run(partial(self._nursery.start_soon, informer.run, name=f"informer {key.gvr}"))
         self._users[informer] += 1
         return informer
 
@@ -100,7 +91,12 @@ class InformerFactory:
         """The time on trio's clock, which may be asked on any thread."""
         return self._clock.current_time()
 
-    def handler_told(self, key: SharingKey) -> Callable[[HandlerRun], None] | None:
+    def start_handler(self, handler: Registration, key: SharingKey) -> None:
+        """Run a handler's task for as long as the handler lives. Plain."""
+        slices = Slices(self._settings.cpu_clock, budget=self._settings.slice)
+        self._nursery.start_soon(handler.run, slices, key.collection, self._handler_told(key))
+
+    def _handler_told(self, key: SharingKey) -> Callable[[HandlerRun], None] | None:
         """Whom to tell of each call of a handler; ``None`` if nobody wants to know."""
         hooks, collection = self._observers.handler_ran, key.collection
 
@@ -109,7 +105,3 @@ class InformerFactory:
                 hook(collection, run)
 
         return told if hooks else None
-
-    def slices(self) -> Slices:
-        """For a task that may have much to do at once."""
-        return Slices(self.settings.cpu_clock, budget=self.settings.slice)

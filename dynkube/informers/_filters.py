@@ -16,7 +16,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from dynkube._display import Shown
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from dynkube._display import Card
 
 Predicate: TypeAlias = Callable[[Unstructured], bool]
+"""Whether an object is shown; plain, as reads call it too, on any thread."""
 
 
 class NamespaceFollower(Protocol):
@@ -80,14 +80,16 @@ def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class BoundFilter:
-    """A filter at work in one informer."""
+    """A filter at work in one informer. Plain functions; what it is asked, it may be asked on any thread."""
 
     matches: Predicate
+    """Whether an object is shown. One that raises hides the object, and the informer reports it."""
     ready: Callable[[], bool] = _always
     """Whether ``matches`` can answer yet. Until it can, the informer shows nothing and says nothing."""
     pending: Callable[[], str] = _silence
     """What is being waited for while it is not ready, in words."""
     close: Callable[[], None] = _nothing
+    """Let go of what the filter follows; called once, in the event loop, when another is taken or the informer ends."""
     at_once: Callable[[], Predicate] | None = None
     """Gives a predicate for one read, which answers by one version of what the filter follows; ``None`` where it
     follows nothing. Reads happen on any thread, and what is followed may change in the middle of one."""
@@ -104,7 +106,14 @@ class Filter(Shown, abc.ABC):
 
     @abc.abstractmethod
     def bind(self, context: FilterContext) -> BoundFilter:
-        """Start working for one informer. Plain: what needs I/O is followed by the context's tasks."""
+        """Start working for one informer. Plain: what needs I/O is followed by the context's tasks.
+
+        Args:
+            context: what the informer offers; it lives as long as the informer.
+
+        Returns:
+            What the informer asks from now on, until it calls its ``close``.
+        """
 
     def __and__(self, other: Filter) -> Filter:
         return _Combined("&", (self, as_filter(other)))
@@ -233,6 +242,7 @@ class JSONPathFilter(Filter):
 
     Raises:
         InvalidJSONPath: it does not parse.
+        InvalidInput: ``equals`` is no text.
 
     A path of plain fields (``.spec.nodeName``) is read without decoding the object.
     """
@@ -270,6 +280,12 @@ class PredicateFilter(Filter):
     read; handlers hear of objects that come and go by it when :meth:`notify_changed` is called.
 
     A function that raises hides the object, and the error is reported by the informer.
+
+    Args:
+        predicate: a plain function of the object.
+
+    Raises:
+        InvalidInput: it is no function, or an async one.
     """
 
     __slots__ = ("_changed", "predicate")
@@ -294,80 +310,3 @@ class PredicateFilter(Filter):
 
     def __repr__(self) -> str:
         return f"PredicateFilter({getattr(self.predicate, '__qualname__', self.predicate)})"
-
-
-class NamespaceFilter(Filter):
-    """Shows objects in namespaces whose labels match, and follows the namespaces as they change.
-
-    Args:
-        selectors: label selectors for namespaces; one that matches is enough. None at all, or an empty
-            one, selects every namespace that exists.
-
-    Objects without a namespace are always shown, except namespaces themselves, which are shown if they
-    match. The semantics are those of Istio's discovery selectors, except that nothing is lost: a
-    namespace that is deleted takes its objects out of sight at once, with a Deleted for each.
-    """
-
-    __slots__ = ("selectors",)
-
-    def __init__(self, *selectors: str | Mapping[str, str] | LabelSelector) -> None:
-        self.selectors: tuple[LabelSelector, ...] = tuple(LabelSelector.parse(selector) for selector in selectors) or (
-            LabelSelector.parse(None),
-        )
-
-    def bind(self, context: FilterContext) -> BoundFilter:
-        """Follows the namespaces of the informer's cluster."""
-        namespaces = context.follow_namespaces()
-        verdicts = _NamespaceVerdicts(namespaces, self.selectors)
-        return BoundFilter(
-            verdicts.matches,
-            lambda: namespaces.synced,
-            lambda: "" if namespaces.synced else namespaces.pending,
-            namespaces.close,
-            verdicts.at_once,
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NamespaceFilter) and self.selectors == other.selectors
-
-    def __hash__(self) -> int:
-        return hash(self.selectors)
-
-    def __repr__(self) -> str:
-        return f"NamespaceFilter({', '.join(repr(str(selector)) for selector in self.selectors)})"
-
-
-class _NamespaceVerdicts:
-    """Which namespaces match, worked out once per version of the namespaces."""
-
-    __slots__ = ("_namespaces", "_of", "_selectors")
-
-    def __init__(self, namespaces: NamespaceFollower, selectors: tuple[LabelSelector, ...]) -> None:
-        self._namespaces = namespaces
-        self._selectors = selectors
-        # The verdicts travel with the snapshot they belong to: reads on other threads never mix two.
-        self._of: tuple[Snapshot | None, dict[str, bool]] = (None, {})
-
-    def at_once(self) -> Predicate:
-        snapshot = self._namespaces.snapshot
-        known, verdicts = self._of
-        if known is not snapshot:
-            verdicts = {}
-            self._of = (snapshot, verdicts)
-        return partial(self._matches, snapshot, verdicts)
-
-    def matches(self, obj: Unstructured) -> bool:
-        return self.at_once()(obj)
-
-    def _matches(self, snapshot: Snapshot, verdicts: dict[str, bool], obj: Unstructured) -> bool:
-        name = obj.namespace
-        if not name:
-            return not (obj.kind == "Namespace" and obj.api_version == "v1") or self._selected(obj.labels)
-        verdict = verdicts.get(name)
-        if verdict is None:
-            namespace = snapshot.get(("", name))
-            verdict = verdicts[name] = namespace is not None and self._selected(namespace.labels)
-        return verdict
-
-    def _selected(self, labels: Mapping[str, str]) -> bool:
-        return any(selector.matches(labels) for selector in self._selectors)

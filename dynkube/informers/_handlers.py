@@ -173,7 +173,7 @@ class Registration(Subscriber):
             self._ended.set()
 
     async def wait_ended(self) -> None:
-        """Wait until the handler's task is over."""
+        """Wait until the handler's task is over. Cancelling stops the waiting alone."""
         await self._ended.wait()
 
     def _took(
@@ -222,7 +222,8 @@ class EventStream(Subscriber):
     """An informer's events as an async iterator; made by :meth:`Informer.events`.
 
     A consumer that is slow gets fewer, larger steps: for each key only the newest state waits. The
-    informer's own ``has_synced`` does not wait for it, as nobody may be iterating yet.
+    informer's own ``has_synced`` does not wait for it, as nobody may be iterating yet. Each step is a checkpoint;
+    cancelled while it waits, it has taken nothing.
     """
 
     counts_for_sync = False

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from dynkube.errors import InvalidInput
 from dynkube.informers._persistent import MapEditor, PersistentMap, empty
-from dynkube.informers._slices import batches
+from dynkube.informers._slices import Slices, batches
 from dynkube.meta import JSONPath, Key, Unstructured
 
 IndexFunc: TypeAlias = Callable[[Unstructured], Iterable[str]]
@@ -119,6 +119,17 @@ class Index:
         except Exception as exc:  # noqa: BLE001  # a user's function; one bad object must not stop the cache
             self._on_error(exc, obj)
             return ()
+
+
+async def prepare(indexes: Sequence[Index], changes: Iterable[Change], slices: Slices) -> None:
+    """Work out what publishing ``indexes`` will show once ``changes`` are filed in each of them."""
+    for some in batches(changes) if indexes else ():
+        for index in indexes:
+            index.stage(some)
+        await slices.breathe()
+    for index in indexes:
+        for _ in index.prepare():
+            await slices.breathe()
 
 
 def _listed(values: Iterable[str]) -> Iterable[str]:

@@ -1,15 +1,14 @@
-"""Informer: what a user holds. Reads from a shared cache, through a filter and indexes of one's own."""
+"""Informer: what a user holds. It follows a shared cache, with handlers, a filter and indexes of one's own."""
 
 from __future__ import annotations
 
 import builtins
-import math
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import partial
 from operator import attrgetter
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 import trio
@@ -22,24 +21,19 @@ from dynkube.informers._filters import Filter, Predicate, as_filter
 from dynkube.informers._handlers import EventStream, Handler, OnAdd, OnDelete, OnError, OnUpdate, Registration
 from dynkube.informers._index import Index, IndexFunc, index_func
 from dynkube.informers._namespaces import Surroundings
-from dynkube.informers._reflector import ReflectorStatistics
-from dynkube.informers._shared import SharedInformer, SharingKey
+from dynkube.informers._reads import Reads, Selector
+from dynkube.informers._sharing import SharingKey
 from dynkube.informers._states import Phase, State
-from dynkube.informers._statistics import InformerStatistics
-from dynkube.informers._store import EMPTY, Snapshot
 from dynkube.informers._transform import Transform, drop_managed_fields
-from dynkube.informers._view import View
 from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg, Unstructured, is_older, resource_path
 
 if TYPE_CHECKING:
     from dynkube._display import Card
 
-Selector = str | Mapping[str, str] | None
-
 _ANYTHING: Final = GVR("", "v1", "pods")
 
 
-class Informer(Shown):
+class Informer(Reads, Shown):
     """A live, local copy of one collection, whether or not its resource exists.
 
     Made by :meth:`Client.informer`, which tells what the arguments mean. Making one does nothing;
@@ -65,20 +59,16 @@ class Informer(Shown):
         transform: Transform | None = drop_managed_fields,
         indexes: Mapping[str, str | IndexFunc] | None = None,
     ) -> None:
+        super().__init__(namespace or None)  # "" is client-go's word for all namespaces
         self._factory_of = factory
-        self._factory: InformerFactory | None = None
         self._resource = resource
         self._gvr = _complete(resource)
         if namespace:
             resource_path(_ANYTHING, namespace=namespace)  # refuses what cannot be one, here and not in a task
-        self._namespace = namespace or None  # "" is client-go's word for all namespaces
         self._label_selector = LabelSelector.parse(label_selector)
         self._field_selector = FieldSelector.parse(field_selector)
         self._transform = transform
-        self._shared: SharedInformer | None = None
         self._closed = False
-        self._state = State(Phase.STOPPED, "NotEntered")
-        self._view = View(self._report)
         self._surroundings = Surroundings(factory, self.notify_changed)
         self._view.filter = None if filter is None else as_filter(filter)
         if transform is not None and not callable(transform):
@@ -93,8 +83,12 @@ class Informer(Shown):
     async def __aenter__(self) -> Self:
         """Start following.
 
+        Waits for the task that owns the cache, and for discovery where the resource is a short name (anything but
+        RESOURCE.VERSION.GROUP). Cancelled, or failed, it leaves nothing behind.
+
         Raises:
-            NoMatch: a short name (anything but RESOURCE.VERSION.GROUP) that the server does not know.
+            NoMatch: a short name that the server does not know.
+            AmbiguousMatch: a short name that means several resources.
             DiscoveryFailed: a short name, and nobody could tell what it means.
             TransportError: a short name, and no usable answer.
             ClosedError: the client was not entered, or this informer was entered before.
@@ -110,10 +104,10 @@ class Informer(Shown):
         self._shared = shared = factory.acquire(key)
         for subscriber in self._view.subscribers:
             if isinstance(subscriber, Registration):
-                factory.nursery.start_soon(subscriber.run, factory.slices(), key.collection, factory.handler_told(key))
+                factory.start_handler(subscriber, key)
         try:
             self._view.set_filter(self._view.filter, self._surroundings)
-            await shared.ask(partial(shared.attach, self._view))
+            await shared.inbox.ask(partial(shared.attach, self._view))
         except BaseException:  # cancelled, or a filter that cannot work: who enters no further leaves nothing behind
             self._let_go()
             raise
@@ -133,7 +127,8 @@ class Informer(Shown):
     async def aclose(self) -> None:
         """Stop: handlers get nothing more, and with the last user the watch ends and the memory goes.
 
-        An async handler that is at work is cancelled. Safe to call twice.
+        An async handler that is at work is cancelled, and waited for. Safe to call twice. Cancelling stops the
+        waiting alone: all of it ends just the same.
         """
         shared = self._shared
         registrations = self._let_go()
@@ -166,78 +161,6 @@ class Informer(Shown):
         """The resource; ``None`` until a short name was looked up on entering."""
         return self._gvr
 
-    @property
-    def state(self) -> State:
-        """The phase now, why, and since when. ``print(informer.state)`` tells it in words."""
-        shared = self._shared
-        if shared is None:
-            return self._state
-        if shared.state.phase is Phase.LIVE and (pending := self._view.waiting_for):
-            return State(Phase.SYNCING, "FilterPending", f"the filter waits for {pending}", shared.state.since)
-        return shared.state
-
-    # ── reads: plain, from any thread ────────────────────────────────────────────────────────
-
-    def list(self, *, namespace: str | None = None, label_selector: Selector = None) -> builtins.list[Unstructured]:
-        """The objects that the filter shows now, in no particular order; ``[]`` while the resource is absent.
-
-        Args:
-            namespace: ``None`` means all that the informer follows.
-            label_selector: narrows further, with the server's semantics.
-
-        Raises:
-            InvalidSelector: the selector does not parse.
-        """
-        objects = self._in_namespace(namespace)
-        if label_selector is not None:
-            matches = LabelSelector.parse(label_selector).matches
-            objects = (obj for obj in objects if matches(obj.labels))
-        return self._view.visible(objects)
-
-    def get(self, name: str, *, namespace: str | None = None) -> Unstructured | None:
-        """One object by name, or ``None`` if there is none or the filter hides it.
-
-        Args:
-            name: ``metadata.name``.
-            namespace: ``None`` means the one the informer was limited to, else the context's namespace; for
-                cluster-scoped objects leave it out.
-        """
-        snapshot = self._snapshot
-        obj = snapshot.get((namespace or self._namespace or "", name))
-        if obj is None and namespace is None and self._namespace is None and self._factory is not None:
-            obj = snapshot.get((self._factory.namespace, name))
-        return obj if obj is not None and self._view.accepts(obj) else None
-
-    def by_index(self, index: str, value: str) -> builtins.list[Unstructured]:
-        """The objects that ``index`` files under ``value`` and the filter shows, in no particular order.
-
-        Raises:
-            InvalidInput: there is no such index.
-        """
-        found = self._view.indexes.get(index)
-        if found is None:
-            known = ", ".join(sorted(self._view.indexes)) or "none"
-            raise InvalidInput(f"no index {index!r} (there are: {known}); pass indexes={{...}} or call add_index first")
-        if not found.built:
-            return self._view.visible(found.scan(self._snapshot, value))
-        return self._view.visible(found.lookup(value))
-
-    def __len__(self) -> int:
-        """How many objects the filter shows now."""
-        return len(self.list())
-
-    def __iter__(self) -> Iterator[Unstructured]:
-        return iter(self.list())
-
-    @property
-    def _snapshot(self) -> Snapshot:
-        shared = self._shared
-        return EMPTY if shared is None else shared.snapshot
-
-    def _in_namespace(self, namespace: str | None) -> Iterator[Unstructured]:
-        snapshot = self._snapshot
-        return iter(snapshot) if namespace is None else snapshot.in_namespace(namespace)
-
     # ── handlers and events ──────────────────────────────────────────────────────────────────
 
     def add_handler(
@@ -251,9 +174,9 @@ class Informer(Shown):
     ) -> Registration:
         """Have functions called with what happens: ``on_add(obj)``, ``on_update(old, new)``, ``on_delete(obj)``.
 
-        What the informer shows already comes as adds first. Per object, events alternate legally and
-        versions do not go backwards; if the handler is slower than the cluster, several changes of an
-        object come as one. Does not block; may be called from a handler.
+        What the informer shows already comes as adds first, as with client-go's ``AddEventHandler``. Per object,
+        events alternate legally and versions do not go backwards; if the handler is slower than the cluster, several
+        changes of an object come as one. Does not block; may be called from a handler.
 
         Args:
             on_add: plain or async, as all of them.
@@ -261,18 +184,20 @@ class Informer(Shown):
             on_delete: gets the state shown last, also where an object only left the filter.
             on_error: what to do if one raises: ``"log"`` it and go on, ``"cancel"`` the client with it, or
                 a function of the error and the event.
-            name: for logs and statistics.
+            name: for logs and statistics; by default the function's.
+
+        Returns:
+            What waits for the handler to have synced, tells how it does, and takes it off.
 
         Raises:
+            InvalidInput: no function was given, or something that is none.
             ClosedError: the informer is closed.
         """
         handler = Handler(on_add=on_add, on_update=on_update, on_delete=on_delete, on_error=on_error)
         registration = Registration(handler, name or handler.describe(), self._view.subscriber_settled)
         self._subscribe(registration)
         if self._factory is not None and self._shared is not None:
-            key = self._shared.key
-            told = self._factory.handler_told(key)
-            self._factory.nursery.start_soon(registration.run, self._factory.slices(), key.collection, told)
+            self._factory.start_handler(registration, self._shared.key)
         return registration
 
     @asynccontextmanager
@@ -284,7 +209,11 @@ class Informer(Shown):
             async with informer.events() as events:
                 async for event in events: ...
 
-        The same promises as for a handler. The iteration ends when the informer is closed.
+        The same promises as for a handler. The iteration waits while nothing happens, and ends when the informer is
+        closed; cancelled while it waits, it loses nothing, and may go on. Leaving the block takes the stream off.
+
+        Raises:
+            ClosedError: the informer is closed.
         """
         stream = EventStream(self._view.subscriber_settled)
         self._subscribe(stream)
@@ -300,7 +229,7 @@ class Informer(Shown):
             self._view.subscribers.append(subscriber)
         else:
             self._view.joining.add(subscriber)
-            self._shared.post(partial(self._shared.subscribe, self._view, subscriber))
+            self._shared.inbox.post(partial(self._shared.subscribe, self._view, subscriber))
 
     # ── filter and indexes ───────────────────────────────────────────────────────────────────
 
@@ -313,7 +242,11 @@ class Informer(Shown):
         """Show other objects from now on.
 
         Reads follow at once. Each handler gets adds and deletes for exactly the difference, in order
-        with everything else. Does not block; may be called from a handler.
+        with everything else. Does not block; may be called from a handler. If the new filter cannot be taken, the
+        one before stays.
+
+        Args:
+            filter: a :class:`Filter`, a function of the object, or ``None`` to show everything.
 
         Raises:
             InvalidInput: it is neither a filter, nor a function of the object, nor ``None``.
@@ -326,10 +259,13 @@ class Informer(Shown):
             self.notify_changed()
 
     def notify_changed(self) -> None:
-        """Say that the filter may answer differently now, as it looks at something outside the objects."""
+        """Say that the filter may answer differently now, as it looks at something outside the objects.
+
+        Each handler gets adds and deletes for the difference. Does not block; may be called from a handler.
+        """
         if self._shared is not None and not self._view.refiltering:
             self._view.refiltering = True
-            self._shared.post(partial(self._shared.refilter, self._view))
+            self._shared.inbox.post(partial(self._shared.refilter, self._view))
 
     def add_index(self, name: str, source: str | IndexFunc) -> None:
         """Add an index, or replace the one of that name. Does not block; it is complete at once.
@@ -338,13 +274,18 @@ class Informer(Shown):
             name: what :meth:`by_index` will call it.
             source: a function from an object to the values it is found under, or a JSONPath whose matches
                 are the values.
+
+        Raises:
+            InvalidInput: the name is no text, or the source neither a function nor a JSONPath that parses.
         """
         index = self._new_index(name, source)
         self._view.indexes[name] = index
         if self._shared is not None:
-            self._shared.post(partial(self._shared.build, index))
+            self._shared.inbox.post(partial(self._shared.build, index))
 
     def _new_index(self, name: str, source: str | IndexFunc) -> Index:
+        if not isinstance(name, str):
+            raise InvalidInput(f"the name of an index is {name!r}: write it as text")
         return Index(name, index_func(source), lambda exc, obj: self._report(f"index {name!r}", obj, exc))
 
     # ── waiting ──────────────────────────────────────────────────────────────────────────────
@@ -358,7 +299,8 @@ class Informer(Shown):
         """Wait until the truth is known: the resource is absent, or its objects are here.
 
         Every handler registered before has handled them by then. While the server cannot be reached, or
-        forbids listing, it waits: put a timeout around it (``trio.fail_after``) and look at :attr:`state`.
+        forbids listing, it waits: put a timeout around it (``trio.fail_after``) and look at :attr:`state`. Unlike
+        client-go's ``WaitForCacheSync``, it does not wait for ever where the resource does not exist.
 
         Raises:
             ClosedError: the informer was closed before that.
@@ -433,38 +375,6 @@ class Informer(Shown):
             return True
         seen = shared.resource_version
         return shared.state.phase is Phase.ABSENT or (seen != "" and not is_older(seen, obj.resource_version))
-
-    # ── telling ──────────────────────────────────────────────────────────────────────────────
-
-    def statistics(self) -> InformerStatistics:
-        """The informer in numbers, as of now. May be called from any thread."""
-        shared, factory = self._shared, self._factory
-        subscribers = tuple(self._view.subscribers)
-        handlers = tuple(s.statistics() for s in subscribers if isinstance(s, Registration) and not s.closed)
-        reflected = shared.reflected if shared is not None else ReflectorStatistics()
-        now = factory.now() if factory is not None else -math.inf
-        changed = now - reflected.last_event
-        return InformerStatistics(
-            state=self.state,
-            objects=len(self._snapshot),
-            resource_version=shared.resource_version if shared is not None else "",
-            lists=reflected.lists,
-            watches=reflected.watches,
-            restarts=reflected.restarts,
-            events=reflected.events,
-            bookmarks=reflected.bookmarks,
-            failures=reflected.failures,
-            reasons=MappingProxyType(dict(reflected.reasons)),
-            lag=None if reflected.last_activity == -math.inf else now - reflected.last_activity,
-            last_event=datetime.now(UTC) - timedelta(seconds=changed) if math.isfinite(changed) else None,
-            last_error=shared.last_error if shared is not None else "",
-            handlers=handlers,
-            users=factory.users(shared) if shared is not None and factory is not None else 0,
-        )
-
-    def _report(self, what: str, obj: Unstructured, exc: Exception) -> None:
-        if self._shared is not None:
-            self._shared.report(what, obj, exc)
 
     def _card(self, now: datetime) -> Card:
         from dynkube.informers._shown import Following, informer_card

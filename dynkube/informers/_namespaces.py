@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dynkube.informers._factory import InformerFactory
-from dynkube.informers._shared import SharingKey
+from dynkube.informers._sharing import SharingKey
 from dynkube.informers._store import Snapshot
 from dynkube.informers._subscriber import Subscriber
 from dynkube.informers._view import View
@@ -52,9 +52,9 @@ class FollowedNamespaces:
     def __init__(self, factory: InformerFactory, changed: Callable[[], None]) -> None:
         self._factory = factory
         self._shared = factory.acquire(SharingKey(_NAMESPACES))
-        self._view = View(self._shared.report)
+        self._view = View(self._shared.failures.function_failed)
         self._view.subscribers.append(_ChangeListener(changed))
-        self._shared.post(self._attach)
+        self._shared.inbox.post(self._attach)
 
     async def _attach(self) -> None:
         await self._shared.attach(self._view)

@@ -11,16 +11,15 @@ history that went back is noticed; watches that one server ends together do not 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
 
 import trio
 
 from dynkube.client import ListWatch
 from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
+from dynkube.informers._attempts import Attempt, Finished, ReflectorStatistics, Started, told
 from dynkube.informers._cache import add_by_key
 from dynkube.informers._health import GOOD_WHILE, Health
 from dynkube.informers._recovery import (
@@ -37,10 +36,7 @@ from dynkube.informers._slices import Slices
 from dynkube.informers._stream import Stream
 from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent, is_older
 from dynkube.rest import Backoff
-from dynkube.telemetry import NOBODY, Collection, Hook, Observers, ReflectorOutcome
-
-Started: TypeAlias = tuple[Hook[[Collection], None], ...]
-Finished: TypeAlias = tuple[Hook[[Collection, ReflectorOutcome], None], ...]
+from dynkube.telemetry import NOBODY, Observers
 
 _AT_ONCE = 1.0  # seconds; a watch that ends sooner, and without news, was none
 _MANY_SHORT = 3  # so many short watches in a row are a failure
@@ -70,22 +66,6 @@ class ServerFeatures:
     streaming_lists: bool | None = None
 
 
-@dataclass(slots=True)
-class ReflectorStatistics:
-    """A reflector in numbers. Times are those of trio's clock."""
-
-    lists: int = 0
-    watches: int = 0
-    restarts: int = 0
-    events: int = 0
-    bookmarks: int = 0
-    failures: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
-    last_activity: float = -math.inf
-    last_event: float = -math.inf
-    last_error: str = ""
-
-
 class Reflector:
     """Lists and watches ``source`` for ever, and tells ``sink``.
 
@@ -96,6 +76,7 @@ class Reflector:
         features: what the server can do; learned, and shared.
         observers: told of lists and watches.
         consistent: the first list must not come from a cache that may lag behind.
+        statistics: where to count; those of an earlier reflector go on.
     """
 
     def __init__(
@@ -107,8 +88,9 @@ class Reflector:
         observers: Observers = NOBODY,
         *,
         consistent: bool = False,
+        statistics: ReflectorStatistics | None = None,
     ) -> None:
-        self.statistics = ReflectorStatistics()
+        self._statistics = ReflectorStatistics() if statistics is None else statistics
         self._observers = observers
         self._source = source
         self._sink = sink
@@ -141,45 +123,21 @@ class Reflector:
 
     async def _take(self, nursery: trio.Nursery) -> None:
         if self._step is Step.LIST:
-            with self._told(self._observers.list_started, self._observers.list_finished) as tally:
-                tally.items = await self._list()
+            with self._attempt(self._observers.list_started, self._observers.list_finished) as attempt:
+                attempt.items = await self._list()
         else:
-            with self._told(self._observers.watch_started, self._observers.watch_finished):
+            with self._attempt(self._observers.watch_started, self._observers.watch_finished):
                 await self._watch(nursery, streaming=self._step is Step.STREAM)
         self._step = Step.WATCH
 
-    @contextmanager
-    def _told(self, started: Started, finished: Finished) -> Iterator[_Tally]:
-        """Tell observers of a list or a watch: the objects, or else the events, that came with it."""
-        tally = _Tally()
-        if not (started or finished):
-            yield tally
-            return
-        collection, began, before = self._source.collection, trio.current_time(), self.statistics.events
-        error: BaseException | None = None
-        for hook in started:
-            hook(collection)
-        try:
-            yield tally
-        except BaseException as exc:
-            error = exc
-            raise
-        finally:
-            outcome = ReflectorOutcome(
-                items=tally.items + self.statistics.events - before,
-                seconds=trio.current_time() - began,
-                resource_version=self._version,
-                error=error,
-            )
-            for ended in finished:
-                ended(collection, outcome)
+    def _attempt(self, started: Started, finished: Finished) -> AbstractContextManager[Attempt]:
+        return told(started, finished, self._source.collection, self._statistics, lambda: self._version)
 
     async def _recover(self, exc: APIError | TransportError | ConfigError) -> None:
         health = self._health
         recovery = recover(self._step, exc, health.streak)
-        self.statistics.failures += 1
-        self.statistics.reasons[reason_of(exc)] += 1
-        self.statistics.last_error = f"{type(exc).__name__}: {exc}"
+        self._statistics.failures += 1
+        self._statistics.reasons[reason_of(exc)] += 1
         if recovery.stop_streaming:  # finding out what the server can do is no failure of it
             self._no_streaming = True
             if not self._features.streaming_lists:  # else it can, and this resource, or this time, is the exception
@@ -209,7 +167,7 @@ class Reflector:
 
     async def _list(self) -> int:
         """All objects, in pages where the server pages; they replace what the sink has. Returns how many."""
-        self.statistics.lists += 1
+        self._statistics.lists += 1
         version = "" if self._consistent else self._version or "0"
         limit = None if self._whole else self._settings.page_size  # an expired page leads to one full list
         page = await self._source.list(
@@ -235,7 +193,7 @@ class Reflector:
 
     async def _replaced(self, objects: dict[Key, Unstructured], version: str) -> None:
         self._version = version
-        self.statistics.last_activity = self.statistics.last_event = trio.current_time()
+        self._statistics.last_activity = self._statistics.last_event = trio.current_time()
         await self._sink.replace(objects, version)
 
     # ── WATCH, STREAM ────────────────────────────────────────────────────────────────────────
@@ -243,8 +201,8 @@ class Reflector:
     async def _watch(self, nursery: trio.Nursery, *, streaming: bool) -> None:
         """One watch, to its clean end; anything else is raised."""
         settings = self._settings
-        self.statistics.watches += 1
-        self.statistics.restarts += self._watched
+        self._statistics.watches += 1
+        self._statistics.restarts += self._watched
         self._watched = True
         seconds = settings.random.uniform(*settings.watch_timeout)
         version = self._version
@@ -323,8 +281,8 @@ class Reflector:
         self._sink.following()
 
     async def _received(self, events: list[WatchEvent], stream: Stream) -> None:
-        self.statistics.last_activity = trio.current_time()
-        self.statistics.events += len(events)
+        self._statistics.last_activity = trio.current_time()
+        self._statistics.events += len(events)
         if stream.initial is not None:
             events = await self._collect(events, stream)
         if not events:
@@ -334,7 +292,7 @@ class Reflector:
                 self._bookmark_seen()
                 self._check_history(event.resource_version)
             else:
-                self.statistics.last_event = self.statistics.last_activity
+                self._statistics.last_event = self._statistics.last_activity
         if self._health.streak and self._health.proven_by_words(trio.current_time()):
             self._healthy()
         last = events[-1]
@@ -364,7 +322,7 @@ class Reflector:
         return []
 
     def _bookmark_seen(self) -> None:
-        self.statistics.bookmarks += 1
+        self._statistics.bookmarks += 1
         self._bookmarked = True
         self._silence = self._settings.silence
 
@@ -381,10 +339,3 @@ class Reflector:
             self._silence = min(self._silence * 2, self._settings.watch_timeout[1] + self._settings.watch_margin)
             raise StreamSilent(f"no event for {stream.silence:g} s", certain=False)
         raise StreamSilent(f"no event and no bookmark for {stream.silence:g} s")
-
-
-@dataclass(slots=True)
-class _Tally:
-    """How many objects came."""
-
-    items: int = 0

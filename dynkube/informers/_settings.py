@@ -42,6 +42,9 @@ class InformerSettings:
         random: where jitter comes from.
         cpu_clock: measures slices.
         suspended: tells for how long the machine has been suspended; when that jumps, watches begin anew.
+
+    Raises:
+        InvalidInput: a number out of its range, or an async ``crd_filter``.
     """
 
     watch_timeout: tuple[float, float] = (300.0, 600.0)

@@ -8,23 +8,24 @@ the task: they take the published snapshot.
 
 from __future__ import annotations
 
-import logging
-import math
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 import trio
 
 from dynkube.client import ListWatch
 from dynkube.errors import DynkubeError, Forbidden, Unauthorized
+from dynkube.informers._attempts import ReflectorStatistics
 from dynkube.informers._availability import Availability, Generation, Presence
 from dynkube.informers._cache import Cache, Version
+from dynkube.informers._failures import FailureLog
 from dynkube.informers._handlers import EventStream, Registration
-from dynkube.informers._index import Change, Index
+from dynkube.informers._inbox import Inbox
+from dynkube.informers._index import Index, prepare
 from dynkube.informers._recovery import Recovery, reason_of
-from dynkube.informers._reflector import Reflector, ReflectorStatistics, ServerFeatures
+from dynkube.informers._reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import InformerSettings
+from dynkube.informers._sharing import SharingKey
 from dynkube.informers._slices import Slices, batches
 from dynkube.informers._states import Phase, State, StateTelling
 from dynkube.informers._statistics import InformerStatus
@@ -32,36 +33,11 @@ from dynkube.informers._store import Snapshot
 from dynkube.informers._subscriber import Subscriber
 from dynkube.informers._tasks import start_in_scope
 from dynkube.informers._tracker import AvailabilityTracker
-from dynkube.informers._transform import Transform, decoder_for, drop_managed_fields
+from dynkube.informers._transform import decoder_for
 from dynkube.informers._view import View
-from dynkube.meta import GVR, BodyCache, FieldSelector, Key, LabelSelector, Unstructured, WatchEvent
+from dynkube.meta import BodyCache, Key, Unstructured, WatchEvent
 from dynkube.rest import RESTClient
-from dynkube.telemetry import NOBODY, Collection, Observers
-
-_log = logging.getLogger("dynkube.informers")
-
-_Message = Callable[[], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class SharingKey:
-    """Informers with an equal key share one list and one watch. Filters are per user, so not part of it."""
-
-    gvr: GVR
-    namespace: str | None = None
-    label_selector: LabelSelector = field(default_factory=lambda: LabelSelector.parse(None))
-    field_selector: FieldSelector = field(default_factory=lambda: FieldSelector.parse(None))
-    transform: Transform | None = drop_managed_fields
-
-    @property
-    def collection(self) -> Collection:
-        """What it is about, for people and programs that are told of it."""
-        return Collection(
-            gvr=self.gvr,
-            namespace=self.namespace,
-            label_selector="" if self.label_selector.empty else str(self.label_selector),
-            field_selector="" if self.field_selector.empty else str(self.field_selector),
-        )
+from dynkube.telemetry import NOBODY, Observers
 
 
 class SharedInformer:
@@ -77,14 +53,16 @@ class SharedInformer:
         observers: Observers = NOBODY,
     ) -> None:
         self.key = key
-        self._told = StateTelling(key.collection, observers)
+        collection = key.collection
+        self._told = StateTelling(collection, observers)
         self._observers = observers
         self.state: State = State(Phase.UNKNOWN, "Starting")
         self.progress: trio.Event = trio.Event()
         """Set, and replaced by a new one, whenever the state or the version of the cache changes."""
         self.reflected: ReflectorStatistics = ReflectorStatistics()
-        self.last_error: str = ""
-        self._reported: dict[tuple[str, type[Exception]], int] = {}  # failures of users' functions
+        self.failures = FailureLog(collection)
+        self.inbox = Inbox()
+        """For all who want something of the owner: its methods are messages."""
         self._rest = rest
         self._tracker = tracker
         self._settings = settings
@@ -93,9 +71,6 @@ class SharedInformer:
         self._bodies = BodyCache(settings.decoded_bodies)
         self._slices = Slices(settings.cpu_clock, budget=settings.slice)
         self._views: list[View] = []
-        self._inbox: list[_Message] = []
-        self._asked: set[trio.Event] = set()  # of those who wait for a message to be done
-        self._wake = trio.Event()
         self._scope = trio.CancelScope()
         self._ended = trio.Event()
         self._nursery: trio.Nursery | None = None
@@ -104,7 +79,6 @@ class SharedInformer:
         self._appeared = False  # whether the resource was ever there
         self._generation: Generation | None = None  # of the resource that is being reflected
         self._listed = False  # whether its objects were listed
-        self._malformed_told = False
 
     # ── for readers, on any thread ───────────────────────────────────────────────────────────
 
@@ -135,7 +109,7 @@ class SharedInformer:
             state=self.state,
             objects=len(self.snapshot),
             resource_version=self.resource_version,
-            lag=None if reflected.last_activity == -math.inf else now - reflected.last_activity,
+            lag=reflected.lag(now),
             backlog=sum(subscriber.backlog for subscriber in subscribers),
             lists=reflected.lists,
             watches=reflected.watches,
@@ -143,7 +117,7 @@ class SharedInformer:
             failures=reflected.failures,
             handlers=sum(isinstance(subscriber, Registration | EventStream) for subscriber in subscribers),
             handler_errors=sum(subscriber.errors for subscriber in subscribers if isinstance(subscriber, Registration)),
-            last_error=self.last_error,
+            last_error=self.failures.last,
             users=users,
         )
 
@@ -161,10 +135,8 @@ class SharedInformer:
         finally:
             self._tracker.unfollow(self.key.gvr, self._judged)
             self._cache = Cache()
-            self._inbox.clear()
+            self.inbox.close()
             self._set_state(Phase.STOPPED, "Closed")
-            for done in self._asked:
-                done.set()
             for view in self._views:
                 view.end()
             self._ended.set()
@@ -179,38 +151,8 @@ class SharedInformer:
 
     async def _work(self) -> None:
         """Do what was posted. In a frame of its own: while nothing is posted, none keeps the objects of a message."""
-        for message in await self._next():
+        for message in await self.inbox.take():
             await message()
-
-    async def _next(self) -> list[_Message]:
-        """What was posted since the last call, in order."""
-        while not self._inbox:
-            self._wake = trio.Event()
-            await self._wake.wait()
-        messages, self._inbox = self._inbox, []
-        return messages
-
-    def post(self, message: _Message) -> None:
-        """Have the owner do something, after all that was posted before. Does not block."""
-        self._inbox.append(message)
-        self._wake.set()
-
-    async def ask(self, message: _Message) -> None:
-        """Have the owner do something, and wait until it is done or the informer has ended."""
-        if self._ended.is_set():
-            return await trio.lowlevel.checkpoint()
-        done = trio.Event()
-
-        async def do() -> None:
-            await message()
-            done.set()
-
-        self._asked.add(done)
-        self.post(do)
-        try:
-            await done.wait()
-        finally:
-            self._asked.discard(done)
 
     # ── messages from users: views come, go and change ───────────────────────────────────────
 
@@ -231,7 +173,7 @@ class SharedInformer:
 
     async def build(self, index: Index) -> None:
         """File every object in a new index."""
-        await self._prepare([index], ((obj.key, None, obj) for obj in self.snapshot))
+        await prepare([index], ((obj.key, None, obj) for obj in self.snapshot), self._slices)
         index.publish()
         index.built = True
 
@@ -256,7 +198,7 @@ class SharedInformer:
     # ── messages from the tracker: the resource comes and goes ───────────────────────────────
 
     def _judged(self, availability: Availability) -> None:
-        self.post(partial(self._follow_availability, availability))
+        self.inbox.post(partial(self._follow_availability, availability))
 
     async def _follow_availability(self, now: Availability) -> None:
         if now.presence is Presence.UNKNOWN:
@@ -298,15 +240,22 @@ class SharedInformer:
             namespace=self.key.namespace,
             label_selector=self.key.label_selector,
             field_selector=self.key.field_selector,
-            decoder=decoder_for(self.key.transform, self._bodies, self._transform_failed),
+            decoder=decoder_for(self.key.transform, self._bodies, self.failures.transform_failed),
             obliging=False,  # the reflector paces itself, and shows what it waits for
-            on_malformed=self._malformed,
+            on_malformed=self.failures.malformed,
         )
         sink = _EpochSink(self, self._epoch)
         # Where there was another resource of this name, a cache may still have its objects.
-        reflector = Reflector(source, sink, self._settings, self._features, self._observers, consistent=self._appeared)
+        reflector = Reflector(
+            source,
+            sink,
+            self._settings,
+            self._features,
+            self._observers,
+            consistent=self._appeared,
+            statistics=self.reflected,  # numbers go on over generations
+        )
         self._appeared = True
-        reflector.statistics = self.reflected  # numbers go on over generations
         self._reflecting = start_in_scope(self._nursery, reflector.run)
 
     def _stop_reflecting(self) -> None:
@@ -316,16 +265,6 @@ class SharedInformer:
         if self._reflecting is not None:
             self._reflecting.cancel()
             self._reflecting = None
-
-    def _malformed(self, obj: Unstructured) -> None:
-        self.last_error = f"an item without metadata.name was left out of a list: {obj!r}"
-        level = logging.DEBUG if self._malformed_told else logging.WARNING  # lists are repeated, and so is the item
-        self._malformed_told = True
-        extra = {"gvr": str(self.key.gvr), "namespace": self.key.namespace}
-        _log.log(level, "informer %s: %s", self.key.gvr, self.last_error, extra=extra)
-
-    def _transform_failed(self, obj: Unstructured, exc: Exception) -> None:
-        self.report("transform", obj, exc)
 
     # ── messages from the reflector: objects ─────────────────────────────────────────────────
 
@@ -358,20 +297,11 @@ class SharedInformer:
 
     async def _reveal(self, version: Version) -> None:
         indexes = [index for view in self._views for index in view.indexes.values()]
-        await self._prepare(indexes, version.changes)
+        await prepare(indexes, version.changes, self._slices)
         # No checkpoint from here on: readers in this loop see all of it or nothing.
         self._cache.publish(version)
         for index in indexes:
             index.publish()
-
-    async def _prepare(self, indexes: Sequence[Index], changes: Iterable[Change]) -> None:
-        for some in batches(changes) if indexes else ():
-            for index in indexes:
-                index.stage(some)
-            await self._slices.breathe()
-        for index in indexes:
-            for _ in index.prepare():
-                await self._slices.breathe()
 
     async def _tell(self, version: Version) -> None:
         for some in batches(version.changes):
@@ -388,7 +318,7 @@ class SharedInformer:
         """The reflector failed and will try again."""
         if epoch != self._epoch or recovery.stop_streaming:
             return
-        self.last_error = f"{type(exc).__name__}: {exc}"
+        self.failures.note(exc)
         if recovery.missing:
             self._tracker.suspect(self.key.gvr)
         # One failure that the next attempt heals is everyday life of a watch, and no state of its own.
@@ -396,20 +326,6 @@ class SharedInformer:
             self._set_state(Phase.DEGRADED, reason_of(exc), str(exc))
 
     # ── telling ──────────────────────────────────────────────────────────────────────────────
-
-    def report(self, what: str, obj: Unstructured, exc: Exception) -> None:
-        """A user's function failed on an object; say so and go on.
-
-        Such a function mostly fails on every object, and a filter at every read: only its first failure of each
-        kind is logged as an error.
-        """
-        self.last_error = f"{what} on {obj!r}: {type(exc).__name__}: {exc}"
-        kind = (what, type(exc))
-        count = self._reported[kind] = self._reported.get(kind, 0) + 1
-        level = logging.DEBUG if count > 1 else logging.ERROR
-        extra = {"gvr": str(self.key.gvr), "namespace": self.key.namespace, "error": type(exc).__name__, "count": count}
-        text = "informer %s: %s failed on %r (failure %d); the next failures of this kind are logged as debug messages"
-        _log.log(level, text, self.key.gvr, what, obj, count, exc_info=exc, extra=extra)
 
     def _set_state(self, phase: Phase, reason: str, message: str = "") -> None:
         before, now = self.state, State(phase, reason, message)
@@ -437,16 +353,16 @@ class _EpochSink:
 
     async def replace(self, objects: dict[Key, Unstructured], resource_version: str) -> None:
         """Wait for the owner, so that a fast server cannot fill the memory."""
-        await self._informer.ask(partial(self._informer.replaced, self._epoch, objects, resource_version))
+        await self._informer.inbox.ask(partial(self._informer.replaced, self._epoch, objects, resource_version))
 
     async def apply(self, events: list[WatchEvent]) -> None:
         """As ``replace``."""
-        await self._informer.ask(partial(self._informer.applied, self._epoch, events))
+        await self._informer.inbox.ask(partial(self._informer.applied, self._epoch, events))
 
     def following(self) -> None:
         """Pass on."""
-        self._informer.post(partial(self._informer.followed, self._epoch))
+        self._informer.inbox.post(partial(self._informer.followed, self._epoch))
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
         """Pass on."""
-        self._informer.post(partial(self._informer.failed, self._epoch, exc, streak, recovery))
+        self._informer.inbox.post(partial(self._informer.failed, self._epoch, exc, streak, recovery))

@@ -54,9 +54,11 @@ class State(Shown):
 
     Attributes:
         phase: where it stands.
-        reason: one CamelCase word for programs: ``CRDNotFound``, ``NotEstablished``,
-            ``NamesNotAccepted``, ``VersionNotServed``, ``NotServed``, ``DiscoveryFailed``, ``Listing``,
-            ``Watching``, or the reason of the error that keeps it from following (``Forbidden``, ...).
+        reason: one CamelCase word for programs. UNKNOWN: ``Starting``, ``CRDsPending``, ``DiscoveryPending``,
+            ``DiscoveryFailed``. ABSENT: ``CRDNotFound``, ``NotEstablished``, ``NamesNotAccepted``,
+            ``VersionNotServed``, ``NotServed``, ``WrongScope``, ``CRDFiltered``, ``CRDFilterFailed``. SYNCING:
+            ``Listing``, ``FilterPending``. LIVE: ``Watching``. STOPPED: ``NotEntered``, ``Closed``. DEGRADED, and
+            UNKNOWN where CRDs cannot be read: the reason of the error in the way (``Forbidden``, ...).
         message: the same for people; may be empty.
         since: when this phase with this reason began, in UTC. Not part of equality.
     """

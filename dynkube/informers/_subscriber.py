@@ -79,7 +79,7 @@ class Subscriber:
         return self._synced
 
     async def wait_synced(self) -> None:
-        """Wait until the initial objects have been handled.
+        """Wait until the initial objects have been handled; cancelling stops the waiting alone.
 
         Raises:
             ClosedError: it was removed, or the informer closed, before that.

@@ -72,11 +72,6 @@ class AvailabilityTracker:
         self._filter_failed: set[str] = set()  # CRDs on which crd_filter raised
         self._polled: set[GroupVersion] = set()  # aggregated APIs that went away
 
-    @property
-    def watcher(self) -> CRDWatcher | None:
-        """The CRD watch, while it runs."""
-        return self._watcher
-
     # ── informers ────────────────────────────────────────────────────────────────────────────
 
     def follow(self, gvr: GVR, verdict: Verdict) -> None:

@@ -9,6 +9,7 @@ from dynkube.errors import InvalidInput
 from dynkube.meta import BodyCache, ObjectDecoder, Unstructured, cut_managed_fields
 
 Transform: TypeAlias = Callable[[Unstructured], Unstructured]
+"""From an object as it came to what is kept of it; name, namespace, uid and resourceVersion stay. Plain."""
 TransformFailed: TypeAlias = Callable[[Unstructured, Exception], None]
 
 

@@ -5,14 +5,16 @@
 """
 
 from dynkube.manifests._applyset import ApplySet
-from dynkube.manifests._diffs import DiffEntry, DiffReport, diff_all
+from dynkube.manifests._diff_report import DiffEntry, DiffReport
+from dynkube.manifests._diffs import diff_all
 from dynkube.manifests._options import ApplyOptions, OnError, read_applyset, read_force
 from dynkube.manifests._place import Place
-from dynkube.manifests._report import Entry, Outcome, Report
+from dynkube.manifests._report import TROUBLE, Entry, Outcome, Report
 from dynkube.manifests._run import ApplyRun
 from dynkube.manifests._sources import ManifestSource, leaves
 
 __all__ = [
+    "TROUBLE",
     "ApplyOptions",
     "ApplyRun",
     "ApplySet",

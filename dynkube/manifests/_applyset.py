@@ -22,6 +22,9 @@ KINDS = "applyset.kubernetes.io/contains-group-kinds"
 RESOURCES = "applyset.kubernetes.io/contains-group-resources"  # what KINDS was before kubectl 1.28
 NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
 PARENT_TYPE = "applyset.kubernetes.io/is-parent-type"
+# As a precondition: that there is no object. Without one the server creates it whatever the version says, and no object
+# has this: it is the revision of an etcd that nothing was written to.
+_NOT_THERE = "1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +181,11 @@ class Parent:
                 f"{self} has {ID}={found!r} where {self.id!r} belongs: it was copied from elsewhere, or edited"
             )
 
+    @staticmethod
+    def covers_the_same(one: Unstructured, other: Unstructured) -> bool:
+        """Whether two states of the parent say the same about where members are."""
+        return all(one.annotations.get(key) == other.annotations.get(key) for key in (KINDS, RESOURCES, NAMESPACES))
+
     def scope(self, live: Unstructured) -> tuple[Scope, frozenset[str]]:
         """Where the members are, as ``live`` says; and group-resources, where an older kubectl wrote those.
 
@@ -223,6 +231,13 @@ def check_member(live: Unstructured, applyset_id: str) -> None:
             f"it belongs to another ApplySet ({PART_OF}={found}): each would undo and prune what the other does. "
             "Remove it from one of the two sources; to move it here, remove that label from the live object first"
         )
+
+
+def bound(obj: Unstructured, live: Unstructured | None) -> Unstructured:
+    """``obj``, to be applied to ``live`` as it is, or to nothing; where its author says a version that one counts."""
+    if obj.resource_version:
+        return obj
+    return obj.transform(["metadata", "resourceVersion"], _NOT_THERE if live is None else live.resource_version)
 
 
 def _tool(tooling: str) -> str:

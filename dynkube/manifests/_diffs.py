@@ -2,118 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import overload
+from collections.abc import Callable, Sequence
 
 import trio
 
 from dynkube._nursery import OwnedNursery
-from dynkube._tables import html_text, printable
-from dynkube.client import APIClient, Diff
+from dynkube.client import APIClient, deletion_of
 from dynkube.errors import DynkubeError, NoMatch, NotFound
-from dynkube.manifests._manifest import Manifest, refuse_contradictions
+from dynkube.manifests._applyset import ApplySet
+from dynkube.manifests._diff_report import DiffEntry, DiffReport
+from dynkube.manifests._keeper import Keeper
+from dynkube.manifests._manifest import Manifest, check_not_empty
+from dynkube.manifests._membership import Members, join
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definitions
-from dynkube.manifests._place import Place
-from dynkube.manifests._report import object_name
+from dynkube.manifests._report import Entry
 from dynkube.manifests._sending import Item, Sender, missing_namespace
-from dynkube.manifests._sources import Leaf, read_async, read_stdin
-from dynkube.meta import Unstructured
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffEntry:
-    """What would change of one object.
-
-    Attributes:
-        place: where it stands in the source.
-        object: as it stands there; ``None`` where it cannot be read.
-        diff: what would change, false where nothing would; ``None`` where that is not known.
-        error: why it is not known.
-        new: it would be created, and the server cannot check it before its CRD or namespace is; ``reason`` says which.
-        reason: see ``new``.
-    """
-
-    place: Place
-    object: Unstructured | None = None
-    diff: Diff | None = None
-    error: DynkubeError | None = None
-    new: bool = False
-    reason: str = ""
-
-    @property
-    def message(self) -> str:
-        """What went wrong, or what is not known, for people; without values of Secrets."""
-        return ": ".join(filter(None, (self.reason, str(self.error) if self.error is not None else "")))
-
-    @property
-    def differs(self) -> bool:
-        """Whether anything would change."""
-        return self.new or bool(self.diff)
-
-    def __str__(self) -> str:
-        """As ``kubectl diff`` shows it; nothing where nothing would change."""
-        if self.diff is not None:
-            conflicts = "".join(f"# {conflict}\n" for conflict in self.diff.conflicts)
-            return f"{self.diff}\n{conflicts}".rstrip("\n") if self.diff else ""
-        name = object_name(self.object) if self.object is not None else ""
-        mark = "#" if self.new else "!"
-        return printable(f"{mark} {' '.join(filter(None, (name, f'({self.place})')))}: {self.message}", keep="\n")
-
-
-class DiffReport(Sequence[DiffEntry]):
-    """What applying a source would change, in the order of the source; false where nothing would.
-
-    ``print()`` of it shows every difference as ``kubectl diff`` does; a notebook shows the same.
-    """
-
-    def __init__(self, entries: Sequence[DiffEntry]) -> None:
-        self._entries = tuple(entries)
-
-    @property
-    def ok(self) -> bool:
-        """Whether of every object it is known what would change."""
-        return all(entry.error is None for entry in self._entries)
-
-    def __bool__(self) -> bool:
-        return any(entry.differs for entry in self._entries)
-
-    @property
-    def summary(self) -> str:
-        """``2 differ, 40 do not, 1 failed``."""
-        differing = sum(entry.differs for entry in self._entries)
-        failed = sum(entry.error is not None for entry in self._entries)
-        alike = len(self._entries) - differing - failed
-        return f"{differing} differ, {alike} do not" + (f", {failed} failed" if failed else "")
-
-    def __str__(self) -> str:
-        return "\n".join([*filter(None, map(str, self._entries)), self.summary])
-
-    def _repr_html_(self) -> str:
-        differing = (entry for entry in self._entries if entry.differs or entry.error is not None)
-        # IPython's protocol is the way to what a diff looks like in a notebook.
-        shown = (
-            entry.diff._repr_html_() if entry.diff is not None else f"<pre>{html_text(str(entry))}</pre>"
-            for entry in differing
-        )
-        return f"{''.join(shown)}<p>{html_text(self.summary)}</p>"
-
-    def __repr__(self) -> str:
-        return f"<DiffReport: {self.summary}>"
-
-    @overload
-    def __getitem__(self, index: int) -> DiffEntry: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[DiffEntry, ...]: ...
-    def __getitem__(self, index: int | slice) -> DiffEntry | tuple[DiffEntry, ...]:
-        return self._entries[index]
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __iter__(self) -> Iterator[DiffEntry]:
-        return iter(self._entries)
+from dynkube.manifests._sources import Leaf, judged, read_async, read_stdin
 
 
 class _Differ:
@@ -131,22 +36,85 @@ class _Differ:
         self._manifests = manifests
         self._sender = Sender(api, options)
         readable = [manifest.checked for manifest in manifests if manifest.error is None]
-        self._definitions = Definitions(readable)
+        definitions = Definitions(readable)
         self._namespaces = {obj.name for obj in readable if (obj.api_version, obj.kind) == ("v1", "Namespace")}
+        self._items = {
+            index: Item(
+                index=index, manifest=manifest, object=manifest.checked, definition=definitions.of(manifest.gvk)
+            )
+            for index, manifest in enumerate(manifests)
+            if manifest.error is None and manifest.same_as is None
+        }
+        # Of the ApplySet: what cannot be a member, and the identities of those that are there.
+        self._refused: dict[int, DynkubeError] = {}
+        self._uids: set[str] = set()
 
     async def run(self, tell: Callable[[DiffEntry], object]) -> list[DiffEntry]:
-        """All of them, in parallel; ``tell`` is called with each in the order of the source."""
+        """All of them; ``tell`` is called with each in the order of the source, and then with what would be pruned."""
+        wanted, told = self._options.prune, list[DiffEntry]()
+
+        def add(entry: DiffEntry) -> None:
+            told.append(entry)
+            tell(entry)
+
+        if wanted is None:
+            await self._compare_all(add)
+            return told
+        try:
+            keeper, members = await self._open(wanted)
+        except DynkubeError as error:
+            add(DiffEntry(error=error, reason=f"the ApplySet {wanted.resource}/{wanted.name} cannot be used"))
+            return told
+        await self._compare_all(add)
+        if any(entry.error is not None for entry in told):
+            add(DiffEntry(reason="what would be pruned is not known, as not everything could be applied"))
+            return told
+        left: list[Entry] = []  # it comes in any order, as it is tried in parallel
+        await keeper.prune(self._uids, members.named, left.append)
+        for entry in sorted(left, key=lambda entry: (entry.object is None, entry.name, entry.namespace)):
+            add(_of_set(entry))
+        return told
+
+    # ── the ApplySet ─────────────────────────────────────────────────────────────────────────
+
+    async def _open(self, wanted: ApplySet) -> tuple[Keeper, Members]:
+        """Label the members, and try what would be written to the parent before them.
+
+        Raises:
+            DynkubeError: nothing would be applied.
+        """
+        limiter = trio.CapacityLimiter(self._options.parallel)
+        keeper = await Keeper.of(self._api, wanted, dry_run=True, limiter=limiter)
+        self._sender = Sender(self._api, self._options, applyset_id=keeper.parent.id)
+        members = await join(self._items.values(), keeper.parent.id, self._sender, self._refuse)
+        try:
+            await keeper.open(members.scope)
+        except NotFound as error:
+            home = keeper.parent.namespace
+            # In a namespace that the source brings there is no parent yet, so that nothing is in the set.
+            if not (missing_namespace(error, home) and home in self._namespaces):
+                raise
+        return keeper, members
+
+    def _refuse(self, item: Item, error: DynkubeError) -> None:
+        self._refused[item.index] = error
+
+    # ── the objects ──────────────────────────────────────────────────────────────────────────
+
+    async def _compare_all(self, tell: Callable[[DiffEntry], None]) -> None:
+        """In parallel, and told of in order."""
         limiter = trio.CapacityLimiter(self._options.parallel)
         found: dict[int, DiffEntry] = {}
-        told: list[DiffEntry] = []
+        told = 0
 
         async def one(index: int) -> None:
+            nonlocal told
             try:
                 found[index] = await self._compare(index, self._manifests[index])
             finally:
                 limiter.release_on_behalf_of(index)
-            while (entry := found.get(len(told))) is not None:
-                told.append(entry)
+            while (entry := found.get(told)) is not None:
+                told += 1
                 tell(entry)
 
         async with OwnedNursery() as nursery:
@@ -156,17 +124,18 @@ class _Differ:
             # What is out is waited for: leaving a nursery of this kind ends it.
             for _ in range(self._options.parallel):
                 await limiter.acquire_on_behalf_of(object())
-        return told
 
     async def _compare(self, index: int, manifest: Manifest) -> DiffEntry:
-        place, obj = manifest.place, manifest.object
-        if manifest.error is not None or obj is None:
-            return DiffEntry(place=place, object=obj, error=manifest.error)
+        place, obj, item = manifest.place, manifest.object, self._items.get(index)
         if manifest.same_as is not None:
             return DiffEntry(place=place, object=obj, reason=f"the same stands at {manifest.same_as}")
-        item = Item(index=index, manifest=manifest, object=obj, definition=self._definitions.of(manifest.gvk))
+        error = manifest.error or self._refused.get(index)
+        if error is not None or item is None or obj is None:
+            return DiffEntry(place=place, object=obj, error=error)
         try:
-            return DiffEntry(place=place, object=obj, diff=await self._sender.diff(item))
+            diff, live = await self._sender.diff(item)
+            self._uids.update([live.uid] if live is not None else [])
+            return DiffEntry(place=place, object=obj, diff=diff)
         except NoMatch as error:
             if item.definition is not None and item.version in item.definition.versions:
                 reason = f"it would be created, once its CRD {item.definition.name} is there"
@@ -191,8 +160,17 @@ async def diff_all(
     stdin: Callable[[], bytes] = read_stdin,
 ) -> DiffReport:
     """What applying ``source`` would change; see :meth:`dynkube.Client.diff_all`."""
-    manifests = refuse_contradictions(await read_async(source, stdin), options.namespace or api.namespace)
+    manifests = await judged(await read_async(source, stdin), options.namespace or api.namespace)
+    check_not_empty(manifests, options.prune)
     return DiffReport(await _Differ(api, options, manifests).run(on_entry or _nobody))
+
+
+def _of_set(entry: Entry) -> DiffEntry:
+    """What the dry run of pruning tells."""
+    obj, is_member = entry.object, entry.object is not None
+    if obj is None or entry.error is not None:
+        return DiffEntry(object=obj, error=entry.error, reason=entry.reason, pruned=is_member)
+    return DiffEntry(object=obj, diff=deletion_of(obj), pruned=True)
 
 
 def _nobody(entry: DiffEntry) -> None:

@@ -136,7 +136,8 @@ def _read_json(text: str, name: str) -> tuple[list[Document], Document | None]:
             return documents, _mistake(Place(name, error.lineno, error.colno), f"malformed JSON: {error.msg}")
         except (ValueError, RecursionError) as error:
             return documents, _mistake(Place(name, line), f"malformed JSON: {error}")
-        documents.append(Document(Place(name, line), data))
+        items = _item_lines(text, counted, line) if isinstance(data, dict) and data.get("items") else ()
+        documents.append(Document(Place(name, line), data, items))
     return documents, None
 
 
@@ -144,6 +145,36 @@ def _next(text: str, position: int) -> int:
     while position < len(text) and text[position].isspace():
         position += 1
     return position
+
+
+def _item_lines(text: str, position: int, line: int) -> tuple[int, ...]:
+    """The line of each item in the ``items`` of an object, which has been read before without mistakes.
+
+    Args:
+        text: where it stands.
+        position: where it begins.
+        line: of its beginning.
+    """
+    decoder, lines, counted = json.JSONDecoder(), list[int](), position
+    position = _next(text, position + 1)
+    while text[position] == '"':
+        name, position = decoder.raw_decode(text, position)
+        position = _next(text, _next(text, position) + 1)  # behind the colon
+        if name == "items" and text[position] == "[":
+            break
+        _, position = decoder.raw_decode(text, position)
+        position = _next(text, _next(text, position) + 1)
+    else:
+        return ()
+    position = _next(text, position + 1)
+    while text[position] != "]":
+        line += text.count("\n", counted, position)
+        lines.append(line)
+        counted = position
+        _, position = decoder.raw_decode(text, position)
+        position = _next(text, position)
+        position = _next(text, position + 1) if text[position] == "," else position
+    return tuple(lines)
 
 
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -14,7 +14,7 @@ import trio
 from dynkube.client import APIClient, ResourceClient
 from dynkube.discovery import APIResource
 from dynkube.errors import ApplyConflict, Conflict, DynkubeError, InvalidInput, NoMatch, NotFound
-from dynkube.manifests._applyset import PARENT_TYPE, PART_OF, ApplySet, GroupKind, Parent, Scope
+from dynkube.manifests._applyset import PARENT_TYPE, PART_OF, ApplySet, GroupKind, Parent, Scope, bound
 from dynkube.manifests._order import Wave, wave_of
 from dynkube.manifests._report import Entry, Outcome
 from dynkube.meta import ResourceArg, Unstructured
@@ -54,7 +54,7 @@ class Keeper:
         self._limiter = limiter
         self._before = Scope()
         self._now = Scope()
-        self._uid = ""
+        self._live: Unstructured | None = None
         self._is_open = False
 
     @classmethod
@@ -89,13 +89,19 @@ class Keeper:
             DynkubeError: it cannot be read or written.
         """
         self._now = scope
-        live = await self._read()
-        if live is not None:
-            self.parent.check(live)
-            self._uid = live.uid
-            found, resources = self.parent.scope(live)
-            self._before = found | Scope(await self._kinds_of(resources))
-        await self._write(self._before | scope)
+        for left in reversed(range(_ATTEMPTS)):
+            live = await self._read()
+            if live is not None:
+                self.parent.check(live)
+                found, resources = self.parent.scope(live)
+                self._before = found | Scope(await self._kinds_of(resources))
+            try:
+                self._live = await self._write(self._before | scope, live)
+            except Conflict:  # another run may have brought members whose kinds have to stay
+                if not left:
+                    raise
+            else:
+                break
         self._is_open = True
 
     async def _read(self) -> Unstructured | None:
@@ -109,13 +115,35 @@ class Keeper:
                 f"{parent} does not exist: create it first; only Secrets and ConfigMaps are made as they are needed"
             ) from error
 
-    async def _write(self, scope: Scope) -> None:
-        manifest, manager = self.parent.manifest(scope), self.parent.field_manager
+    async def _write(self, scope: Scope, live: Unstructured | None) -> Unstructured | None:
+        """Have the parent cover ``scope``, if it is still as it was read; the parent as it is then.
+
+        Raises:
+            Conflict: it is not.
+        """
+        manifest, manager = bound(self.parent.manifest(scope), live), self.parent.field_manager
         try:
-            await self._resource.apply(manifest, field_manager=manager, dry_run=self._dry_run)
+            written = await self._resource.apply(manifest, field_manager=manager, dry_run=self._dry_run)
         except ApplyConflict:
             # Somebody edited what only the set's tool should write; the tool's own word counts, as with kubectl.
-            await self._resource.apply(manifest, field_manager=manager, dry_run=self._dry_run, force=True)
+            written = await self._resource.apply(manifest, field_manager=manager, dry_run=self._dry_run, force=True)
+        return live if self._dry_run else written
+
+    async def _narrow(self) -> None:
+        """Have the parent cover what is left, and no more.
+
+        Not where another run of the same set writes it meanwhile: to cover too much costs the next run a look.
+        """
+        for _ in range(_ATTEMPTS):
+            last = self._live
+            try:
+                await self._write(self._now, last)
+            except Conflict:
+                self._live = await self._read()
+                if last is None or self._live is None or not self.parent.covers_the_same(last, self._live):
+                    return
+            else:
+                return
 
     async def _kinds_of(self, resources: Collection[str]) -> frozenset[GroupKind]:
         """The kinds of group-resources, which older versions of kubectl listed."""
@@ -159,7 +187,7 @@ class Keeper:
         """
         if not self._is_open:
             return
-        stays = {*applied, self._uid}
+        stays = {*applied, self._live.uid if self._live is not None else ""}
         try:
             leaving = [obj for obj in await self._members() if obj.uid not in stays and _named(obj) not in named]
         except DynkubeError as error:
@@ -168,7 +196,7 @@ class Keeper:
         if not await self._delete_all(leaving, tell):
             return
         try:
-            await self._write(self._now)
+            await self._narrow()
         except DynkubeError as error:
             tell(_failed(f"all is applied and pruned, but {self.parent} could not be updated", error))
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dynkube.errors import DynkubeError, InvalidInput, InvalidObject
+from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._documents import Document
 from dynkube.manifests._place import Place
-from dynkube.meta import GVK, Unstructured, encode_json
+from dynkube.meta import GVK, Unstructured, json_of
 
 Identity = tuple[str, str, str, str]
 """Group, kind, namespace and name: what says that two manifests are about one object, in whichever version."""
@@ -63,48 +64,41 @@ def from_data(data: object, place: Place) -> Manifest:
             place=place, error=InvalidObject(f"it is {what}, not a Kubernetes object with apiVersion and kind")
         )
     try:
-        obj = data if isinstance(data, Unstructured) else Unstructured(_encoded(data))
+        obj = data if isinstance(data, Unstructured) else Unstructured(json_of(dict(data), "it"))
     except InvalidObject as error:
         return Manifest(place=place, error=error)
     return Manifest(place=place, object=obj, error=_problem(obj))
 
 
-def _encoded(data: Mapping[str, object]) -> bytes:
-    try:
-        encoded = encode_json(dict(data))
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InvalidObject(f"it cannot be written as JSON: {error}") from error
-    if b"null" in encoded and (number := _no_number(data)) is not None:  # the encoder makes null of it
-        raise InvalidObject(f"it cannot be written as JSON: {number} is no number there")
-    return encoded
-
-
-def _no_number(data: object) -> float | None:
-    """The first ``nan`` or ``inf`` in ``data``, which is no deeper than an encoder goes."""
-    if isinstance(data, float):
-        return None if math.isfinite(data) else data
-    inner = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
-    return next((found for value in inner if (found := _no_number(value)) is not None), None)
-
-
 def _is_list(data: Mapping[str, object]) -> bool:
-    kind, items = data.get("kind"), data.get("items", ...)
-    if kind == "List" and items is None:  # what templates make of nothing
-        return True
-    return isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)
+    """Whether it stands for its items.
+
+    kubectl takes for a list whatever has ``items``. Here it needs a kind that ends in ``List``, and unless that is
+    core's own ``List`` it must not have a name, which lists never have: an object of a kind called ShoppingList is one.
+    """
+    kind, items, metadata = data.get("kind"), data.get("items", ...), data.get("metadata")
+    if not isinstance(kind, str) or not kind.endswith("List"):
+        return False
+    if kind == "List" and data.get("apiVersion", "v1") == "v1":
+        return items is None or isinstance(items, list)  # null is what templates make of nothing
+    return isinstance(items, list) and not (isinstance(metadata, Mapping) and metadata.get("name"))
 
 
 def _unfold(data: Mapping[str, object], document: Document) -> Iterator[Manifest]:
-    kind, items = data["kind"], data["items"] or []
+    kind, items, lines = data["kind"], data["items"] or [], document.item_lines
     assert isinstance(kind, str)
     assert isinstance(items, list)
     # The items of a list of one kind may leave out what the list says.
     common = {} if kind == "List" else {"apiVersion": data.get("apiVersion"), "kind": kind.removesuffix("List")}
+    shared, outer = Counter(lines), f"{document.place.part}." if document.place.part else ""
     for index, item in enumerate(items):
-        if index < len(document.item_lines):
-            place = replace(document.place, line=document.item_lines[index])
-        else:
-            place = replace(document.place, part=f"{document.place.part}items[{index}]")
+        line = lines[index] if index < len(lines) else None
+        alone = line is not None and shared[line] == 1
+        place = replace(
+            document.place,
+            line=document.place.line if line is None else line,
+            part="" if alone else f"{outer}items[{index}]",
+        )
         body = {**common, **item} if isinstance(item, Mapping) else item
         yield from from_document(Document(place, body))
 
@@ -129,6 +123,18 @@ def identity(manifest: Manifest, namespace: str) -> Identity:
     """Which object it is about, if those that name no namespace are in ``namespace``."""
     obj = manifest.checked
     return manifest.gvk.group, obj.kind, obj.namespace or namespace, obj.name
+
+
+def check_not_empty(manifests: Sequence[Manifest], prune: ApplySet | None) -> None:
+    """Refuse to prune by a source that has nothing.
+
+    Raises:
+        InvalidInput: it would.
+    """
+    if prune is not None and not manifests:
+        raise InvalidInput(
+            "source has no objects, so all of the ApplySet would be pruned: delete them, if that is meant"
+        )
 
 
 def refuse_contradictions(manifests: Iterable[Manifest], namespace: str) -> list[Manifest]:

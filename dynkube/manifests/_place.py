@@ -13,7 +13,7 @@ class Place:
         name: a file's path, ``<stdin>``, ``<text>``, or ``<object 3>`` for the third object that was passed.
         line: from 1; ``None`` where there are no lines.
         column: from 1, of a mistake in the text; ``None`` for an object as a whole.
-        part: which item of a list it is, where the text does not tell lines of items: ``items[3]``.
+        part: which item of a list it is, where the line does not say: ``items[3]``.
     """
 
     name: str

@@ -86,10 +86,14 @@ class Entry:
 
     def __str__(self) -> str:
         """One line, and what went wrong under it."""
+        details = _details(self)
+        if details and not (self.name or self.source):  # of the ApplySet: there is nothing else to begin with
+            details[0] = f"{self.outcome:<11} {details[0]}"
+            return "\n    ".join(details)
         where = f"  ({self.source})" if self.source else ""
         namespace = f" -n {self.namespace}" if self.namespace else ""
         first = printable(f"{self.outcome:<11} {self.name or '-'}{namespace}{where}")
-        return "\n".join([first, *(f"    {line}" for line in _details(self))])
+        return "\n    ".join([first, *details])
 
 
 class Report(Sequence[Entry]):

@@ -10,12 +10,12 @@ import trio
 
 from dynkube._nursery import OwnedNursery
 from dynkube.client import APIClient
-from dynkube.errors import ClosedError, InvalidInput
+from dynkube.errors import ClosedError
 from dynkube.informers import InformerFactory
-from dynkube.manifests._manifest import Manifest, refuse_contradictions
+from dynkube.manifests._manifest import Manifest, check_not_empty
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._report import Entry, Outcome, Report
-from dynkube.manifests._sources import Leaf, read_async, read_stdin
+from dynkube.manifests._sources import Leaf, judged, read_async, read_stdin
 from dynkube.manifests._work import Work
 
 
@@ -119,6 +119,11 @@ class ApplyRun:
         return len(self._manifests)
 
     @property
+    def stopped(self) -> str:
+        """Why nothing more is sent, as the ``reason`` of each object that was not; ``""`` while it goes on."""
+        return self._work.stopped if self._work is not None else ""
+
+    @property
     def report(self) -> Report:
         """What became of each object so far; of all of them, once the run is over."""
         entries = [entry for index in range(len(self._manifests)) if (entry := self._entry(index)) is not None]
@@ -139,11 +144,8 @@ class ApplyRun:
     async def _perform(self, api: APIClient, informers: InformerFactory) -> None:
         with self._send:
             manifests = await read_async(self._source, self._stdin)
-            if self._options.prune is not None and not manifests:
-                raise InvalidInput(
-                    "source has no objects, so all of the ApplySet would be pruned: delete them, if that is meant"
-                )
-            self._manifests = refuse_contradictions(manifests, self._options.namespace or api.namespace)
+            check_not_empty(manifests, self._options.prune)
+            self._manifests = await judged(manifests, self._options.namespace or api.namespace)
             self._work = Work(api, informers, self._options, self._manifests, self._send.send_nowait)
             await self._work.run()
             self._complete = True

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import trio
 
-from dynkube.client import APIClient, Applied, Change, Diff, ResourceClient
-from dynkube.errors import APIError, ApplyConflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
-from dynkube.manifests._applyset import check_member
+from dynkube.client import APIClient, Applied, Change, Diff, ResourceClient, no_difference
+from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
+from dynkube.fields import FieldPath
+from dynkube.manifests._applyset import PART_OF, bound, check_member
 from dynkube.manifests._manifest import Manifest
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definition
@@ -26,6 +27,9 @@ _OUTCOMES = {
 # For so long a server may judge objects by the schema that their CRD had before it was changed.
 _OLD_SCHEMA = 5.0
 _NOT_DECLARED = "field not declared in schema"
+_MEMBERSHIP = str(FieldPath() / "metadata" / "labels" / PART_OF)
+_SMALL = 32_000  # bytes of both sides, which are compared within a few milliseconds
+_ATTEMPTS = 5  # at an object that others write all the time
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -95,30 +99,74 @@ class Sender:
             DynkubeError: it was not applied.
         """
         resource, namespace = await self._place(item)
+        if self._applyset_id:
+            return await self._send_member(item, resource, namespace)
         live = await self._live(resource, item.object, namespace)
-        if live is not None and self._applyset_id:
-            check_member(live, self._applyset_id)
+        return await self._send(item, resource, namespace, item.object, live)
+
+    async def _send_member(self, item: Item, resource: ResourceClient, namespace: str | None) -> Entry:
+        """Apply it, and take it from no other set: also from one that labels it between the look at it and the apply.
+
+        The apply is bound to the version that was looked at, or to there being no object.
+        """
+        last: Conflict | None = None
+        for _ in range(_ATTEMPTS):
+            live = await self._look(item, resource, namespace)
+            try:
+                return await self._send(item, resource, namespace, bound(item.object, live), live)
+            except ApplyConflict as error:
+                if all(each.path != _MEMBERSHIP for each in error.conflicts):
+                    raise
+                last = error
+            except Conflict as error:
+                if item.object.resource_version:  # its author's own, which does not come true by asking again
+                    raise
+                last = error
+        reason = f"it was read and applied {_ATTEMPTS} times, and others had written it each time in between"
+        return item.entry(Outcome.FAILED, error=last, reason=reason)
+
+    async def _send(
+        self,
+        item: Item,
+        resource: ResourceClient,
+        namespace: str | None,
+        obj: Unstructured,
+        live: Unstructured | None,
+    ) -> Entry:
+        """Send ``obj``, unless ``live`` is that already."""
         if live is not None and await self._needs_nothing(resource, item.object, namespace, live):
             return Entry(outcome=Outcome.UNCHANGED, place=item.manifest.place, object=live)
         item.sent = True
-        applied = await self._apply(resource, item.object, namespace, live, dry_run=self._options.dry_run)
+        applied = await self._apply(resource, obj, namespace, live, dry_run=self._options.dry_run)
         return Entry(outcome=_OUTCOMES[applied.change], place=item.manifest.place, object=applied)
 
-    async def diff(self, item: Item) -> Diff:
-        """What applying it would change.
+    async def diff(self, item: Item) -> tuple[Diff, Unstructured | None]:
+        """What applying it would change, and the live object, if there is one and it may be read.
+
+        Of what is applied already the server is not asked, as little as when it is applied: admission would judge it.
 
         Raises:
-            DynkubeError: nobody could tell.
+            DynkubeError: nobody could tell, or another set has it.
         """
         resource, namespace = await self._place(item)
+        live = await self._look(item, resource, namespace)
+        if live is not None and await self._standing(item.object, live) is Standing.SAME:
+            return no_difference(live), live
         options = self._options
-        return await resource.diff(
+        found = await resource.diff(
             item.object,
             namespace=namespace,
             field_manager=options.field_manager,
             field_validation=options.field_validation,
             timeout=options.timeout,
         )
+        return found, live
+
+    async def _look(self, item: Item, resource: ResourceClient, namespace: str | None) -> Unstructured | None:
+        live = await self._live(resource, item.object, namespace)
+        if live is not None and self._applyset_id:
+            check_member(live, self._applyset_id)
+        return live
 
     async def _place(self, item: Item) -> tuple[ResourceClient, str | None]:
         """The verbs on its resource, and the namespace to say where it says none."""
@@ -130,10 +178,16 @@ class Sender:
             )
         return resource, self._options.namespace if served.namespaced else None
 
+    async def _standing(self, obj: Unstructured, live: Unstructured) -> Standing:
+        manager = self._options.field_manager or self._api.field_manager
+        if len(obj.json) + len(live.json) <= _SMALL:
+            return standing(obj, live, manager)
+        return await trio.to_thread.run_sync(standing, obj, live, manager, abandon_on_cancel=True)
+
     async def _needs_nothing(
         self, resource: ResourceClient, obj: Unstructured, namespace: str | None, live: Unstructured
     ) -> bool:
-        how = standing(obj, live, self._options.field_manager or self._api.field_manager)
+        how = await self._standing(obj, live)
         if how is Standing.FILLED_IN and not self._options.dry_run:
             preview = await self._apply(resource, obj, namespace, live, dry_run=True)
             return preview.change is Change.UNCHANGED

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,7 +16,7 @@ import trio
 
 from dynkube.errors import InvalidInput
 from dynkube.manifests._documents import read_documents
-from dynkube.manifests._manifest import Manifest, from_data, from_document
+from dynkube.manifests._manifest import Manifest, from_data, from_document, refuse_contradictions
 from dynkube.manifests._place import Place
 
 ManifestSource: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, object] | Iterable[ManifestSource]"
@@ -23,7 +24,9 @@ ManifestSource: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, objec
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 _STDIN = "-"
-_SHORT = 10_000  # bytes of YAML are parsed within a few milliseconds
+_SHORT = 10_000  # bytes of YAML are parsed within a few milliseconds, and objects of so many encoded in less
+_FEW = 500  # manifests are compared in less
+_OVERHEAD = 500  # bytes, which take as long as an object that has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,18 @@ class _Text:
     text: str | bytes
 
 
-Leaf: TypeAlias = "Manifest | _Text | Path | None"
+@dataclass(frozen=True, slots=True)
+class _Data:
+    name: str
+    data: Mapping[str, object]
+
+
+Leaf: TypeAlias = "_Data | _Text | Path | None"
 """One thing to read; ``None`` is standard input."""
 
 
 def leaves(source: object) -> list[Leaf]:
-    """What is in ``source``, none of it read yet.
+    """What is in ``source``, none of it read yet: not even objects, of which there may be thousands.
 
     A ``str`` with a line break or a brace in it is text, ``"-"`` is standard input, any other is a path.
 
@@ -49,7 +58,7 @@ def leaves(source: object) -> list[Leaf]:
     for leaf in _leaves(source):
         if isinstance(leaf, Mapping):
             objects += 1
-            found.append(from_data(leaf, Place(f"<object {objects}>")))
+            found.append(_Data(f"<object {objects}>", leaf))
         elif isinstance(leaf, _Text):
             texts += 1
             found.append(leaf if texts == 1 else replace(leaf, name=f"<text {texts}>"))
@@ -97,16 +106,46 @@ def _path(text: str) -> Path:
 
 
 async def read_async(found: Sequence[Leaf], stdin: Callable[[], bytes]) -> list[Manifest]:
-    """The same for an event loop, which files and long texts would hold up. Cancelled, it leaves a thread behind."""
-    reading = partial(read, found, stdin)
-    if not _is_slow(found):
-        return reading()
-    # Standard input may never end, and then neither would a thread that is waited for.
-    return await trio.to_thread.run_sync(reading, abandon_on_cancel=True)
+    """The same for an event loop, which files, long texts and many objects would hold up.
+
+    Objects are read here, some at a time, as their owners may change them in the loop alone. Cancelled while it reads
+    something else it leaves a thread behind.
+    """
+    manifests: list[Manifest] = []
+    for is_data, group in groupby(found, lambda leaf: isinstance(leaf, _Data)):
+        some = list(group)
+        if is_data:
+            await _read_data(some, stdin, manifests)
+        elif _is_slow(some):
+            # Standard input may never end, and then neither would a thread that is waited for.
+            manifests += await trio.to_thread.run_sync(partial(read, some, stdin), abandon_on_cancel=True)
+        else:
+            manifests += read(some, stdin)
+    return manifests
+
+
+async def _read_data(found: Iterable[Leaf], stdin: Callable[[], bytes], manifests: list[Manifest]) -> None:
+    done = 0
+    for leaf in found:
+        if done > _SHORT:
+            await trio.lowlevel.checkpoint()
+            done = 0
+        for manifest in _read_leaf(leaf, stdin):
+            manifests.append(manifest)
+            done += _OVERHEAD + (len(manifest.object.json) if manifest.object is not None else 0)
+    await trio.lowlevel.checkpoint()
+
+
+async def judged(manifests: Sequence[Manifest], namespace: str) -> list[Manifest]:
+    """:func:`refuse_contradictions`, which thousands of manifests would have hold up an event loop."""
+    judging = partial(refuse_contradictions, manifests, namespace)
+    if len(manifests) <= _FEW:
+        return judging()
+    return await trio.to_thread.run_sync(judging, abandon_on_cancel=True)
 
 
 def _is_slow(found: Sequence[Leaf]) -> bool:
-    return any(not isinstance(leaf, Manifest | _Text) for leaf in found) or _length(found) > _SHORT
+    return any(not isinstance(leaf, _Text) for leaf in found) or _length(found) > _SHORT
 
 
 def _length(found: Iterable[Leaf]) -> int:
@@ -123,8 +162,8 @@ def read(found: Iterable[Leaf], stdin: Callable[[], bytes]) -> list[Manifest]:
 
 
 def _read_leaf(leaf: Leaf, stdin: Callable[[], bytes]) -> Iterator[Manifest]:
-    if isinstance(leaf, Manifest):
-        yield leaf
+    if isinstance(leaf, _Data):
+        yield from_data(leaf.data, Place(leaf.name))
     elif isinstance(leaf, Path):
         yield from _read_path(leaf)
     elif leaf is None:

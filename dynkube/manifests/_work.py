@@ -7,19 +7,21 @@ from collections.abc import Callable, Sequence
 import trio
 
 from dynkube.client import APIClient
-from dynkube.errors import DynkubeError, MappingError
+from dynkube.errors import DynkubeError
 from dynkube.informers import InformerFactory
 from dynkube.manifests._applier import Applier
-from dynkube.manifests._applyset import ApplySet, GroupKind, labelled, scope_of
+from dynkube.manifests._applyset import ApplySet, GroupKind
 from dynkube.manifests._keeper import Keeper
 from dynkube.manifests._manifest import Manifest
+from dynkube.manifests._membership import join
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definitions, Wave, is_definition, wave_of
 from dynkube.manifests._readiness import Readiness
 from dynkube.manifests._report import DONE, TROUBLE, Entry, Outcome
 from dynkube.manifests._sending import Item, Sender
 from dynkube.manifests._stop import Stop
-from dynkube.meta import GVK
+
+_AT_ONCE = 500  # manifests, between two checkpoints
 
 
 class Work:
@@ -48,15 +50,20 @@ class Work:
         self._tell = tell
         self._limiter = trio.CapacityLimiter(options.parallel)
         self._stop = Stop()
-        self._named: set[tuple[GroupKind, str, str]] = set()  # members of the ApplySet: kind, namespace and name
+        self._named: frozenset[tuple[GroupKind, str, str]] = frozenset()  # of the ApplySet: kind, namespace, name
         self.entries: dict[int, Entry] = {}
         """What became of the manifests so far, by their index."""
         self.others: list[Entry] = []
         """What became of the ApplySet: objects that were pruned, and trouble with its parent."""
 
+    @property
+    def stopped(self) -> str:
+        """Why nothing more is sent; ``""`` while it goes on."""
+        return self._stop.reason
+
     async def run(self) -> None:
         """Do all of it."""
-        items = self._items()
+        items = await self._items()
         keeper = await self._find_set() if self._options.prune and not self._stop.reason else None
         sender = Sender(self._api, self._options, applyset_id=keeper.parent.id if keeper else "")
         namespace = self._options.namespace or self._api.namespace
@@ -69,11 +76,13 @@ class Work:
         if keeper is not None:
             await self._prune(keeper)
 
-    def _items(self) -> list[Item]:
+    async def _items(self) -> list[Item]:
         """What can be applied, as far as that shows without a server; of the rest it is said why not."""
         definitions = Definitions(manifest.checked for manifest in self._manifests if manifest.error is None)
         items: list[Item] = []
         for index, manifest in enumerate(self._manifests):
+            if index % _AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
             place, obj = manifest.place, manifest.object
             if manifest.error is not None:
                 entry = Entry(outcome=Outcome.FAILED, place=place, object=obj, error=manifest.error)
@@ -131,17 +140,8 @@ class Work:
 
     async def _open_set(self, keeper: Keeper, items: Sequence[Item], sender: Sender, applier: Applier) -> None:
         """Label the members, and have the parent cover them before any of them is applied."""
-        members: list[tuple[GVK, str]] = []
-        for item in items:
-            try:
-                item.object = labelled(item.object, keeper.parent.id)
-                namespace = await sender.namespace_of(item)
-                members.append((item.manifest.gvk, namespace))
-                self._named.add((GroupKind.of(item.manifest.gvk), namespace, item.object.name))
-            except MappingError:
-                continue  # it will fail, with this reason, when it is its turn
-            except DynkubeError as error:
-                self._record(item, item.entry(Outcome.FAILED, error=error))
+        members = await join(items, keeper.parent.id, sender, self._refuse)
+        self._named = members.named
         # A parent may live in a namespace that the source itself brings.
         home = [
             item
@@ -154,9 +154,12 @@ class Work:
         if self._options.dry_run and any(self.entries[item.index].outcome is Outcome.CREATED for item in home):
             return  # without its namespace there is no parent yet, so that nothing is in the set
         try:
-            await keeper.open(scope_of(members))
+            await keeper.open(members.scope)
         except DynkubeError as error:
             self._fail_set(keeper.wanted, error)
+
+    def _refuse(self, item: Item, error: DynkubeError) -> None:
+        self._record(item, item.entry(Outcome.FAILED, error=error))
 
     def _fail_set(self, wanted: ApplySet, error: DynkubeError) -> None:
         reason = f"the ApplySet {wanted.resource}/{wanted.name} cannot be used"

@@ -1,6 +1,7 @@
 """The field's words as data: GVR, GVK, Unstructured, selectors, patches, paths. No I/O, no trio."""
 
 from dynkube.meta._edit import REMOVE
+from dynkube.meta._encode import encode_json, json_of
 from dynkube.meta._events import Added, Bookmark, Deleted, InformerEvent, Modified, Updated, WatchEvent
 from dynkube.meta._fields import FieldOperator, FieldRequirement, FieldSelector
 from dynkube.meta._frozen import FrozenDict, FrozenList, freeze, thaw
@@ -10,7 +11,7 @@ from dynkube.meta._jsonpath import JSONPath
 from dynkube.meta._jsonpath_template import JSONPathTemplate
 from dynkube.meta._labels import LabelOperator, LabelRequirement, LabelSelector
 from dynkube.meta._names import label_key_problem, label_value_problem
-from dynkube.meta._object import BodyCache, Key, Unstructured, UnstructuredList, encode_json
+from dynkube.meta._object import BodyCache, Key, Unstructured, UnstructuredList
 from dynkube.meta._partial import MISSING, Missing, partial_reader
 from dynkube.meta._patch import PatchType, merge_patch
 from dynkube.meta._path import resource_path
@@ -67,6 +68,7 @@ __all__ = [
     "is_older",
     "is_version",
     "joined_tables",
+    "json_of",
     "label_key_problem",
     "label_value_problem",
     "merge_patch",

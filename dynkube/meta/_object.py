@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +19,7 @@ import msgspec
 
 from dynkube._display import Shown
 from dynkube.errors import InvalidObject
+from dynkube.meta._encode import json_of
 from dynkube.meta._frozen import FrozenDict, freeze_fresh
 from dynkube.meta._gvr import GVK, GroupVersion
 from dynkube.meta._json import UNREADABLE
@@ -60,7 +61,6 @@ class Header(msgspec.Struct, gc=False, rename="camel"):
 _EMPTY_META: Final = MetaHeader()
 _header_decoder: Final = msgspec.json.Decoder(Header)
 _body_decoder: Final = msgspec.json.Decoder(dict)
-encode_json: Final[Callable[[object], bytes]] = msgspec.json.Encoder().encode
 
 
 class BodyCache:
@@ -272,8 +272,12 @@ class Unstructured(Shown, Mapping[str, Any]):
         return compiled.find(self._decode())
 
     def evolve(self, **changes: object) -> Unstructured:
-        """A new object with whole top-level fields replaced: ``obj.evolve(spec={...})``."""
-        return Unstructured(encode_json({**self._decode(), **changes}))
+        """A new object with whole top-level fields replaced: ``obj.evolve(spec={...})``.
+
+        Raises:
+            InvalidObject: something in the new values is no JSON.
+        """
+        return Unstructured(json_of({**self._decode(), **changes}, "the object"))
 
     def transform(self, *transformations: object) -> Unstructured:
         """A new object with single fields changed; only what lies on the paths is copied.
@@ -289,10 +293,11 @@ class Unstructured(Shown, Mapping[str, Any]):
 
         Raises:
             InvalidInput: an odd number of arguments, or a path that the object cannot have.
+            InvalidObject: a new value is no JSON.
         """
         from dynkube.meta._edit import apply_transformations
 
-        return Unstructured(encode_json(apply_transformations(self._decode(), transformations)))
+        return Unstructured(json_of(apply_transformations(self._decode(), transformations), "the object"))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Unstructured):
@@ -396,8 +401,5 @@ def _to_bytes(source: bytes | str | Mapping[str, object]) -> bytes:
     if isinstance(source, Unstructured):
         return source.json
     if isinstance(source, Mapping):
-        try:
-            return encode_json(dict(source))
-        except (TypeError, ValueError, RecursionError) as exc:
-            raise InvalidObject(f"the object cannot be written as JSON: {exc}") from exc
+        return json_of(dict(source), "the object")
     raise InvalidObject(f"an object is JSON (bytes or str) or a mapping, not {type(source).__name__}")

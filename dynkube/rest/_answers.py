@@ -14,6 +14,7 @@ from dynkube.rest._messages import Request
 # Enough for a Status that names thousands of causes, and little enough to hold for any error page.
 MAX_ERROR_BYTES = 1 << 20
 _EXCERPT = 200
+_LOOKED_AT = 64 << 10  # bytes of a body, for what it begins with
 _DEFINITE = frozenset({404, 410})  # what clients take for the last word on whether something exists
 _INVISIBLE = re.compile(rb"<(script|style|head)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title", re.DOTALL | re.IGNORECASE)
@@ -119,6 +120,7 @@ def _is_html(headers: Mapping[str, str], body: bytes) -> bool:
 
 def _excerpt(body: bytes) -> str:
     """One line of at most 200 characters, with no markup and no control characters."""
+    body = body[:_LOOKED_AT]
     title = _TITLE.search(body)
     visible = _TAG.sub(b" ", _INVISIBLE.sub(b" ", body)) if _HTML_START.match(body) else body
     text = visible.decode("utf-8", "replace")

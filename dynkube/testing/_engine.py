@@ -39,9 +39,9 @@ from dynkube.testing._store.watching import Watches
 from dynkube.testing._store.work import Controller, Unmeasured, Workers
 from dynkube.testing._verbs.connecting import Connections
 from dynkube.testing._verbs.deleting import Deletes
+from dynkube.testing._verbs.identity import Identity
 from dynkube.testing._verbs.listing import check_reached, list_objects
 from dynkube.testing._verbs.namespaces import INITIAL, NAME_LABEL_FIELDS, NAMESPACES, NamespaceRules, Namespaces
-from dynkube.testing._verbs.objectmeta import Identity
 from dynkube.testing._verbs.patches import Patches
 from dynkube.testing._verbs.podrequests import PodRequests
 from dynkube.testing._verbs.reading import Reader

@@ -73,8 +73,20 @@ async def test_where_the_rest_is_not_sent_it_says_what_sends_it(
 ) -> None:
     code = await applied(server, config("a"), config("a", x="1"), config("b"))
 
+    out, err = capfd.readouterr()
+    stopped = "1 not sent: the run stops at the first that is not applied, <object 1>"
+    assert err == f"2 failed, 1 skipped\n{stopped}; --go-on applies everything else\n"
+    assert "configmap/b" not in out
+    assert code == 1
+
+
+async def test_going_on_is_not_named_where_it_would_not_help(
+    server: APIServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = await applied(server, config("a"), prune="pods/set")
+
     _, err = capfd.readouterr()
-    assert err == "2 failed, 1 skipped\n--go-on applies everything else\n"
+    assert err == "1 failed, 1 skipped\n1 not sent: the ApplySet pods/set cannot be used\n"
     assert code == 1
 
 

@@ -12,7 +12,8 @@ from dynkube.cli._diff import run_diff
 from dynkube.cli._owners import run_owners
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._source import Source
-from dynkube.errors import InvalidInput, NotFound
+from dynkube.errors import InvalidInput, NoMatch, NotFound
+from dynkube.manifests import ApplySet
 from dynkube.testing import APIServer
 from tests.manifests.kit import JSONObject, config, definition, namespace, text_of, widget
 
@@ -54,6 +55,27 @@ async def test_a_difference_is_shown_line_by_line_and_ends_it_with_1(
     assert "--- live ConfigMap default/a\n+++ applied ConfigMap default/a\n" in out
     assert "-  x: '1'\n+  x: '2'\n" in out
     assert "+kind: ConfigMap" in out
+
+
+async def test_what_apply_would_prune_is_shown_as_a_deletion_and_ends_it_with_1(
+    server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with connect(transport=server.transport()) as client:
+        await client.apply_all([config("a"), config("b")], prune="set", field_manager="dynkube")
+    source = Source(filename=[written_to(tmp_path / "a.json", (config("a"),))])
+
+    code = await run_diff(connect(transport=server.transport()), source, prune=ApplySet("set"))
+
+    out, err = capfd.readouterr()
+    assert (code, err) == (1, "0 differ, 1 do not, 1 would be pruned\n")
+    assert out.startswith("--- live ConfigMap default/b\n+++ pruned ConfigMap default/b\n")
+
+
+def test_half_of_what_pruning_takes_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["diff", "-f", str(tmp_path), "--prune", "--url", "http://127.0.0.1:1"])
+
+    assert code == 2
+    assert "--prune and --applyset NAME go together" in capsys.readouterr().err
 
 
 async def test_nothing_is_written(server: APIServer, tmp_path: Path) -> None:
@@ -114,6 +136,37 @@ def test_a_server_that_is_not_there_ends_it_with_2_and_not_with_1(
 
     assert code == 2
     assert capsys.readouterr().err.startswith("error: parallel must be at least 1")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (ZeroDivisionError("oops"), 2, "ZeroDivisionError: oops"),
+        (ExceptionGroup("of a nursery", [ZeroDivisionError("oops")]), 2, "ZeroDivisionError: oops"),
+        (ExceptionGroup("of a nursery", [NoMatch("no such thing")]), 2, "error: no such thing"),
+        (BrokenPipeError(), 141, ""),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_nothing_that_goes_wrong_ends_it_with_1(
+    error: BaseException,
+    code: int,
+    told: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr("dynkube.cli._diff.run_diff", fail)
+
+    ended = main(["diff", "-f", str(tmp_path), "--url", "http://127.0.0.1:1"])
+
+    err = capfd.readouterr().err
+    assert ended == code
+    assert told in err
+    assert bool(told) == bool(err)
 
 
 async def test_owners_are_a_table_of_fields_and_managers(server: APIServer, capfd: pytest.CaptureFixture[str]) -> None:

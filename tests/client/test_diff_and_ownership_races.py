@@ -104,7 +104,7 @@ async def test_where_somebody_writes_all_the_time_nothing_is_released(
         ({"kind": "ConfigMap", "apiVersion": "v1"}, ".data.a", "first", InvalidObject, r"no metadata\.name"),
         ("a", ".data[", "first", InvalidInput, "does not parse"),
         ("a", [], "first", InvalidInput, "paths is empty"),
-        ("a", ".data.a", "", InvalidInput, "field_manager must be the name of your program"),
+        ("a", ".data.a", "", InvalidInput, "^manager must be the name of a field manager, not ''"),
     ],
 )
 async def test_what_cannot_be_right_is_refused(
@@ -112,3 +112,9 @@ async def test_what_cannot_be_right_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         await client.resource("configmaps").release(obj, paths, manager)
+
+
+@pytest.mark.parametrize("to", ["", "x" * 129, "line\nbreak"])
+async def test_a_manager_that_servers_refuse_is_given_nothing(client: dynkube.Client, to: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^to (must be the name of a field manager|'.* must be printable)"):
+        await client.resource("configmaps").transfer("a", "first", to)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from dynkube import Unstructured
+from dynkube import FieldPath, Unstructured
 from dynkube.client._apply.conflicts import all_there, explained
+from dynkube.client._apply.printed import meant
 from dynkube.errors import UNREAD, ApplyConflict, Status, StatusCause
 
 FIELDS = {
@@ -124,3 +125,35 @@ def test_of_a_secret_no_value_is_told(path: str) -> None:
     error = explained(conflict(path), secret, secret)
 
     assert told(error) == [(path, "***", "***")]
+
+
+@pytest.mark.parametrize("entries", [(), None], ids=["nobody on record", "not readable"])
+def test_names_with_dots_are_found_in_the_objects_where_nobody_is_on_record(entries: Any) -> None:
+    ours, live = pod("y", entries=()), None if entries is None else pod("x", entries=entries)
+
+    error = explained(conflict(".metadata.labels.a.b/c", f"{WEB}.image", ".metadata.labels.gone.x"), ours, live)
+
+    assert told(error) == [
+        ('.metadata.labels["a.b/c"]', "y", UNREAD if live is None else "x"),
+        (f"{WEB}.image", "web:1", UNREAD if live is None else "web:1"),
+        (".metadata.labels.gone.x", UNREAD, UNREAD),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        (".data.tls.crt", [".data", "tls.crt"]),
+        (".data.tls.crt.old", [".data", "tls.crt.old"]),
+        (".data.tls", [".data", "tls"]),
+        (".data.tls.nothing", [".data", "tls", "nothing"]),
+        ("[", ["["]),
+    ],
+)
+def test_the_longest_name_that_is_there_is_meant(text: str, steps: list[str]) -> None:
+    data = {"data": {"tls": "a", "tls.crt": {"x": 1}, "tls.crt.old": "c"}}
+    expected = FieldPath()
+    for step in steps:
+        expected /= step.removeprefix(".")
+
+    assert meant(text, None, data) == expected

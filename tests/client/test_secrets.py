@@ -5,16 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import traceback
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 import pytest
 
 from dynkube import Diff, Unstructured
+from dynkube.client import ResourceClient
 from dynkube.client._apply.differing import drift_between
-from dynkube.client._apply.secrets import without_values
+from dynkube.client._secrets import without_values
 from dynkube.errors import APIError, Invalid, Status, StatusCause
 from dynkube.testing import APIServer
-from tests.client.wire import connect
+from tests.client.wire import ScriptedServer, connect, refusal
 
 
 def secret(**sections: Any) -> Unstructured:
@@ -98,3 +100,26 @@ async def test_so_is_the_refusal_of_an_apply() -> None:
             await client.resource("secrets").apply(wrong)
 
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+Call: TypeAlias = Callable[[ResourceClient], Awaitable[Any]]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda r: r.create(secret(stringData={"p": "hunter22"})),
+        lambda r: r.update(secret(stringData={"p": "hunter22"})),
+        lambda r: r.patch("s", {"stringData": {"p": "hunter22"}}),
+        lambda r: r.patch("s", '{"stringData": {"p": "hunter22"}}', patch_type="strategic"),
+        lambda r: r.patch("s", [{"op": "add", "path": "/stringData/p", "value": "hunter22"}], patch_type="json"),
+        lambda r: r.patch("s", b"stringData: {p: {a: hunter22}}", patch_type="apply"),
+    ],
+)
+async def test_so_is_the_refusal_of_any_other_write(call: Call) -> None:
+    wire = ScriptedServer(refusal(422, "Invalid", '"hunter22" is too weak'))
+
+    with pytest.raises(Invalid, match=r'"\*\*\*" is too weak') as caught:
+        await call(connect(wire).resource("secrets"))
+
+    assert "hunter22" not in "".join(traceback.format_exception(caught.value))

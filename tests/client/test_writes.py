@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -165,6 +166,13 @@ def without(field: str) -> dict[str, object]:
         (lambda r: r.apply({**DEPLOYMENT, "metadata": {}}), r"no metadata\.name: add it"),
         (lambda r: r.apply({"kind": "List", "apiVersion": "v1", "items": []}), r"List is a list of objects"),
         (lambda r: r.apply({"kind": "PodList", "apiVersion": "v1", "items": []}), r"PodList is a list of objects"),
+        (
+            lambda r: r.apply({"kind": "ShoppingList", "metadata": {"name": "a"}, "items": [], "apiVersion": "x/v1"}),
+            "is x/v1 ShoppingList, but",  # and not a list of objects
+        ),
+        (lambda r: r.apply("kind: Deployment\napiVersion: apps/v1\n"), r"client\.apply_all\(text\) takes YAML"),
+        (lambda r: r.diff(b"---\nkind: Deployment\n"), r"client\.diff_all\(text\) compares them"),
+        (lambda r: r.apply('{"kind": '), r"not a Kubernetes object: [^.]*$"),
         (lambda r: r.create({**DEPLOYMENT, "metadata": {}}), r"neither metadata\.name nor metadata\.generateName"),
         (lambda r: r.create(pod("a")), r"is v1 Pod, but deployments\.v1\.apps takes apps/v1 Deployment"),
         (lambda r: r.create({**DEPLOYMENT, "apiVersion": "apps/v1beta1"}), "is apps/v1beta1 Deployment, but"),
@@ -213,6 +221,27 @@ async def test_an_option_that_cannot_be_right_names_itself_and_the_fix(call: Cal
     server = ScriptedServer()
 
     with pytest.raises(InvalidInput, match=message):
+        await call(connect(server).resource("deployments"))
+
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda r: r.create({**DEPLOYMENT, "spec": {"ratio": math.nan}}),
+        lambda r: r.update({**DEPLOYMENT, "spec": {"ratio": math.nan}}),
+        lambda r: r.apply({**DEPLOYMENT, "spec": {"ratio": math.nan}}),
+        lambda r: r.patch("web", {"spec": {"ratio": math.nan}}),
+        lambda r: r.patch(
+            "web", [{"op": "add", "path": "/x", "value": {"spec": {"ratio": math.nan}}}], patch_type="json"
+        ),
+    ],
+)
+async def test_numbers_that_json_does_not_have_are_refused_and_not_sent_as_null(call: Call) -> None:
+    server = ScriptedServer()
+
+    with pytest.raises(InvalidObject, match=r"spec\.ratio is nan, and JSON has no such number"):
         await call(connect(server).resource("deployments"))
 
     assert server.requests == []

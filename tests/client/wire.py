@@ -37,6 +37,7 @@ _DISCOVERY: dict[str, dict[str, Any]] = {
                 "verbs": ["get"],
             },
             {"name": "pods", "singularName": "pod", "kind": "Pod", "namespaced": True, "verbs": ["get"]},
+            {"name": "secrets", "singularName": "secret", "kind": "Secret", "namespaced": True, "verbs": ["get"]},
             {"name": "namespaces", "singularName": "namespace", "kind": "Namespace", "namespaced": False, "verbs": []},
         ],
     },

@@ -10,7 +10,7 @@ _BUILTIN = {
     "v1": "bindings configmaps endpoints events namespaces! nodes! persistentvolumeclaims persistentvolumes! pods "
     "podtemplates replicationcontrollers resourcequotas secrets serviceaccounts services",
     "apps/v1": "controllerrevisions daemonsets deployments replicasets statefulsets",
-    "batch/v1": "jobs",
+    "batch/v1": "jobs cronjobs",
     "autoscaling/v1": "horizontalpodautoscalers",
     "networking.k8s.io/v1": "ingresses ingressclasses! networkpolicies",
     "coordination.k8s.io/v1": "leases",

@@ -129,3 +129,10 @@ def test_long_values_are_shortened() -> None:
 
     assert len(str(error)) < 300
     assert error.conflicts[0].live == "x" * 5000
+
+
+def test_conflicts_with_values_that_have_no_hash_can_be_in_sets() -> None:
+    one, other = (FieldConflict(path=".spec.selector", manager="a", ours={"a": [1]}, live=None) for _ in range(2))
+
+    assert {one, other} == {one}
+    assert one != FieldConflict(path=".spec.selector", manager="a", ours={"a": [2]}, live=None)

@@ -113,6 +113,19 @@ def test_who_owns_nothing_has_no_fields() -> None:
     assert not fields_of(SHARED, "nobody")
 
 
+def test_a_manager_may_be_given_as_it_was_told() -> None:
+    for manager in owners(SHARED).managers():
+        own = [path for path, found in owners(SHARED).items() if manager in found]
+        assert fields_of(SHARED, manager) == FieldSet(own)
+
+
+@pytest.mark.parametrize("read", [fields_of, extract])
+@pytest.mark.parametrize("wrong", [3, None, ["ci"]])
+def test_what_is_no_manager_is_refused(read: Any, wrong: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"manager is the name of a field manager, or a Manager .*, not "):
+        read(SHARED, wrong)
+
+
 def test_an_operation_that_there_is_not_is_refused() -> None:
     with pytest.raises(InvalidInput, match="operation is 'apply': say 'Apply' or 'Update'"):
         fields_of(SHARED, "ci", operation="apply")  # type: ignore[arg-type]  # the mistake in question

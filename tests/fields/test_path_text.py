@@ -104,7 +104,9 @@ def test_a_name_with_dots_that_a_server_printed_is_found_among_the_paths_that_ma
         (".a[name=web", "']' is missing", 11),
         (".a[]", "a key, a position or a quoted name is missing", 3),
         (".a[name]", r'quote the name of a field: ["name"]', 3),
-        (".a[-1]", "write [KEY=VALUE]", 3),
+        (".a[-1]", "counted from the beginning", 3),
+        (".spec.containers[*].image", "no wildcards: name the list, '.spec.containers'", 17),
+        (".a[?(@.name=='web')]", "there are no filters: write [KEY=VALUE]", 3),
         (f".a[{'9' * 5000}]", "write [KEY=VALUE]", 3),  # more digits than Python reads
         (".a[name=]", "a value is missing", 8),
         (".a[name=web,]", "a key, a position or a quoted name is missing", 12),
@@ -129,7 +131,34 @@ def test_what_does_not_parse_is_refused_with_the_place(text: str, problem: str, 
     assert mark.index("^") - 2 == at
 
 
-@given(st.text(alphabet=".[]=,'\"\\ abk0e{}-ü\ud800\n", max_size=20))
+@pytest.mark.parametrize(
+    ("text", "notation", "here"),
+    [
+        ("/spec/replicas", "a JSON pointer", ".spec.replicas"),
+        ("/metadata/labels/app.kubernetes.io~1name", "a JSON pointer", '.metadata.labels["app.kubernetes.io/name"]'),
+        ("/spec/containers/0/image", "a JSON pointer", ".spec.containers[0].image"),
+        ("/metadata/annotations/a~01", "a JSON pointer", '.metadata.annotations["a~1"]'),
+        ("spec/replicas", "a JSON pointer", ".spec.replicas"),
+        ("/", "a JSON pointer", "."),
+        ("$.spec.replicas", "JSONPath", ".spec.replicas"),
+        ("$", "JSONPath", "."),
+        ("$['spec']", "JSONPath", "['spec']"),
+        ("{.spec.replicas}", "JSONPath", ".spec.replicas"),
+    ],
+)
+def test_other_notations_are_refused_with_the_right_one(text: str, notation: str, here: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        FieldPath.parse(text)
+
+    assert str(caught.value) == f"path {text!r} is written as {notation} has it: write {here!r}"
+    FieldPath.parse(here)
+
+
+def test_names_with_slashes_are_read_where_servers_print_them() -> None:
+    assert FieldPath.parse(".metadata.labels.a/b") == FieldPath() / "metadata" / "labels" / "a/b"
+
+
+@given(st.text(alphabet=".[]=,'\"\\ abk0e{}-ü\ud800\n/$*?~", max_size=20))
 def test_any_text_is_a_path_or_refused(text: str) -> None:
     try:
         path = FieldPath.parse(text)

@@ -22,6 +22,8 @@ async def never(obj: object) -> bool:
     [
         (lambda c: c.informer(WIDGETS, transform=3), "transform is a int"),
         (lambda c: c.informer(WIDGETS, indexes=["a"]), "indexes is a list"),
+        (lambda c: c.informer(WIDGETS, indexes={3: "{.a}"}), "the name of an index is 3: write it as text"),
+        (lambda c: c.informer(WIDGETS).add_index("a", cast("Any", 3)), "JSONPath is a int"),
         (lambda c: c.informer(WIDGETS, filter=LabelFilter), "filter is a ABCMeta"),
         (lambda c: c.informer(WIDGETS, filter=never), "must be a plain function"),
         (lambda c: PredicateFilter(cast("Any", 3)), "must be a plain function"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter, UserDict
+from collections.abc import Callable, KeysView
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import dynkube
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.manifests import Entry, Outcome
 from dynkube.testing import APIServer, Delay
-from tests.manifests.kit import config, definition, namespace, outcomes, text_of, widget
+from tests.manifests.kit import JSONObject, config, definition, namespace, outcomes, text_of, widget
 
 
 async def test_a_report_tells_created_then_unchanged_then_changed(client: dynkube.Client) -> None:
@@ -160,3 +162,40 @@ def test_options_that_cannot_be_right_are_refused_at_once(option: dict[str, obje
 
     with pytest.raises(InvalidInput, match=message.replace("(", r"\(")):
         _ = client.apply_all(config("a"), **option)  # type: ignore[arg-type]  # on purpose
+
+
+class Told(UserDict[str, object]):
+    """An object that tells when it is read."""
+
+    def __init__(self, data: JSONObject, tell: Callable[[], None]) -> None:
+        super().__init__(data)
+        self._tell = tell
+
+    def keys(self) -> KeysView[str]:
+        self._tell()
+        return super().keys()
+
+
+async def test_thousands_of_objects_are_read_when_the_run_begins_and_leave_the_loop_to_others(
+    client: dynkube.Client,
+) -> None:
+    turn = 0
+    read: list[int] = []
+
+    async def turns() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await trio.lowlevel.checkpoint()
+
+    objects = [Told(config("a"), lambda: read.append(turn)) for _ in range(2_000)]
+    run = client.apply_all(objects)
+    assert read == []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(turns)
+        report = await run
+        nursery.cancel_scope.cancel()
+
+    assert report.ok
+    assert len(read) >= 2_000
+    assert max(Counter(read).values()) < 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dynkube
-from dynkube.errors import InvalidObject
+from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.manifests import Entry, Outcome, Place, Report
 from dynkube.meta import Unstructured
 from tests.manifests.kit import config
@@ -77,3 +77,9 @@ async def test_what_a_server_says_of_a_secret_shows_no_value(client: dynkube.Cli
     assert report[0].outcome is Outcome.FAILED
     for text in (str(report), report._repr_html_(), report[0].message, str(report[0].error), repr(report)):
         assert "734562" not in text
+
+
+def test_what_is_of_no_object_is_told_without_one() -> None:
+    of_the_set = Entry(outcome=Outcome.FAILED, reason="the ApplySet cannot be used", error=InvalidInput("no\nway"))
+
+    assert str(of_the_set) == "failed      the ApplySet cannot be used: no\n    way"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -111,10 +112,40 @@ def test_lists_are_unfolded_each_item_with_its_line() -> None:
     assert found(text)[1].checked.kind == "ConfigMap"
 
 
-def test_items_of_a_json_list_are_told_by_number() -> None:
-    text = '{"kind": "ConfigMapList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}}]}'
+@pytest.mark.parametrize("kind_first", [True, False])
+def test_items_of_a_json_list_are_told_by_line(kind_first: bool) -> None:
+    a, b, c = (json.dumps(config(name, x='[]{},:\\"')) for name in "abc")
+    head = ['"kind": "List", "apiVersion": "v1"', '"metadata": {"n": [{"items": [1]}, "\\\\"]}']
+    items = f'"items":\n[{a}\n,\n {b}, \n{{"kind": "ConfigMapList",\n"items": [{c}]}}]'
+    parts = [*head, items] if kind_first else [items, *head]
 
-    assert names(text) == [("a", "<text>:1 items[0]")]
+    found = names("\n{" + "\n,".join(parts) + "}\n" + json.dumps(config("d")))
+
+    shift = 2 if kind_first else 0
+    lines = [3 + shift, 5 + shift, 6 + shift]
+    assert found[:2] == [("a", f"<text>:{lines[0]}"), ("b", f"<text>:{lines[1]}")]
+    assert found[2:] == [("c", f"<text>:{lines[2]} items[0]"), ("d", "<text>:10")]
+
+
+def test_items_on_one_line_are_told_by_number() -> None:
+    items = [config("a"), {"kind": "ConfigMapList", "apiVersion": "v1", "items": [config("b")]}]
+    text = json.dumps({"kind": "List", "apiVersion": "v1", "items": items})
+
+    assert names(text) == [("a", "<text>:1 items[0]"), ("b", "<text>:1 items[1].items[0]")]
+
+
+@pytest.mark.parametrize(("kind", "group"), [("ShoppingList", "example.com/v1"), ("List", "example.com/v1")])
+def test_an_object_with_a_name_is_no_list_whatever_its_kind_is_called(kind: str, group: str) -> None:
+    named = {"apiVersion": group, "kind": kind, "metadata": {"name": "a"}, "items": ["milk"]}
+
+    assert names(named) == [("a", "<object 1>")]
+    assert names(json.dumps(named)) == [("a", "<text>:1")]
+
+
+def test_a_list_of_core_may_have_a_name_as_templates_give_it_one() -> None:
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "metadata": {"name": "x"}, "items": [config("a")]})
+
+    assert names(text) == [("a", "<text>:1")]
 
 
 def test_a_number_beyond_all_numbers_is_text_and_does_not_vanish() -> None:

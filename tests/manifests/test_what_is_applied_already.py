@@ -147,3 +147,20 @@ async def test_a_null_creation_timestamp_as_generators_write_it_is_no_difference
     await client.apply_all(generated)
 
     assert await writes(server, client, generated) == []
+
+
+async def test_nor_is_admission_asked_what_it_thinks_of_a_difference_that_there_is_not(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    secret = {**config("s"), "kind": "Secret", "data": {"pin": "MTIzNDU2"}}
+    await client.apply_all([config("a", x="0"), secret])
+    server.inject(Refuse(403), verb="patch")
+
+    report = await client.diff_all([config("a", x="0"), secret])
+    changed = await client.diff_all([config("a", x="1")])
+
+    assert (report.ok, bool(report), report.summary) == (True, False, "0 differ, 2 do not")
+    assert report[1].diff is not None
+    assert report[1].diff.before == report[1].diff.after
+    assert "MTIz" not in str(report[1].diff.before)
+    assert not changed.ok

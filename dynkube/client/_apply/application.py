@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
+from dynkube.client._apply.beside import calculated
 from dynkube.client._apply.deadline import Deadline
-from dynkube.client._apply.secrets import without_values
 from dynkube.client._apply.yaml_json import readable_as_yaml
 from dynkube.client._objects import (
     ObjectLike,
@@ -17,7 +18,8 @@ from dynkube.client._objects import (
     namespace_of_object,
 )
 from dynkube.client._options import WriteOptions
-from dynkube.client._subresources import shows_whole_object
+from dynkube.client._secrets import without_values
+from dynkube.client._subresources import check_subresource, shows_whole_object
 from dynkube.client._target import Target
 from dynkube.client._writes import write_request
 from dynkube.discovery import APIResource
@@ -78,15 +80,14 @@ class Application:
             ApplyConflict: others own fields with other values, as far as the answer says.
             Conflict: the object has another resourceVersion.
         """
+        document = await calculated(partial(_document, self.body, resource_version), self.body)
         options = replace(self.options, force=force, dry_run=dry_run, timeout=self.deadline.left())
-        body = guarded(self.body, resource_version) if resource_version else self.body
         content_type = PatchType.APPLY.content_type
-        document = readable_as_yaml(body.json)
         request = write_request("PATCH", self.path, document, options, content_type=content_type)
         try:
             return await self.target.answer(request, self.resource)
         except APIError as error:
-            shown = without_values(error, self.body)
+            shown = await calculated(partial(without_values, error, self.body), self.body)
             if shown is error:
                 raise
             raise shown from None
@@ -113,19 +114,22 @@ async def prepare(
     """Check an object that is to be applied, and find out where to.
 
     Raises:
+        InvalidInput: there can be no such subresource.
         InvalidObject: it cannot be right.
         WrongScope: its namespace does not fit its resource.
     """
+    if subresource is not None:
+        check_subresource(subresource)
     deadline = Deadline.after(options.timeout)
-    body = as_object(obj)
-    _check_one(body)
+    body = _one_of(obj)
+    await calculated(partial(_check_one, body), body)
     resource = await target.resolve()
     whole = shows_whole_object(subresource)
     if whole:
         check_kind(body, resource)
     else:
         check_complete(body, str(subresource))
-    _check_applicable(body)
+    await calculated(partial(_check_applicable, body), body)
     namespace = namespace_of_object(body, resource, namespace, default=target.session.namespace)
     path = target.path(resource, body.name, namespace, subresource=subresource)
     return Application(
@@ -149,8 +153,26 @@ def guarded(obj: Unstructured, resource_version: str) -> Unstructured:
     return obj if obj.resource_version else obj.transform(["metadata", "resourceVersion"], resource_version)
 
 
+def _document(obj: Unstructured, resource_version: str) -> bytes:
+    return readable_as_yaml((guarded(obj, resource_version) if resource_version else obj).json)
+
+
+def _one_of(obj: ObjectLike) -> Unstructured:
+    try:
+        return as_object(obj)
+    except InvalidObject as error:
+        if not isinstance(obj, str | bytes) or obj.lstrip()[:1] in ("{", b"{"):
+            raise
+        raise InvalidObject(
+            f"{error}. This is about one object, as a dict or as JSON; client.apply_all(text) takes YAML and applies "
+            "all objects in it, and client.diff_all(text) compares them"
+        ) from None
+
+
 def _check_one(obj: Unstructured) -> None:
-    if obj.kind.endswith("List") and isinstance(obj.get("items"), list):
+    # A custom kind may be called so, and lists have no names but for core's own List.
+    may_be = obj.kind.endswith("List") and ((obj.api_version, obj.kind) == ("v1", "List") or not obj.name)
+    if may_be and isinstance(obj.get("items"), list):
         raise InvalidObject(f"{obj.kind} is a list of objects, and an apply is about one: apply each of its items")
 
 

@@ -76,7 +76,7 @@ async def _explained(conflict: ApplyConflict, application: Application, live: Un
     """The error with both values and the owners; read anew what is not up to that, if it can be read."""
     if any(each.ours is not UNREAD for each in conflict.conflicts):
         return conflict  # it has been worked out already
-    if live is None or not all_there(conflict, live):
+    if live is None or not await calculated(partial(all_there, conflict, live), live):
         try:
             live = await application.read()
         except DynkubeError:  # the conflict is what there is to say, and it says less without that

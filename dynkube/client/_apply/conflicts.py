@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from dynkube.client._apply.secrets import HIDDEN, hides, is_secret
-from dynkube.errors import UNREAD, ApplyConflict, FieldConflict, InvalidInput, InvalidObject
+from dynkube.client._apply.printed import meant
+from dynkube.client._secrets import HIDDEN, hides, is_secret
+from dynkube.errors import UNREAD, ApplyConflict, FieldConflict, InvalidObject
 from dynkube.fields import FieldPath, FieldSet, ManagedFieldsEntry, Manager, Values, managed, same_json
 from dynkube.meta import MISSING, Missing, Unstructured
 
@@ -24,9 +25,10 @@ class Side:
         obj: The object.
     """
 
-    __slots__ = ("_is_secret", "_values")
+    __slots__ = ("_is_secret", "_values", "obj")
 
     def __init__(self, obj: Unstructured) -> None:
+        self.obj = obj
         self._values = Values(obj)
         self._is_secret = is_secret(obj)
 
@@ -55,7 +57,7 @@ def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | Non
     found: list[FieldConflict] = []
     groups: dict[tuple[str, str, str, str], list[FieldConflict]] = {}
     for each in error.conflicts:
-        groups.setdefault((each.manager, each.operation, each.subresource, each.api_version), []).append(each)
+        groups.setdefault(_reported_identity(each), []).append(each)
     for reported in groups.values():
         entry = next((entry for entry in entries if is_of(reported[0], entry.manager)), None)
         if entry is None or theirs is None:
@@ -69,7 +71,9 @@ def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | Non
 def all_there(error: ApplyConflict, live: Unstructured) -> bool:
     """Whether an object knows all managers of a conflict: if not, it is older than that, or has no managedFields."""
     managers = [entry.manager for entry in _entries(live)]
-    return all(any(is_of(each, manager) for manager in managers) for each in error.conflicts)
+    # Of thousands of fields there are few managers.
+    clashing = {_reported_identity(each): each for each in error.conflicts}
+    return all(any(is_of(each, manager) for manager in managers) for each in clashing.values())
 
 
 def conflict_at(path: FieldPath, manager: Manager, ours: Side, live: Side) -> FieldConflict:
@@ -121,6 +125,10 @@ def is_of(conflict: FieldConflict, manager: Manager) -> bool:
     ) and conflict.api_version in ("", manager.api_version)
 
 
+def _reported_identity(conflict: FieldConflict) -> tuple[str, str, str, str]:
+    return conflict.manager, conflict.operation, conflict.subresource, conflict.api_version
+
+
 def _identity(manager: Manager) -> tuple[str, str, str, str]:
     version = "" if manager.operation == "Apply" else manager.api_version
     return manager.name, manager.operation, manager.subresource, version
@@ -140,7 +148,7 @@ def _paths(reported: Iterable[FieldConflict], fields: FieldSet, ours: Side, live
     if len(set(texts)) == len(texts) and all(text in printed for text in texts):
         return [printed[text] for text in texts]
     differing = [path for path in fields.leaves() if _differ(path, ours, live)]
-    return differing or [printed.get(text) or parsed(text) for text in dict.fromkeys(texts)]
+    return differing or [printed.get(text) or meant(text, ours.obj, live.obj) for text in dict.fromkeys(texts)]
 
 
 def _differ(path: FieldPath, ours: Side, live: Side) -> bool:
@@ -148,15 +156,8 @@ def _differ(path: FieldPath, ours: Side, live: Side) -> bool:
     return value is not MISSING and (other is MISSING or not same_json(value, other))
 
 
-def parsed(text: str) -> FieldPath:
-    """A path as a server prints it; what does not parse counts as the name of one field."""
-    try:
-        return FieldPath.parse(text)
-    except InvalidInput:
-        return FieldPath() / text
-
-
 def valued(conflict: FieldConflict, ours: Side, live: Side | None) -> FieldConflict:
     """A conflict as the server told it, with both values where its path leads to some."""
-    path = parsed(conflict.path)
-    return replace(conflict, ours=ours.shown(path), live=UNREAD if live is None else live.shown(path))
+    path = meant(conflict.path, ours.obj, None if live is None else live.obj)
+    there = UNREAD if live is None else live.shown(path)
+    return replace(conflict, path=str(path), ours=ours.shown(path), live=there)

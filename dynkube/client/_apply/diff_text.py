@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from difflib import unified_diff
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from dynkube._tables import html_text, printable
+from dynkube.client._apply.line_match import LineMatcher
 
+_AROUND: Final = 3
 _COLOURS = {"+": "#1a7f37", "-": "#cf222e", "@": "#6e7781"}
 
 
@@ -20,8 +21,30 @@ def unified(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, n
         names: what to call them.
     """
     old, new = (yaml_lines(document) for document in (before, after))
-    lines = unified_diff(old, new, *names, lineterm="")
-    return "\n".join(lines)
+    return "\n".join(unified_lines(old, new, names))
+
+
+def unified_lines(old: Sequence[str], new: Sequence[str], names: tuple[str, str]) -> Iterator[str]:
+    """What differs between two texts, with three lines around it, as ``diff -u`` and ``difflib`` print it."""
+    for number, group in enumerate(LineMatcher(old, new).get_grouped_opcodes(_AROUND)):
+        if not number:
+            yield f"--- {names[0]}"
+            yield f"+++ {names[1]}"
+        (_, old_start, _, new_start, _), (_, _, old_end, _, new_end) = group[0], group[-1]
+        yield f"@@ -{_range(old_start, old_end)} +{_range(new_start, new_end)} @@"
+        for tag, old_at, old_to, new_at, new_to in group:
+            if tag == "equal":
+                yield from (f" {line}" for line in old[old_at:old_to])
+                continue
+            yield from (f"-{line}" for line in old[old_at:old_to])
+            yield from (f"+{line}" for line in new[new_at:new_to])
+
+
+def _range(start: int, end: int) -> str:
+    length = end - start
+    if length == 1:
+        return str(start + 1)
+    return f"{start + 1 if length else start},{length}"
 
 
 def yaml_lines(document: Mapping[str, Any] | None) -> list[str]:

@@ -8,8 +8,8 @@ from typing import Any
 from dynkube.client._apply.compare import differences, restricted
 from dynkube.client._apply.conflicts import Side, conflict_at, taken
 from dynkube.client._apply.diff import Diff, FieldChange
-from dynkube.client._apply.secrets import hide, is_secret
 from dynkube.client._apply.shape import Shape
+from dynkube.client._secrets import hide, is_secret
 from dynkube.fields import FieldSet, ManagedFieldsEntry, Manager, Owners, managed
 from dynkube.meta import MISSING, Unstructured, freeze
 
@@ -73,6 +73,17 @@ def drift_between(wanted: Unstructured, live: Unstructured | None, *, manager: s
         after = restricted(before, _without_identity(live.to_dict()), shape, kept)
     others = _others(entries, manager, subresource)
     return _diff(wanted if live is None else live, ("applied", "live"), before, after, shape=shape, others=others)
+
+
+def no_difference(live: Unstructured) -> Diff:
+    """Of an object that has all that would be applied, as is known without asking the server."""
+    before, after = _quiet(live.to_dict()), _quiet(live.to_dict())
+    return _diff(live, ("live", "applied"), before, after, shape=Shape(()), others=())
+
+
+def deletion_of(live: Unstructured) -> Diff:
+    """All of an object, as what pruning it takes away."""
+    return _diff(live, ("live", "pruned"), _quiet(live.to_dict()), None, shape=Shape(()), others=())
 
 
 def _diff(

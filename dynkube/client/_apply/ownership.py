@@ -54,13 +54,13 @@ async def rewrite(
     attempts = _ATTEMPTS
     while True:
         live = await target.send(Request(method="GET", path=path, timeout=deadline.left()), resource)
-        entries = await calculated(partial(rewriting, live), live)
-        if entries == (live["metadata"].get("managedFields") or []):
+        patch = await calculated(partial(_patch, rewriting, live), live)
+        if patch is None:
             return Applied(live.json, Change.UNCHANGED)
         request = write_request(
             "PATCH",
             path,
-            encode_json(_patch(entries, live.resource_version)),
+            patch,
             replace(options, timeout=deadline.left()),
             content_type=PatchType.JSON.content_type,
         )
@@ -74,11 +74,16 @@ async def rewrite(
             return Applied(after.json, Change.CHANGED)
 
 
-def _patch(entries: list[JSONObject], resource_version: str) -> list[dict[str, object]]:
-    return [
+def _patch(rewriting: Rewriting, live: Unstructured) -> bytes | None:
+    """The JSON patch of one object; ``None`` where nothing is to change."""
+    entries = rewriting(live)
+    if entries == (live["metadata"].get("managedFields") or []):
+        return None
+    operations: list[dict[str, object]] = [
         {"op": "replace", "path": "/metadata/managedFields", "value": entries},
-        {"op": "replace", "path": "/metadata/resourceVersion", "value": resource_version},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": live.resource_version},
     ]
+    return encode_json(operations)
 
 
 def _path(target: Target, resource: APIResource, obj: Named, namespace: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -13,6 +14,7 @@ from dynkube.client._apply.differing import diff_between, drift_between
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import WriteOptions
 from dynkube.client._target import Target, as_answered
+from dynkube.errors import FieldConflict
 from dynkube.fields import managed
 from dynkube.meta import Unstructured
 from dynkube.rest import Answer
@@ -29,12 +31,19 @@ async def diff(
     trial, manager = as_answered(answer), options.field_manager
     calculation = partial(diff_between, live, trial, ours=application.body, manager=manager, subresource=subresource)
     found = await calculated(calculation, live, trial)
-    if not found or live is None or managed(live):
+    if not found or live is None:
+        return found
+    if await calculated(partial(managed, live), live):
         return found
     # Nothing was ever applied, or it is a Scale: what an apply without force meets only the server knows.
-    mine, theirs = Side(application.body), Side(live)
     reported = await application.conflicts()
-    return replace(found, conflicts=tuple(valued(each, mine, theirs) for each in reported))
+    conflicts = await calculated(partial(_valued, reported, application.body, live), application.body, live)
+    return replace(found, conflicts=conflicts)
+
+
+def _valued(reported: Iterable[FieldConflict], ours: Unstructured, live: Unstructured) -> tuple[FieldConflict, ...]:
+    mine, theirs = Side(ours), Side(live)
+    return tuple(valued(each, mine, theirs) for each in reported)
 
 
 async def _look_and_try(application: Application) -> tuple[Unstructured | None, Answer]:

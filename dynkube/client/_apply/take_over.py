@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from dynkube.client._apply.application import Application
-from dynkube.client._apply.conflicts import Side, conflict_at, parsed, taken
+from dynkube.client._apply.beside import calculated
+from dynkube.client._apply.conflicts import Side, conflict_at, taken
+from dynkube.client._apply.printed import meant
 from dynkube.client._target import as_answered
-from dynkube.errors import ApplyConflict, Conflict, InvalidInput
+from dynkube.errors import ApplyConflict, Conflict, FieldConflict, InvalidInput
 from dynkube.fields import FieldPath, PathLike, managed
 from dynkube.meta import Unstructured
 from dynkube.rest import Answer
@@ -73,20 +76,33 @@ async def _forced(
     """The forced apply, if it takes nothing beyond ``paths`` from the object as it was read."""
     version, options = live.resource_version, application.options
     trial = await application.send(force=True, dry_run=True, resource_version=version)
-    lost = taken(live, as_answered(trial), manager=options.field_manager, subresource=application.subresource)
-    mine, theirs = Side(application.body), Side(live)
-    remaining = [
-        conflict_at(path, manager, mine, theirs) for manager, fields in lost.items() for path in fields.without(*paths)
-    ]
-    if not managed(live):  # nothing was ever applied, or it is a Scale: whose fields they are only the server knows
-        # Its own text of a path does not say where a name with dots in it ends; what is applied does.
-        known = {path.as_server(): path for entry in managed(as_answered(trial)) for path in entry.fields}
-        for each in await application.conflicts(version):
-            path = known.get(each.path) or parsed(each.path)
-            if not any(path.is_within(given) for given in paths):
-                remaining.append(replace(each, path=str(path)))
+    answered = as_answered(trial)
+    remaining = await calculated(partial(_beyond, paths, application, live, answered), live, answered)
+    if not await calculated(partial(managed, live), live):
+        # Nothing was ever applied, or it is a Scale: whose fields they are only the server knows.
+        reported = await application.conflicts(version)
+        remaining = await calculated(partial(_reported_beyond, paths, reported, application.body, answered), answered)
     if remaining:
         raise ApplyConflict(conflict.status, request=conflict.request, conflicts=remaining)
     if options.dry_run:
         return trial
     return await application.send(force=True, dry_run=False, resource_version=version)
+
+
+def _beyond(
+    paths: tuple[FieldPath, ...], application: Application, live: Unstructured, trial: Unstructured
+) -> list[FieldConflict]:
+    """What a forced apply takes from others outside of ``paths``, as their owners say."""
+    manager = application.options.field_manager
+    lost = taken(live, trial, manager=manager, subresource=application.subresource)
+    mine, theirs = Side(application.body), Side(live)
+    return [conflict_at(path, its, mine, theirs) for its, fields in lost.items() for path in fields.without(*paths)]
+
+
+def _reported_beyond(
+    paths: tuple[FieldPath, ...], reported: Iterable[FieldConflict], ours: Unstructured, trial: Unstructured
+) -> list[FieldConflict]:
+    """The same as the server says, whose text of a path does not tell where a name with dots ends."""
+    known = {path.as_server(): path for entry in managed(trial) for path in entry.fields}
+    found = [(known.get(each.path) or meant(each.path, ours), each) for each in reported]
+    return [replace(each, path=str(path)) for path, each in found if not any(path.is_within(at) for at in paths)]

@@ -23,6 +23,8 @@ _TO_ESCAPE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 def readable_as_yaml(document: bytes) -> bytes:
     """The same JSON with nothing in it that YAML reads otherwise; most documents are returned as they are."""
+    if document.isascii() and b"\x7f" not in document and b"\\u" not in document:  # a hundred times as fast
+        return document
     if _READ_OTHERWISE.search(document) is None:
         return document
     text = encode_json(msgspec.json.decode(document)).decode()  # whose texts have no escapes they can be without

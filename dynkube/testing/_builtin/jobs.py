@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dynkube.testing._builtin.findings import IMMUTABLE, Findings, fill, section
 from dynkube.testing._builtin.podchecks import check_template
 from dynkube.testing._builtin.podspecs import complete_template
-from dynkube.testing._builtin.rules import POD_NAMES, BuiltinRules
+from dynkube.testing._builtin.podwarnings import template_warnings
+from dynkube.testing._builtin.rules import POD_NAMES, BuiltinRules, asks_anew
 from dynkube.testing._builtin.selectors import selects
 from dynkube.testing._calls.api import JSONObject
 
@@ -17,6 +18,13 @@ _UID, _NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-nam
 _OLD_UID, _OLD_NAME = "controller-uid", "job-name"
 _MACROS = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 _JOB_NAME_LIMIT = 52
+# Above both of which completions may get lost.
+_MANY_COMPLETIONS, _MANY_AT_ONCE = 100_000, 10_000
+_TOO_MANY = (
+    "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes "
+    "might not be able to track completedIndexes when a big number of indexes fail"
+)
+_CRON_HELP = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
 
 
 def _complete_job(obj: JSONObject) -> None:
@@ -129,14 +137,41 @@ def _keep_job(findings: Findings, obj: JSONObject, old: JSONObject | None) -> No
     findings.immutable("spec.completionMode", mode, before.get("completionMode"), IMMUTABLE)
 
 
+# ── warnings ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _caution_job(obj: JSONObject, old: JSONObject | None) -> list[str]:
+    return _spec_warnings("spec", obj["spec"]) if asks_anew(obj, old) else []
+
+
+def _caution_cron_job(obj: JSONObject, old: JSONObject | None) -> list[str]:
+    spec = obj["spec"]
+    told = _spec_warnings("spec.jobTemplate.spec", spec["jobTemplate"]["spec"]) if asks_anew(obj, old) else []
+    if old is not None and "TZ" in (spec.get("schedule") or ""):
+        told.append(f"cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see {_CRON_HELP}")
+    return told
+
+
+def _spec_warnings(path: str, spec: JSONObject) -> list[str]:
+    many = (spec.get("completions") or 0) > _MANY_COMPLETIONS and (spec.get("parallelism") or 0) > _MANY_AT_ONCE
+    told = [f"{path}: {_TOO_MANY}"] if many and spec.get("completionMode") == "Indexed" else []
+    return told + template_warnings(f"{path}.template", spec["template"])
+
+
 RULES: Mapping[str, BuiltinRules] = {
     "jobs.batch": BuiltinRules(
-        defaults=_complete_job, decides=_select_own_pods, checks=_check_job, changes=_keep_job, names=POD_NAMES
+        defaults=_complete_job,
+        decides=_select_own_pods,
+        checks=_check_job,
+        changes=_keep_job,
+        names=POD_NAMES,
+        cautions=_caution_job,
     ),
     "cronjobs.batch": BuiltinRules(
         defaults=_complete_cron_job,
         decides=lambda obj, old: fill(obj, status={}),
         checks=_check_cron_job,
         names=POD_NAMES,
+        cautions=_caution_cron_job,
     ),
 }

@@ -10,10 +10,12 @@ from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._builtin.selectors import check_selector
 from dynkube.testing._builtin.servicechecks import is_address
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.gotext import quoted
 from dynkube.testing._kinds import naming
 
 _ADDRESS_HELP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _CIDR_HELP = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_INGRESS_CLASS = "kubernetes.io/ingress.class"
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 
 # ── Ingress ───────────────────────────────────────────────────────────────────────────────────
@@ -196,9 +198,19 @@ def _keep_slice(findings: Findings, obj: JSONObject, old: JSONObject | None) -> 
     findings.immutable("addressType", obj.get("addressType"), old.get("addressType"))
 
 
+def _caution_ingress(obj: JSONObject, old: JSONObject | None) -> list[str]:
+    annotated = _INGRESS_CLASS in (obj["metadata"].get("annotations") or {})
+    if old is not None or not annotated or obj["spec"].get("ingressClassName") is not None:
+        return []
+    return [f"annotation {quoted(_INGRESS_CLASS)} is deprecated, please use 'spec.ingressClassName' instead"]
+
+
 RULES: Mapping[str, BuiltinRules] = {
     "ingresses.networking.k8s.io": BuiltinRules(
-        defaults=lambda obj: fill(obj, spec={}), decides=_decide_ingress, checks=_check_ingress
+        defaults=lambda obj: fill(obj, spec={}),
+        decides=_decide_ingress,
+        checks=_check_ingress,
+        cautions=_caution_ingress,
     ),
     "ingressclasses.networking.k8s.io": BuiltinRules(
         defaults=_complete_ingress_class, checks=_check_ingress_class, changes=_keep_ingress_class

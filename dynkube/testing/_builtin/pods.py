@@ -9,7 +9,8 @@ from dynkube.testing._builtin.containerchecks import check_images
 from dynkube.testing._builtin.findings import Findings, fill, items, show_times
 from dynkube.testing._builtin.podchecks import check_pod_spec, check_template
 from dynkube.testing._builtin.podspecs import complete_pod_spec, complete_template
-from dynkube.testing._builtin.rules import BuiltinRules
+from dynkube.testing._builtin.podwarnings import pod_warnings, template_warnings
+from dynkube.testing._builtin.rules import BuiltinRules, asks_anew
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind, Registry
@@ -29,6 +30,8 @@ def _complete(pod: JSONObject) -> None:
     spec = pod.setdefault("spec", {})
     fill(spec, enableServiceLinks=True)
     complete_pod_spec(spec)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     for field in ("initContainers", "containers"):
         for container in items(spec, field):
             _request_limits(container["resources"])
@@ -200,9 +203,12 @@ def pod_rules(storage: Storage, registry: Registry) -> dict[str, BuiltinRules]:
         checks=_check,
         changes=_check_change,
         names="the Pod's hostname",
+        # Who changes pods is hardly ever human.
+        cautions=lambda obj, old: pod_warnings(obj) if old is None else (),
     )
     templates = BuiltinRules(
         defaults=complete_template,
         checks=lambda findings, obj, old: check_template(findings, "template", obj["template"]),
+        cautions=lambda obj, old: template_warnings("template", obj["template"]) if asks_anew(obj, old) else (),
     )
     return {"pods": pods, "podtemplates": templates}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from dynkube.testing._verbs.rules import KindRules
 Complete: TypeAlias = Callable[[JSONObject], None]
 Prepare: TypeAlias = Callable[[JSONObject, JSONObject | None], None]
 Check: TypeAlias = Callable[[Findings, JSONObject, JSONObject | None], None]
+Caution: TypeAlias = Callable[[JSONObject, JSONObject | None], Iterable[str]]
 
 #: What the names of most workloads become part of.
 POD_NAMES = "Pod names and hostnames"
@@ -27,6 +28,16 @@ def _nothing(obj: JSONObject) -> None:
 
 def _nothing_more(obj: JSONObject, old: JSONObject | None) -> None:
     """Nothing that the server decides."""
+
+
+def _no_warnings(obj: JSONObject, old: JSONObject | None) -> Iterable[str]:
+    """Nothing that is hardly meant so."""
+    return ()
+
+
+def asks_anew(obj: JSONObject, old: JSONObject | None) -> bool:
+    """Whether an object asks for something else than before, if there was one: other writes are not warned of."""
+    return old is None or obj["metadata"].get("generation") != old["metadata"].get("generation")
 
 
 def _fine(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
@@ -43,6 +54,7 @@ class BuiltinRules(KindRules):
         checks: Tells what is wrong.
         changes: Tells what may not be changed, on an update of the object itself.
         names: What its name becomes part of, where a DNS label is recommended for that.
+        cautions: Tells what is valid, and hardly meant so.
     """
 
     defaults: Complete = _nothing
@@ -50,6 +62,7 @@ class BuiltinRules(KindRules):
     checks: Check = _fine
     changes: Check = _fine
     names: str = ""
+    cautions: Caution = _no_warnings
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
         """Defaults, on a copy of what was sent."""
@@ -71,12 +84,11 @@ class BuiltinRules(KindRules):
         return findings.causes
 
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """A new name that is valid and may surprise."""
+        """A new name that is valid and may surprise, and whatever else is hardly meant so."""
         problems = naming.label_problems(obj["metadata"].get("name", "")) if self.names and old is None else []
-        if not problems:
-            return []
         surprise = "which can result in surprising behavior; a DNS label is recommended"
-        return [f"metadata.name: this is used in {self.names}, {surprise}: [{' '.join(problems)}]"]
+        named = [f"metadata.name: this is used in {self.names}, {surprise}: [{' '.join(problems)}]"] if problems else []
+        return [*named, *self.cautions(obj, old)]
 
     def change_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
         """What may not be changed."""

@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from dynkube.testing._builtin.findings import Findings, fill, section
 from dynkube.testing._builtin.podspecs import complete_claim_spec
 from dynkube.testing._builtin.rules import BuiltinRules
+from dynkube.testing._builtin.volumewarnings import claim_warnings
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._schemas.quantities import each, normalize, value_of
 
 _ACCESS = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _MODES = ("Block", "Filesystem")
 _CLAIM_UPDATE = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
@@ -153,9 +155,19 @@ def _decide_attachment(obj: JSONObject, old: JSONObject | None) -> None:
     section(obj, "status").setdefault("attached", False)
 
 
+def _caution_claim(obj: JSONObject, old: JSONObject | None) -> list[str]:
+    told = [f'metadata.annotations[{_BETA_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead']
+    given = _BETA_CLASS in (obj["metadata"].get("annotations") or {})
+    return [*(told if given else ()), *claim_warnings("spec", obj["spec"])]
+
+
 RULES: Mapping[str, BuiltinRules] = {
     "persistentvolumeclaims": BuiltinRules(
-        defaults=_complete_claim, decides=_decide_claim, checks=_check_claim, changes=_keep_claim
+        defaults=_complete_claim,
+        decides=_decide_claim,
+        checks=_check_claim,
+        changes=_keep_claim,
+        cautions=_caution_claim,
     ),
     "persistentvolumes": BuiltinRules(defaults=_complete_volume, decides=_decide_volume, checks=_check_volume),
     "storageclasses.storage.k8s.io": BuiltinRules(defaults=_complete_class, checks=_check_class, changes=_keep_class),

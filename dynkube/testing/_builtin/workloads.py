@@ -9,8 +9,10 @@ from typing import Any
 from dynkube.testing._builtin.findings import IMMUTABLE, Findings, fill, section, show_times
 from dynkube.testing._builtin.podchecks import check_template
 from dynkube.testing._builtin.podspecs import complete_claim_spec, complete_template
-from dynkube.testing._builtin.rules import POD_NAMES, BuiltinRules
+from dynkube.testing._builtin.podwarnings import template_warnings
+from dynkube.testing._builtin.rules import POD_NAMES, BuiltinRules, asks_anew
 from dynkube.testing._builtin.selectors import check_selector, is_empty, selects
+from dynkube.testing._builtin.volumewarnings import claim_warnings
 from dynkube.testing._calls.api import JSONObject
 
 _MISMATCH = "`selector` does not match template `labels`"
@@ -34,6 +36,7 @@ _STATEFUL_UPDATE = (
 # What a status of a deployment counts: some of the replicas each, and more.
 _PARTS = ("updatedReplicas", "readyReplicas", "availableReplicas")
 _OTHER_COUNTS = ("unavailableReplicas", "terminatingReplicas", "collisionCount")
+_ALL_REVISIONS = "a negative value retains all historical revisions; a value >= 0 is recommended"
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 # ── defaults ──────────────────────────────────────────────────────────────────────────────────
@@ -276,6 +279,31 @@ def _keep_data(findings: Findings, obj: JSONObject, old: JSONObject | None) -> N
     findings.immutable("data", obj.get("data"), old.get("data"))
 
 
+def _caution(obj: JSONObject, old: JSONObject | None) -> list[str]:
+    return template_warnings("spec.template", obj["spec"].get("template")) if asks_anew(obj, old) else []
+
+
+def _caution_daemon_set(obj: JSONObject, old: JSONObject | None) -> list[str]:
+    same = old is not None and obj["spec"]["template"] == old["spec"]["template"]
+    return [] if same else template_warnings("spec.template", obj["spec"]["template"])
+
+
+def _caution_controller(obj: JSONObject, old: JSONObject | None) -> list[str]:
+    """On a change of what it was before: kube-apiserver 1.36 takes one for the other."""
+    told = obj if old is None else old
+    return template_warnings("spec.template", told["spec"].get("template")) if asks_anew(obj, old) else []
+
+
+def _caution_stateful_set(obj: JSONObject, old: JSONObject | None) -> list[str]:
+    told, spec = _caution(obj, old), obj["spec"]
+    for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+        at = f"spec.volumeClaimTemplates[{index}]{'' if old is None else '.Spec'}"
+        told += claim_warnings(at, claim["spec"])
+    if (spec.get("revisionHistoryLimit") or 0) < 0:
+        told.append(f"spec.revisionHistoryLimit: {_ALL_REVISIONS}")
+    return told
+
+
 def _counting(kind: str) -> Any:
     return lambda obj, old: _decide_status(obj, old, _COUNTS[kind])
 
@@ -287,6 +315,7 @@ RULES: Mapping[str, BuiltinRules] = {
         checks=_check_deployment,
         changes=_keep_selector,
         names=POD_NAMES,
+        cautions=_caution,
     ),
     "replicasets.apps": BuiltinRules(
         defaults=_complete_replicas,
@@ -294,18 +323,28 @@ RULES: Mapping[str, BuiltinRules] = {
         checks=_check_replica_set,
         changes=_keep_selector,
         names=POD_NAMES,
+        cautions=_caution,
     ),
     "statefulsets.apps": BuiltinRules(
         defaults=_complete_stateful_set,
         decides=_counting("StatefulSet"),
         checks=_check_stateful_set,
         changes=_keep_stateful_set,
+        cautions=_caution_stateful_set,
     ),
     "daemonsets.apps": BuiltinRules(
-        defaults=_complete_daemon_set, decides=_decide_daemon_set, checks=_check_daemon_set, changes=_keep_selector
+        defaults=_complete_daemon_set,
+        decides=_decide_daemon_set,
+        checks=_check_daemon_set,
+        changes=_keep_selector,
+        cautions=_caution_daemon_set,
     ),
     "replicationcontrollers": BuiltinRules(
-        defaults=_complete_controller, decides=_counting("Replicas"), checks=_check_controller, names=POD_NAMES
+        defaults=_complete_controller,
+        decides=_counting("Replicas"),
+        checks=_check_controller,
+        names=POD_NAMES,
+        cautions=_caution_controller,
     ),
     "controllerrevisions.apps": BuiltinRules(changes=_keep_data),
 }

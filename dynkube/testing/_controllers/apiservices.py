@@ -18,7 +18,8 @@ from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._store.storage import Change, Storage, Version
 from dynkube.testing._store.work import Allowance
-from dynkube.testing._verbs.objectmeta import Identity, stamp_new
+from dynkube.testing._verbs.identity import Identity
+from dynkube.testing._verbs.objectmeta import stamp_new
 
 API_SERVICES = "apiservices.apiregistration.k8s.io"
 _AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"

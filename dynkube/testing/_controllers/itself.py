@@ -8,7 +8,8 @@ from __future__ import annotations
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Registry
 from dynkube.testing._store.storage import Storage
-from dynkube.testing._verbs.objectmeta import Identity, stamp_new
+from dynkube.testing._verbs.identity import Identity
+from dynkube.testing._verbs.objectmeta import stamp_new
 
 _NAMESPACE, _NAME = "default", "kubernetes"
 _CLUSTER_IP, _ADDRESS, _PORT = "10.0.0.1", "192.0.2.1", 6443

@@ -21,7 +21,7 @@ from dynkube.testing._store.timers import Timers
 from dynkube.testing._store.watching import Watches
 from dynkube.testing._store.work import Allowance
 from dynkube.testing._verbs.deleting import Deletes
-from dynkube.testing._verbs.objectmeta import Identity
+from dynkube.testing._verbs.identity import Identity
 
 
 @dataclass(slots=True, kw_only=True)

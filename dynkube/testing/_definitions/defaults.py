@@ -77,6 +77,7 @@ def _metadata_causes(node: Node, field: str, resource: _Resource) -> Iterator[St
 
 
 def _bad_value(field: str, value: Any, detail: str) -> StatusCause:
+    # Not as ``refuse.bad_value`` shows it: a default is quoted with its keys in order.
     return StatusCause(field, "FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}")
 
 

@@ -78,8 +78,9 @@ class Application:
         mine = next((entry for entry in entries if entry.identity == self.writer.identity), None)
         others = [entry for entry in entries if entry is not mine]
         wanted = excluding(all_of(applied, shape), reset)
+        encoded = to_fields_v1(owned(wanted))
         result: JSONObject = merged(present, applied, shape)
-        if mine is not None and mine.encoded:
+        if mine is not None and mine.encoded and not self._keeps_all(mine, wanted, encoded, entries):
             claims = [(own, wanted), *((entry.api_version, entry.fields) for entry in others)]
             result = _Pruning(self.versions, own).prune(result, mine, claims)
         changed = Comparisons(self.versions, self.kind, self.writer.subresource, present, result).by_version(others)
@@ -92,9 +93,18 @@ class Application:
         result = {**result, "metadata": dict(result["metadata"])}
         if live is not None:
             keep_annotation(self.writer.manager, result, applied)
-        entry = new_entry(self.kind, replace(self.writer, time=time), to_fields_v1(owned(wanted)))
+        entry = new_entry(self.kind, replace(self.writer, time=time), encoded)
         write_entries(result, [*kept, entry])
         return result
+
+    def _keeps_all(self, mine: Entry, wanted: FieldSet, encoded: JSONObject, entries: Sequence[Entry]) -> bool:
+        """Whether there is nothing to take out: who applies a field again also keeps all the containers around it.
+
+        Where versions differ it is for their schemas to say, and somebody has to look.
+        """
+        if not (self.versions.alike or all(entry.api_version == self.kind.api_version for entry in entries)):
+            return False
+        return mine.encoded == encoded or mine.fields <= wanted
 
     def _entries(self, live: JSONObject | None) -> tuple[Entry, ...]:
         """Who owns what; what nobody is on record for belongs to whoever was before the first apply."""

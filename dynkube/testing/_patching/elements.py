@@ -29,7 +29,7 @@ def element_of(item: object, shape: Shape) -> str:
     if shape.list_type == "map" and isinstance(item, dict):
         keys = {}
         for key in shape.keys:
-            value = item.get(key, shape.default(key))
+            value = item[key] if key in item else shape.default(key)
             if value is not None:
                 keys[key] = value
         return f"k:{_encode(keys)}"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -22,8 +22,6 @@ from dynkube.testing._kinds.kinds import Kind
 
 # What field selectors of Events and Jobs call otherwise than it is called.
 _KEPT_AT = {"source": "source.component", "status.successful": "status.succeeded"}
-
-ChangeType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

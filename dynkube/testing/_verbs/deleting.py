@@ -15,8 +15,8 @@ from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.documents import PlainDocument, StoredDocument, deleted_status
 from dynkube.testing._store.storage import Storage, Version
 from dynkube.testing._verbs.grace import Grace, begin_grace, is_graceful
+from dynkube.testing._verbs.identity import Identity
 from dynkube.testing._verbs.listing import list_objects
-from dynkube.testing._verbs.objectmeta import Identity
 from dynkube.testing._verbs.rules import Rules
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import random
-import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from dynkube.errors import APIError, StatusCause
-from dynkube.meta import GVK
+from dynkube.errors import StatusCause
 from dynkube.testing._calls import refuse
-from dynkube.testing._calls.api import Call, JSONObject
-from dynkube.testing._calls.gotext import json_name
+from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.query import digits_problem
 from dynkube.testing._kinds import naming
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._kinds.schemas import builtin_schemas
+from dynkube.testing._verbs.identity import Identity
 
-_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-_SUFFIX_LENGTH = 5
-_MAX_GENERATED_BASE = 63 - _SUFFIX_LENGTH
 _MAX_ANNOTATIONS = 256 * 1024
 # Written by the server; what a request says there does not count.
 SYSTEM_FIELDS = (
@@ -33,6 +22,7 @@ SYSTEM_FIELDS = (
     "deletionGracePeriodSeconds",
     "selfLink",
 )
+DELETION_FIELDS = frozenset({"deletionGracePeriodSeconds", "deletionTimestamp"})
 _STANDARD_FINALIZERS = {"foregroundDeletion", "kubernetes", "orphan"}
 _NOT_A_FINALIZER = "name is neither a standard finalizer name nor is it fully qualified"
 # Groups of built-in kinds that take finalizers of any name, as custom resources do.
@@ -42,154 +32,6 @@ _ANY_FINALIZERS = {
     "apiregistration.k8s.io",
     "coordination.k8s.io",
 }
-# Groups that parts of a real server have for themselves: the others do not know their kinds.
-_OTHER_SCHEMES = {"apiextensions.k8s.io", "apiregistration.k8s.io"}
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Where times, UIDs and generated names come from; injected, so that tests can have them fixed."""
-
-    now: Callable[[], datetime]
-    random: random.Random
-
-    def timestamp(self) -> str:
-        """Now, as ``creationTimestamp`` has it."""
-        return self.now().astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
-
-    def uid(self) -> str:
-        """A new UID."""
-        return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
-
-    def generated(self, base: str) -> str:
-        """A name from ``generateName``."""
-        suffix = "".join(self.random.choice(_SUFFIX_LETTERS) for _ in range(_SUFFIX_LENGTH))
-        return base[:_MAX_GENERATED_BASE] + suffix
-
-
-def own_copy(call: Call) -> JSONObject:
-    """The body of ``call`` as an object whose top level and metadata may be changed; no value was looked at.
-
-    Raises:
-        BadRequest: It is no object, or of another version than the path's.
-        Invalid: It is a custom resource of another kind.
-    """
-    body = call.body
-    if not isinstance(body, dict):
-        raise refuse.bad_request("the body of the request must be a JSON object")
-    obj: JSONObject = dict(body)
-    _check_type(obj, call.kind)
-    metadata = obj.get("metadata")
-    if metadata is None:
-        metadata = {}
-    if isinstance(metadata, dict):
-        metadata = {key: _without_nulls(key, value) for key, value in metadata.items() if value is not None}
-    obj["metadata"] = metadata
-    return obj
-
-
-def _without_nulls(field: str, value: Any) -> Any:
-    """A null inside of a list or map is what Go makes of it: a zero value."""
-    if isinstance(value, dict) and None in value.values():
-        return {key: "" if content is None else content for key, content in value.items()}
-    if isinstance(value, list) and None in value:
-        zero: Any = "" if field == "finalizers" else {}
-        return [zero if content is None else content for content in value]
-    return value
-
-
-def _check_type(obj: JSONObject, kind: Kind) -> None:
-    for field, expected in (("apiVersion", kind.api_version), ("kind", kind.kind)):
-        value = obj.get(field)
-        if value == expected:
-            continue
-        if kind.crd_uid is not None:
-            raise _wrong_custom_type(obj, kind)
-        if value not in {None, ""} if isinstance(value, str | None) else True:
-            raise _wrong_builtin_type(obj, kind)
-        obj[field] = expected  # built-in kinds are decoded with the path's kind as the default
-
-
-def _wrong_custom_type(obj: JSONObject, kind: Kind) -> Exception:
-    version, name = obj.get("apiVersion") or "", obj.get("kind") or ""
-    if name and obj.get("apiVersion", "") is None:
-        trouble = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
-        return refuse.bad_request(f'{name} in version "" cannot be handled as a {kind.kind}: {trouble}')
-    for field, value in (("apiVersion", version), ("kind", name)):
-        if not isinstance(value, str):
-            trouble = f"json: cannot unmarshal {json_name(value)} into Go struct field .{field} of type string"
-            return _unrecognized(obj, kind, f"couldn't get version/kind; json parse error: {trouble}")
-    if not name:
-        return _unrecognized(obj, kind, f"Object 'Kind' is missing in '{json.dumps(obj)}'")
-    if version != kind.api_version:
-        return refuse.bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
-        )
-    metadata = obj.get("metadata")
-    given = metadata.get("name") if isinstance(metadata, dict) else ""
-    return refuse.invalid_kind(kind.gvr.group, name, str(given or ""), kind.kind)
-
-
-def _unrecognized(obj: JSONObject, kind: Kind, why: str) -> Exception:
-    text = json.dumps(obj)
-    summary = f"{text[:30]} ..." if len(text) > 30 else text
-    return refuse.bad_request(f"the object provided is unrecognized (must be of type {kind.kind}): {why} ({summary})")
-
-
-def _wrong_builtin_type(obj: JSONObject, kind: Kind) -> Exception:
-    version, name = str(obj.get("apiVersion") or kind.api_version), str(obj.get("kind") or kind.kind)
-    short, problem = version.rpartition("/")[2], conversion_problem(version, name, kind.gvk)
-    return refuse.bad_request(f'{name} in version "{short}" cannot be handled as a {kind.kind}: {problem}')
-
-
-def conversion_problem(version: str, name: str, wanted: GVK) -> str:
-    """Why objects of another ``apiVersion`` or ``kind`` are none of the built-in kind ``wanted``."""
-    group, _, short = version.rpartition("/")
-    if group not in _OTHER_SCHEMES and builtin_schemas().name_of(GVK(group, short, name)) is not None:
-        # It is read as what it is first, and that cannot be made what is wanted.
-        package = wanted.group.partition(".")[0] or "core"
-        return f"converting ({short}.{name}) to ({package}.{wanted.kind}): unknown conversion"
-    return f'no kind "{name}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
-
-
-def check_namespace(obj: JSONObject, call: Call) -> None:
-    """Give ``obj`` the namespace of the path.
-
-    Raises:
-        BadRequest: It says another one.
-    """
-    metadata = obj["metadata"]
-    given = metadata.get("namespace", "")
-    if not call.kind.namespaced:
-        metadata.pop("namespace", None)  # the real server takes no offence at one here
-    elif not call.namespace:
-        raise refuse.bad_request("an empty namespace may not be set during creation")
-    elif given and given != call.namespace:
-        raise refuse.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
-    else:
-        metadata["namespace"] = call.namespace
-
-
-def check_name_in_path(obj: JSONObject, call: Call, *, required: bool = True) -> None:
-    """Refuse a body that names another object than the path does, or none where it has to.
-
-    Raises:
-        BadRequest: It does.
-    """
-    if required and not obj["metadata"].get("name"):
-        raise nameless(call)
-    name = obj["metadata"].get("name") or call.name
-    if name != call.name:
-        raise refuse.bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
-
-
-def nameless(call: Call) -> APIError:
-    """The refusal of a body that names no object."""
-    return refuse.bad_request(
-        f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
-    )
 
 
 def read_version(obj: JSONObject) -> str:

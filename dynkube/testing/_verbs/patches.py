@@ -10,7 +10,7 @@ from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._patching import transforms
 from dynkube.testing._patching.apply import Application
 from dynkube.testing._patching.entries import Writer
-from dynkube.testing._verbs import objectmeta, strategies
+from dynkube.testing._verbs import bodies, objectmeta, strategies
 from dynkube.testing._verbs.reading import Reading
 from dynkube.testing._verbs.rescaling import Scales
 from dynkube.testing._verbs.writing import Writes
@@ -68,8 +68,8 @@ class Patches:
         if old is None:
             return self._create(call, application, applied, options)
         merged = self._completed(call, application.merge(old.decode(call.kind), applied), applied)
-        objectmeta.check_namespace(merged.obj, call)
-        objectmeta.check_name_in_path(merged.obj, call)
+        bodies.check_namespace(merged.obj, call)
+        bodies.check_name_in_path(merged.obj, call)
         return self.writes.update_object(call, merged, old, options, owned=True)
 
     def _create(self, call: Call, application: Application, applied: JSONObject, options: WriteOptions) -> Result:
@@ -77,11 +77,12 @@ class Patches:
         if uid := applied["metadata"].get("uid"):
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise refuse.conflict(call.kind, call.name, why)
-        objectmeta.check_namespace(applied, call)
-        objectmeta.check_name_in_path(applied, call)
+        bodies.check_namespace(applied, call)
+        bodies.check_name_in_path(applied, call)
         self.writes.permit_create(call)
         created = self._completed(call, application.merge(None, applied), applied)
-        created.obj["metadata"].pop("resourceVersion", None)
+        if not options.dry_run:
+            created.obj["metadata"].pop("resourceVersion", None)
         return self.writes.create_object(call, created, options, owned=True)
 
     def _completed(self, call: Call, merged: JSONObject, given: JSONObject) -> Reading:

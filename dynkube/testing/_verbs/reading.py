@@ -21,7 +21,7 @@ from dynkube.testing._schemas.pruning import pruned, pruned_all
 from dynkube.testing._schemas.schemas import Schemas
 from dynkube.testing._schemas.structural import Structural
 from dynkube.testing._schemas.typed import apply_failure, typed_errors
-from dynkube.testing._verbs import objectmeta
+from dynkube.testing._verbs import bodies, objectmeta
 
 _OWNED_NULLS = ("annotations", "finalizers", "labels", "ownerReferences")
 _YAML_ERRORS = "yaml: unmarshal errors:\n"
@@ -68,12 +68,12 @@ class Reader:
             Invalid: It is of another kind.
         """
         kind = call.kind
-        obj = objectmeta.own_copy(call)
+        obj = bodies.own_copy(call)
         try:
             obj, unknown = self._decoded(kind, obj)
         except Unreadable as trouble:
             raise _cannot_be_handled(kind, str(trouble)) from None
-        objectmeta.check_namespace(obj, call)
+        bodies.check_namespace(obj, call)
         problems = [*call.repeated, *unknown] if options.field_validation != "Ignore" else []
         if problems and options.field_validation == "Strict":
             raise _cannot_be_handled(kind, _strict_text(problems))
@@ -99,14 +99,14 @@ class Reader:
 
         version, name = str(patched.get("apiVersion") or kind.api_version), str(patched.get("kind") or kind.kind)
         if kind.crd_uid is None and (version, name) != (kind.api_version, kind.kind):
-            raise refuse.invalid_patch(shown(), objectmeta.conversion_problem(version, name, kind.gvk))
-        obj = objectmeta.own_copy(replace(call, body=patched))
+            raise refuse.invalid_patch(shown(), bodies.conversion_problem(version, name, kind.gvk))
+        obj = bodies.own_copy(replace(call, body=patched))
         try:
             obj, unknown = self._decoded(kind, obj)
         except Unreadable as trouble:
             raise refuse.invalid_patch(shown(), str(trouble)) from None
-        objectmeta.check_namespace(obj, call)
-        objectmeta.check_name_in_path(obj, call)
+        bodies.check_namespace(obj, call)
+        bodies.check_name_in_path(obj, call)
         problems = [*call.repeated, *unknown] if options.field_validation != "Ignore" else []
         if problems and options.field_validation == "Strict":
             raise refuse.invalid_patch(shown(), _strict_text(problems))
@@ -130,7 +130,7 @@ class Reader:
         if given != (kind.api_version, kind.kind):
             group_version = given[0] if "/" in given[0] else f"/{given[0]}"
             raise refuse.bad_request(f"invalid object type: {group_version}, Kind={given[1]}")
-        obj = objectmeta.own_copy(call)
+        obj = bodies.own_copy(call)
         if errors := self._typed_errors(kind, obj):
             raise refuse.failed(apply_failure(errors, _place(obj["metadata"]), _gvk(kind)))
         problems = call.repeated if options.field_validation != "Ignore" else ()
@@ -286,7 +286,7 @@ def _of_no_version(call: Call) -> APIError:
     """What a real server finds missing first in an object whose patch took its version away."""
     if call.kind.crd_uid is not None:
         return refuse.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
-    return objectmeta.nameless(call)
+    return bodies.nameless(call)
 
 
 def _gvk(kind: Kind) -> str:

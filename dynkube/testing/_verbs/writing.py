@@ -19,9 +19,9 @@ from dynkube.testing._schemas.correlation import same_json
 from dynkube.testing._schemas.custom import Written, judged
 from dynkube.testing._store.documents import PlainDocument, StoredDocument
 from dynkube.testing._store.storage import Storage, Version
-from dynkube.testing._verbs import objectmeta, strategies
+from dynkube.testing._verbs import bodies, objectmeta, strategies
+from dynkube.testing._verbs.identity import Identity
 from dynkube.testing._verbs.namespaces import Namespaces
-from dynkube.testing._verbs.objectmeta import Identity
 from dynkube.testing._verbs.reading import Reader, Reading
 from dynkube.testing._verbs.rules import Rules
 
@@ -84,7 +84,7 @@ class Writes:
             why = "create not allowed while custom resource definition is terminating"
             raise refuse.forbidden(kind, metadata.get("name", ""), why)
         version = metadata.pop("resourceVersion", "")
-        if version.isdecimal() and int(version):  # what is no number is overlooked
+        if version.isdecimal() and int(version) and not options.dry_run:  # what is no number is overlooked
             raise refuse.version_set_on_create()
         self.namespaces.check_open(kind, call.namespace, metadata.get("name", ""))
         generated = not metadata.get("name") and bool(metadata.get("generateName"))
@@ -100,7 +100,10 @@ class Writes:
                 # A default status is shown at once, and stored by the next write.
                 shown = self.reader.fill_status(kind, obj)
                 kept = _read_again(kind, obj) if owned else obj
-                return Result(document=self._store(kind, kept, options, provisional=shown), status=201)
+                if options.dry_run and version:
+                    # Only what stores an object looks at it, and gives another one.
+                    kept = {**kept, "metadata": {**kept["metadata"], "resourceVersion": version}}
+                return Result(document=self._store(kind, kept, options, provisional=shown, applied=owned), status=201)
         raise self._taken(call, metadata["name"], bool(metadata.get("generateName")))
 
     def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None, *, applied: bool) -> None:
@@ -156,7 +159,7 @@ class Writes:
         """
         options = WriteOptions.read(call)
         reading = self.reader.read(call, options)
-        objectmeta.check_name_in_path(reading.obj, call)
+        bodies.check_name_in_path(reading.obj, call)
         if strategies.creates_on_update(call.kind) and self.storage.get(call.kind, call.namespace, call.name) is None:
             return self._create_by_update(call, reading, options)
         old = self.existing(call)
@@ -177,7 +180,8 @@ class Writes:
             raise refuse.other_object(call.kind, call.namespace, call.name, uid, "")
         objectmeta.read_version(reading.obj)
         self.permit_create(call)
-        metadata.pop("resourceVersion", None)
+        if not options.dry_run:
+            metadata.pop("resourceVersion", None)
         if call.subresource and self.ownership.enabled:
             # Whoever creates it by its status owns no more than they would of one that was there.
             self.ownership.record_part(call.kind, reading.obj, self._writer(call, options))
@@ -209,11 +213,12 @@ class Writes:
             # What cannot be written through this path counts in the other versions of a definition.
             self._record_custom(call, obj, before, options)
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
+        sent = {name for name in objectmeta.DELETION_FIELDS if obj["metadata"].get(name) is not None}
         objectmeta.carry_over(obj, before)
         rules = self.rules.of(kind)
         rules.complete(kind, obj)
         if not custom and not owned:
-            self.ownership.record(kind, obj, before, self._writer(call, options))
+            self._record_builtin(call, obj, before, sent, options)
         rules.authorize(call, obj, before)
         if not call.subresource:
             rules.allocate(kind, obj, before)
@@ -232,7 +237,16 @@ class Writes:
                 # Nothing to write: the revision stays, and nobody is told.
                 return Result(document=StoredDocument(kind, old))
         kept = _read_again(kind, obj) if owned else obj
-        return Result(document=self._finish_update(kind, kept, old, options))
+        return Result(document=self._finish_update(kind, kept, old, options, applied=owned))
+
+    def _record_builtin(
+        self, call: Call, obj: JSONObject, before: JSONObject, sent: set[str], options: WriteOptions
+    ) -> None:
+        """Note who writes; whoever does not say that the object is on its way out counts as having taken that back."""
+        metadata = obj["metadata"]
+        kept = {name: metadata.pop(name) for name in objectmeta.DELETION_FIELDS - sent if name in metadata}
+        self.ownership.record(call.kind, obj, before, self._writer(call, options))
+        metadata.update(kept)
 
     def _record_custom(self, call: Call, obj: JSONObject, before: JSONObject, options: WriteOptions) -> None:
         """Note who writes; nobody can be on record where what was or what is to be has values of wrong types."""
@@ -272,7 +286,7 @@ class Writes:
         return judged(Written(call.kind, schema, obj, old, call.subresource, tuple(found)), self.rulebook)
 
     def _finish_update(
-        self, kind: Kind, obj: JSONObject, old: Version, options: WriteOptions
+        self, kind: Kind, obj: JSONObject, old: Version, options: WriteOptions, *, applied: bool
     ) -> StoredDocument | PlainDocument:
         metadata = obj["metadata"]
         gone = "deletionTimestamp" in metadata and not metadata.get("finalizers")
@@ -280,15 +294,19 @@ class Writes:
             # As in the real server the deletion's event shows what was stored last, finalizer included.
             self.storage.remove(kind.storage_group, old.key)
             return PlainDocument(obj)
-        return self._store(kind, obj, options)
+        return self._store(kind, obj, options, applied=applied)
 
     def _store(
-        self, kind: Kind, obj: JSONObject, options: WriteOptions, *, provisional: bool = False
+        self, kind: Kind, obj: JSONObject, options: WriteOptions, *, applied: bool, provisional: bool = False
     ) -> StoredDocument | PlainDocument:
         if options.dry_run:
             shown = _read_again(kind, obj)
             return PlainDocument({"apiVersion": kind.api_version, "kind": kind.kind, **shown})
         version = self.storage.encoded(kind, obj)
+        if len(version.rest) > MAX_OBJECT and not applied:
+            # Who owns what may take more than what there is, and goes rather than that: but for who applies.
+            metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+            version = self.storage.encoded(kind, {**obj, "metadata": metadata})
         if len(version.rest) > MAX_OBJECT:
             raise refuse.failed("etcdserver: request is too large")
         if provisional:

@@ -24,6 +24,7 @@ from dynkube.testing._wire.layouts import JSON_TYPE, Layout
 from dynkube.testing._wire.negotiate import Wanted, accepts_gzip, negotiate, negotiate_stream
 from dynkube.testing._wire.repeats import repeated_fields, unknown_members
 from dynkube.testing._wire.routes import ResourcePath, Target, asked_verb, route
+from dynkube.testing._wire.warnings import warning_headers
 
 # Items that are made one by one (rows, YAML) are sent in groups, so that none of them holds the loop for long.
 _AT_ONCE = 16
@@ -77,11 +78,11 @@ class Resources:
             result = self.engine.handle(call)
         except APIError as error:
             refusal = refusals.answer_refusal(error, layout)
-            warned = _warning_headers((call.kind.warning, *call.warnings))
+            warned = warning_headers((call.kind.warning, *call.warnings))
             await replace(refusal, headers=(*refusal.headers, *warned)).write(send)
             return
         document = result.document
-        headers = _warning_headers((call.kind.warning, *result.warnings))
+        headers = warning_headers((call.kind.warning, *result.warnings))
         if isinstance(document, ListDocument):
             await _write_list(document, form, layout, headers, send)
             return
@@ -92,7 +93,7 @@ class Resources:
     async def _watch(self, call: Call, form: Form, receive: Receive, send: Send) -> None:
         stream = self.engine.open_watch(call)
         try:
-            await start(send, 200, JSON_TYPE, _warning_headers((call.kind.warning,)))
+            await start(send, 200, JSON_TYPE, warning_headers((call.kind.warning,)))
             complete = await _stream_events(stream, form, receive, send)
         finally:
             stream.close()
@@ -218,9 +219,3 @@ async def _call(request: HTTPRequest, target: Target, user: User, receive: Recei
         return replace(call, body=body)
     told = (*repeated_fields(call.content_type, data, body), *unknown_members(call.content_type, body))
     return replace(call, body=body, repeated=told)
-
-
-def _warning_headers(warnings: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Warning headers as RFC 7234 has them and kubectl prints them; each text once."""
-    texts = (" ".join(text.split()) for text in dict.fromkeys(warnings) if text)
-    return tuple(("Warning", '299 - "' + text.replace("\\", "\\\\").replace('"', '\\"') + '"') for text in texts)

@@ -51,6 +51,19 @@ async def test_a_dry_run_of_an_apply_stores_nothing(cluster: Cluster) -> None:
         await cluster.get("configmaps", "a")
 
 
+@pytest.mark.parametrize("version", ["5", "0"])
+async def test_a_dry_run_that_would_create_shows_the_version_it_names(cluster: Cluster, version: str) -> None:
+    """Only what stores an object gives it one; see https://github.com/kubernetes/kubernetes/issues/106745."""
+    body = config(resourceVersion=version)
+
+    dry = await cluster.apply("configmaps", body, "me", params={"dryRun": "All"})
+    posted = await cluster.create("configmaps", body, params={"dryRun": "All"})
+    stored = await cluster.apply("configmaps", body, "me")
+
+    assert (dry["metadata"]["resourceVersion"], posted["metadata"]["resourceVersion"]) == (version, version)
+    assert stored["metadata"]["resourceVersion"] != version
+
+
 async def test_managers_share_an_object_field_by_field(cluster: Cluster) -> None:
     await cluster.apply("configmaps", applied(a="1", both="x"), "one")
     merged = await cluster.apply("configmaps", applied(b="2", both="x"), "two")
@@ -220,6 +233,24 @@ async def test_an_apply_may_name_the_version_and_the_identity_it_is_about(cluste
         await cluster.apply("configmaps", config(**identity, labels={"c": "d"}), "me")
     with pytest.raises(Invalid, match=r'metadata\.uid: Invalid value: "x": field is immutable'):
         await cluster.apply("configmaps", config(uid="x"), "me")
+
+
+@pytest.mark.parametrize("resource", ["configmaps", "widgets"])
+async def test_the_version_of_an_empty_store_means_that_there_must_be_no_object(
+    cluster: Cluster, resource: str
+) -> None:
+    await cluster.define()
+    body = config() if resource == "configmaps" else cluster.widget()
+    body["metadata"] = {**body["metadata"], "resourceVersion": "1"}
+
+    tried = await cluster.apply(resource, body, "me", params={"dryRun": "All"})
+    created = await cluster.apply(resource, body, "me")
+
+    assert tried["metadata"]["name"] == created["metadata"]["name"]
+    assert created["metadata"]["resourceVersion"] != "1"
+    for force in (False, True):
+        with pytest.raises(Conflict, match="the object has been modified"):
+            await cluster.apply(resource, body, "me", force=force)
 
 
 async def test_what_is_on_its_way_out_can_be_applied_to(cluster: Cluster) -> None:

@@ -67,6 +67,44 @@ async def test_managers_are_renamed_by_writing_managed_fields(cluster: Cluster, 
     assert (await applied(cluster, "configmaps", changed, "new"))[0] == (200 if operation == "Apply" else 409)
 
 
+@pytest.mark.since("1.22", "owners were not told apart by subresource")
+async def test_who_wrote_through_two_paths_is_one_when_the_record_says_so(cluster: Cluster) -> None:
+    """Of two entries that then have the same identity the last counts."""
+    await cluster.apply("deployments", workload(), "maker")
+    body: JSONObject = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
+    here, there = ({**body, "metadata": {"name": "d", "annotations": {key: "1"}}} for key in "ab")
+    await cluster.apply("deployments", here, "me")
+    obj = await cluster.apply("deployments/status", there, "me")
+    assert set(owners(obj)) == {"maker", "me", "me:status"}
+
+    for entry in obj["metadata"]["managedFields"]:
+        entry.pop("subresource", None)
+    merged = await cluster.update("deployments", obj)
+
+    assert merged["metadata"]["annotations"] == {"a": "1", "b": "1"}
+    assert set(owners(merged)) == {"maker", "me"}
+    assert owners(merged)["me"] == {"f:metadata": {"f:annotations": {"f:b": {}}}}
+
+
+async def test_who_replaces_what_is_on_its_way_out_takes_the_record_of_that_back(cluster: Cluster) -> None:
+    """But for a patch, which says what there is, whoever replaces it leaves out when it was deleted."""
+    await cluster.create("configmaps", config(finalizers=["a.b/c"]))
+    await cluster.delete("configmaps", "a")
+    await cluster.patch("configmaps", "a", {"metadata": {"managedFields": [{}]}})
+    await cluster.apply("configmaps", config(), "me")
+
+    def deletion(obj: JSONObject) -> set[str]:
+        return {name for name in owners(obj)["before-first-apply:Update"]["f:metadata"] if "deletion" in name}
+
+    patched = await cluster.patch("configmaps", "a", {"metadata": {"labels": {"a": "b"}}})
+    replaced = await cluster.update("configmaps", config(finalizers=["a.b/c"], labels={"a": "b"}))
+    await cluster.patch("configmaps", "a", {"metadata": {"finalizers": None}})
+
+    assert deletion(patched) == {"f:deletionGracePeriodSeconds", "f:deletionTimestamp"}
+    assert deletion(replaced) == set()
+    assert replaced["metadata"]["deletionTimestamp"] == patched["metadata"]["deletionTimestamp"]
+
+
 def extracted(obj: JSONObject, manager: str) -> JSONObject:
     """What a manager applied last, read from the record of it."""
     return dict(dynkube.extract(Unstructured(obj), manager).to_dict())

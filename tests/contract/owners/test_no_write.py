@@ -107,6 +107,38 @@ async def test_updating_and_patching_to_the_same(cluster: Cluster, a_second: Wai
     assert revision(created) == revision(updated) == revision(patched)
 
 
+async def test_creating_and_updating_to_what_the_server_writes_otherwise(cluster: Cluster, a_second: Wait) -> None:
+    containers = [{"name": "a", "image": "i", "resources": {"limits": {"memory": "2048Mi"}}}]
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1024Mi"}}}
+    body = workload(
+        "s",
+        serviceName="s",
+        template={"metadata": {"labels": {"app": "s"}}, "spec": {"containers": containers}},
+        volumeClaimTemplates=[{"metadata": {"name": "c"}, "spec": claim}],
+    )
+    body["kind"] = "StatefulSet"
+    created = await cluster.create("statefulsets", body, params={"fieldManager": "me"})
+    await a_second()
+
+    updated = await cluster.update("statefulsets", body, params={"fieldManager": "me"})
+
+    assert revision(created) == revision(updated)
+
+
+@pytest.mark.since("1.22", "who applied an empty struct did not own it")
+async def test_to_give_up_what_becomes_the_default_is_a_write(cluster: Cluster) -> None:
+    """Who applied the empty directory owned it."""
+    body = workload()
+    body["spec"]["template"]["spec"]["volumes"] = [{"name": "v", "emptyDir": {}}]
+    first = await cluster.apply("deployments", body, "me")
+    body["spec"]["template"]["spec"]["volumes"] = [{"name": "v"}]
+
+    again = await cluster.apply("deployments", body, "me")
+
+    assert again["spec"] == first["spec"]
+    assert revision(again) != revision(first)
+
+
 @pytest.mark.since("1.27", "the time of the apply was written")
 async def test_a_creation_time_that_is_sent_is_overlooked(cluster: Cluster) -> None:
     first = await cluster.apply("configmaps", config(), "me")

@@ -112,3 +112,70 @@ async def test_ports_that_differ_in_a_defaulted_key_only_are_not_the_same(cluste
         'k:{"containerPort":80,"protocol":"TCP"}',
         'k:{"containerPort":80,"protocol":"UDP"}',
     }
+
+
+def env(name: str, value: str = "", *, field: str = "") -> JSONObject:
+    source = {"valueFrom": {"fieldRef": {"fieldPath": field}}} if field else {"value": value}
+    return {"name": name, **source}
+
+
+async def written(cluster: Cluster, *states: list[JSONObject]) -> JSONObject:
+    """A deployment whose variables were these, one after the other, of ``first``, ``second``, ..."""
+    obj = await cluster.create("deployments", deployment(*states[0]), params={"fieldManager": "first"})
+    for manager, state in zip(("second", "third"), states[1:], strict=False):
+        obj["spec"]["template"]["spec"]["containers"][0]["env"] = state
+        obj = await cluster.update("deployments", obj, params={"fieldManager": manager})
+    return obj
+
+
+UPDATES: dict[str, tuple[list[list[JSONObject]], dict[str, dict[str, set[str]]]]] = {
+    "other values of them": (
+        [[A, B, OTHER_B], [A, B, env("B", "3")]],
+        {"first:Update": {"A": EACH}, "second:Update": {"B": set()}},
+    ),
+    "another field of one": (
+        [[A, B, OTHER_B], [A, B, env("B", field="metadata.name")]],
+        {"first:Update": {"A": EACH}, "second:Update": {"B": set()}},
+    ),
+    "one more, with another field": (
+        [[A, B], [A, B, env("B", field="metadata.name")]],
+        {"first:Update": {"A": EACH}, "second:Update": {"B": set()}},
+    ),
+    "an item beside them": (
+        [[B, OTHER_B], [B, OTHER_B, A]],
+        {"first:Update": {"B": set()}, "second:Update": {"A": EACH}},
+    ),
+    "another value beside them": (
+        [[A, B, OTHER_B], [env("A", "2"), B, OTHER_B]],
+        {"first:Update": {"A": {"f:name"}, "B": set()}, "second:Update": {"A": {"f:value"}}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("states", "owners"), UPDATES.values(), ids=UPDATES)
+async def test_who_changes_something_owns_that(
+    cluster: Cluster, states: list[list[JSONObject]], owners: dict[str, dict[str, set[str]]]
+) -> None:
+    assert owned(await written(cluster, *states)) == owners
+
+
+async def test_the_item_beside_them_can_be_applied(cluster: Cluster) -> None:
+    await written(cluster, [A, B, OTHER_B])
+
+    code, refused = await applied(cluster, "deployments", deployment(env("A", "2")), "me")
+    obj = await cluster.apply("deployments", deployment(env("A", "2")), "me", force=True)
+
+    assert (code, len(refused["details"]["causes"])) == (409, 1)
+    assert env_of(obj) == ["A=2", "B=1", "B=2"]
+    assert owned(obj) == {"first:Update": {"A": {"f:name"}, "B": set()}, "me": {"A": EACH}}
+
+
+async def test_what_an_update_has_repeated_stays_when_one_of_them_is_applied_no_more(cluster: Cluster) -> None:
+    obj = await cluster.apply("deployments", deployment(A, B), "me")
+    obj["spec"]["template"]["spec"]["containers"][0]["env"] = [A, B, OTHER_B]
+    await cluster.update("deployments", obj, params={"fieldManager": "other"})
+
+    left = await cluster.apply("deployments", deployment(A), "me")
+
+    assert env_of(left) == ["A=1", "B=1", "B=2"]
+    assert owned(left) == {"me": {"A": EACH}, "other:Update": {"B": set()}}

@@ -11,6 +11,7 @@ from tests.contract.owners.kit import (
     Apply,
     Update,
     applied,
+    force,
     keyed,
     owned,
     play,
@@ -99,3 +100,50 @@ async def test_items_under_a_new_key_with_a_default_are_found_again(cluster: Clu
 
     assert obj["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "name": "b"}]
     assert owned(obj) == words({"one": "ports[80,TCP] ports[80,TCP].port ports[80,TCP].name"})
+
+
+def item(**more: object) -> JSONObject:
+    return {"name": "a", **more}
+
+
+def told(*items: JSONObject) -> dict[str, set[str]]:
+    """Who applied these owns: each, by name and by id where it has one, and all it says."""
+    names = ["list[" + ",".join(str(each[key]) for key in ("id", "name") if key in each) + "]" for each in items]
+    fields = [f"{name}.{field}" for name, each in zip(names, items, strict=True) for field in each]
+    return {"one": {*names, *fields}}
+
+
+ONE, TWO = item(id=1, value="1"), item(id=2, value="2")
+NEW_KEYS: dict[str, tuple[list[JSONObject], list[JSONObject]]] = {
+    "a field that becomes a key": ([ONE], [item(id=1, value="2")]),
+    "another item of the same name": ([ONE], [ONE, TWO]),
+}
+
+
+@pytest.mark.since("1.25", "rules of the keys of lists were others")
+@pytest.mark.parametrize(("before", "after"), NEW_KEYS.values(), ids=NEW_KEYS)
+async def test_items_are_told_apart_by_one_key_more(
+    cluster: Cluster, before: list[JSONObject], after: list[JSONObject]
+) -> None:
+    fields = struct(name=TEXT, id={"type": "integer"}, value=TEXT)
+    await define(cluster, {"list": keyed(fields, "name")})
+    await play(cluster, [Apply("one", {"list": before})])
+
+    await redefine(cluster, {"list": keyed(fields, "name", "id")})
+    obj = await play(cluster, [Apply("one", {"list": after})])
+
+    assert (obj["spec"]["list"], owned(obj)) == (after, told(*after))
+
+
+@pytest.mark.since("1.22", "what became one value had an owner no more")
+async def test_who_lost_all_of_what_is_one_value_now_does_not_own_it(cluster: Cluster) -> None:
+    await define(cluster, APART)
+    await play(cluster, [Apply("one", {"pair": {"a": "1"}}), force("two", {"pair": {"a": "2"}})])
+
+    await redefine(cluster, TOGETHER)
+    code, refused = await applied(cluster, "widgets", cluster.widget(spec={"pair": {"b": "1"}}), "three")
+    assert code == 409
+    assert [cause["message"] for cause in refused["details"]["causes"]] == ['conflict with "two"']
+
+    obj = await play(cluster, [force("two", {"pair": {"b": "1"}})])
+    assert (obj["spec"], owned(obj)) == ({"pair": {"b": "1"}}, words({"two": "pair"}))

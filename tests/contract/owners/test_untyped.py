@@ -79,8 +79,65 @@ CASES: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = 
 }
 
 
+def nested(number: int, items: list[int], value: int) -> JSONObject:
+    return {"c": {"d": number, "e": items, "f": [{"name": "n", "value": value}]}}
+
+
+NESTED: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = {
+    "all that is in maps at once": (
+        [
+            Apply("one", {"a": 1, "b": nested(2, [1, 2], 1)}),
+            Update("ctl", {"a": 1, "b": nested(3, [1, 2, 3], 2), "g": 5}),
+            Apply(
+                "one",
+                {"a": 2, "b": nested(2, [2, 1], 1)},
+                refused={"b.c.d": "ctl", "b.c.e": "ctl", "b.c.f": "ctl"},
+                version="v2",
+            ),
+            force("one", {"a": 2, "b": nested(2, [2, 1], 1)}, version="v2"),
+        ],
+        {"a": 2, "b": nested(2, [2, 1], 1), "g": 5},
+        {"one": "a b b.c b.c.d b.c.e b.c.f", "ctl:Update": "g"},
+    ),
+    "maps in maps, of two who apply and two who update": (
+        [
+            Apply("one", {"a": {"b": {}}, "c": {"d": {}}}),
+            Apply("two", {"a": {}, "c": {"d": {}}}, version="v2"),
+            Update("ctl", {"a": {"b": {"c": {}}}, "c": {"d": {"e": {}}}}),
+            Update("ctm", {"a": {"b": {"c": {"d": {}}}}, "c": {"d": {"e": {"f": {}}}}}, version="v2"),
+            Update("ctl", {"a": {"b": {"c": {"d": {"e": {}}}}}, "c": {"d": {"e": {"f": {"g": {}}}}}}),
+            Apply("one", {}, version="v2"),
+        ],
+        {"a": None, "c": {"d": {"e": {"f": {"g": {}}}}}},
+        {"two": "a c c.d", "ctl:Update": "c.d.e c.d.e.f.g", "ctm:Update": "c.d.e.f"},
+    ),
+    "values of two who apply, and of one who updates": (
+        [
+            Apply("one", {"a": {"b": 1}, "c": 1}),
+            Update("ctl", {"a": {"b": 1, "d": 1}, "c": 1}),
+            Apply("two", {"a": {"d": 1}, "c": 1}, version="v2"),
+            Apply("one", {"x": 1}, version="v2"),
+        ],
+        {"a": {"d": 1}, "c": 1, "x": 1},
+        {"one": "x", "two": "a a.d c", "ctl:Update": "a.d"},
+    ),
+}
+
+
 @pytest.mark.parametrize(("steps", "spec", "owners"), CASES.values(), ids=CASES)
 async def test_without_a_schema(
+    cluster: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
+) -> None:
+    await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
+
+    obj = await play(cluster, steps)
+
+    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+
+
+@pytest.mark.since("1.22", "other conflicts were told, and other fields left")
+@pytest.mark.parametrize(("steps", "spec", "owners"), NESTED.values(), ids=NESTED)
+async def test_much_at_once(
     cluster: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))

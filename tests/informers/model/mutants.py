@@ -21,7 +21,8 @@ from dynkube.informers._index import Change, Index
 from dynkube.informers._informer import Informer
 from dynkube.informers._namespaces import FollowedNamespaces
 from dynkube.informers._reflector import Reflector
-from dynkube.informers._shared import SharedInformer, SharingKey
+from dynkube.informers._shared import SharedInformer
+from dynkube.informers._sharing import SharingKey
 from dynkube.informers._stream import Stream
 from dynkube.informers._subscriber import Subscriber
 from dynkube.informers._tracker import AvailabilityTracker
@@ -121,7 +122,7 @@ def a_filter_change_lost_in_the_middle_of_another(patch: pytest.MonkeyPatch) -> 
                 await view.show_difference(shared.snapshot, view.subscribers, shared._slices)
                 view.refiltering = False
 
-            shared.post(later)
+            shared.inbox.post(later)
 
     patch.setattr(SharedInformer, "refilter", refilter_once)
     patch.setattr(Informer, "notify_changed", notify_changed)

@@ -13,6 +13,7 @@ import trio
 
 from dynkube.informers._cache import Cache, Version
 from dynkube.informers._factory import InformerFactory
+from dynkube.informers._index import prepare
 from dynkube.informers._mailbox import Mailbox
 from dynkube.informers._reflector import Reflector
 from dynkube.informers._shared import SharedInformer
@@ -79,7 +80,7 @@ def indexes_published_after_the_handlers_ran(patch: pytest.MonkeyPatch) -> None:
         self._cache.publish(version)
         await self._tell(version)
         await trio.lowlevel.checkpoint()
-        await self._prepare(indexes, version.changes)
+        await prepare(indexes, version.changes, self._slices)
         for index in indexes:
             index.publish()
 

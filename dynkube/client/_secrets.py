@@ -11,9 +11,11 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any, Final
 
+import msgspec
+
 from dynkube.errors import APIError, ApplyConflict
 from dynkube.fields import Field, FieldPath
-from dynkube.meta import MISSING, Unstructured
+from dynkube.meta import MISSING, UNREADABLE, Unstructured
 
 HIDDEN: Final = "***"
 """What stands for a value that is not shown."""
@@ -73,14 +75,22 @@ def _is_map(value: object) -> bool:
 
 
 def without_values(error: APIError, obj: Unstructured) -> APIError:
-    """An answer to the apply of a Secret without the values that it quotes.
+    """An answer to the write of an object without the values that it quotes, if that is a Secret."""
+    return without_values_in(error, obj.json) if is_secret(obj) else error
+
+
+def without_values_in(error: APIError, document: bytes) -> APIError:
+    """An answer to the write of a Secret, or to a patch of one, without the values that it quotes.
 
     Servers quote what has the wrong type (``expected string, got &value.valueUnstructured{Value:5432}``).
+
+    Args:
+        error: the answer. Conflicts of fields have their values hidden already.
+        document: what was sent: an object, a patch, or the operations of a JSON patch; JSON or YAML.
     """
-    if isinstance(error, ApplyConflict) or not is_secret(obj):
+    if isinstance(error, ApplyConflict):
         return error
-    content = obj.to_dict()
-    texts = {form for name in _SECTIONS for text in _texts(content.get(name)) for form in _forms(text)}
+    texts = {form for text in _values_in(document) for form in _forms(text)}
     longest_first = sorted((text for text in texts if len(text) >= _LEAST_QUOTED), key=len, reverse=True)
 
     def hidden(message: str) -> str:
@@ -91,6 +101,28 @@ def without_values(error: APIError, obj: Unstructured) -> APIError:
     causes = tuple(replace(cause, message=hidden(cause.message)) for cause in status.causes)
     changed = replace(status, message=hidden(status.message), causes=causes)
     return error if changed == status else type(error)(changed, request=error.request)
+
+
+def _values_in(document: bytes) -> Iterator[str]:
+    try:
+        content: object = msgspec.json.decode(document)
+    except UNREADABLE:
+        content = _from_yaml(document)
+    if isinstance(content, dict):
+        for name in _SECTIONS:
+            yield from _texts(content.get(name))
+    elif isinstance(content, list):
+        for operation in content:
+            yield from _texts(operation.get("value") if isinstance(operation, dict) else None)
+
+
+def _from_yaml(document: bytes) -> object:
+    from dynkube.meta import yaml  # few patches are, and it takes a while
+
+    try:
+        return yaml.load_document(document, lenient=True)
+    except (yaml.MalformedYAML, UnicodeDecodeError):
+        return None
 
 
 def _texts(value: object) -> Iterator[str]:

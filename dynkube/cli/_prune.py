@@ -1,0 +1,21 @@
+"""Which ApplySet a command prunes: what ``--prune``, ``--applyset`` and ``--tooling`` say together."""
+
+from __future__ import annotations
+
+from dynkube.cli._run import CommandFailed
+from dynkube.manifests import ApplySet
+
+
+def read_prune(prune: bool, name: str | None, tooling: str | None, namespace: str | None) -> ApplySet | None:
+    """What to prune.
+
+    Raises:
+        CommandFailed: one of the options without the other.
+    """
+    if prune != (name is not None):
+        raise CommandFailed("--prune and --applyset NAME go together: what left the set of that name is deleted")
+    if name is None:
+        if tooling is not None:
+            raise CommandFailed("--tooling says who manages an ApplySet: it goes with --prune --applyset NAME")
+        return None
+    return ApplySet.parse(name, namespace=namespace, tooling=tooling or "")

@@ -1,0 +1,140 @@
+"""What may be read from an informer at any time and on any thread: plain calls on a cache that is published whole."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+
+from dynkube.errors import InvalidInput
+from dynkube.informers._attempts import ReflectorStatistics
+from dynkube.informers._factory import InformerFactory
+from dynkube.informers._handlers import Registration
+from dynkube.informers._shared import SharedInformer
+from dynkube.informers._states import Phase, State
+from dynkube.informers._statistics import InformerStatistics
+from dynkube.informers._store import EMPTY, Snapshot
+from dynkube.informers._view import View
+from dynkube.meta import LabelSelector, Unstructured
+
+Selector = str | Mapping[str, str] | None
+
+
+class Reads:
+    """The reads of an :class:`Informer`, which sets what they read: a shared cache, and a view of its own."""
+
+    def __init__(self, namespace: str | None) -> None:
+        self._namespace = namespace
+        self._factory: InformerFactory | None = None  # once it was entered
+        self._shared: SharedInformer | None = None  # while it is entered
+        self._state = State(Phase.STOPPED, "NotEntered")  # while it is not
+        self._view = View(self._report)
+
+    @property
+    def state(self) -> State:
+        """The phase now, why, and since when. ``print(informer.state)`` tells it in words."""
+        shared = self._shared
+        if shared is None:
+            return self._state
+        if shared.state.phase is Phase.LIVE and (pending := self._view.waiting_for):
+            return State(Phase.SYNCING, "FilterPending", f"the filter waits for {pending}", shared.state.since)
+        return shared.state
+
+    def list(self, *, namespace: str | None = None, label_selector: Selector = None) -> builtins.list[Unstructured]:
+        """The objects that the filter shows now, in no particular order; ``[]`` while the resource is absent.
+
+        Args:
+            namespace: ``None`` means all that the informer follows.
+            label_selector: narrows further, with the server's semantics.
+
+        Raises:
+            InvalidSelector: the selector does not parse.
+        """
+        objects = self._in_namespace(namespace)
+        if label_selector is not None:
+            matches = LabelSelector.parse(label_selector).matches
+            objects = (obj for obj in objects if matches(obj.labels))
+        return self._view.visible(objects)
+
+    def get(self, name: str, *, namespace: str | None = None) -> Unstructured | None:
+        """One object by name, or ``None`` if there is none or the filter hides it.
+
+        Args:
+            name: the object's ``metadata.name``.
+            namespace: ``None`` means the one the informer was limited to, else the context's namespace; for
+                cluster-scoped objects leave it out.
+        """
+        snapshot = self._snapshot
+        obj = snapshot.get((namespace or self._namespace or "", name))
+        if obj is None and namespace is None and self._namespace is None and self._factory is not None:
+            obj = snapshot.get((self._factory.namespace, name))
+        return obj if obj is not None and self._view.accepts(obj) else None
+
+    def by_index(self, index: str, value: str) -> builtins.list[Unstructured]:
+        """The objects that ``index`` files under ``value`` and the filter shows, in no particular order.
+
+        An index that was added a moment ago and is still being built is complete all the same: objects are looked
+        through one by one until then.
+
+        Args:
+            index: its name.
+            value: as the index function gave it, or as kubectl prints what its JSONPath finds.
+
+        Raises:
+            InvalidInput: there is no such index.
+        """
+        found = self._view.indexes.get(index)
+        if found is None:
+            known = ", ".join(sorted(self._view.indexes)) or "none"
+            raise InvalidInput(f"no index {index!r} (there are: {known}); pass indexes={{...}} or call add_index first")
+        if not found.built:
+            return self._view.visible(found.scan(self._snapshot, value))
+        return self._view.visible(found.lookup(value))
+
+    def __len__(self) -> int:
+        """How many objects the filter shows now."""
+        return len(self.list())
+
+    def __iter__(self) -> Iterator[Unstructured]:
+        return iter(self.list())
+
+    @property
+    def _snapshot(self) -> Snapshot:
+        shared = self._shared
+        return EMPTY if shared is None else shared.snapshot
+
+    def _in_namespace(self, namespace: str | None) -> Iterator[Unstructured]:
+        snapshot = self._snapshot
+        return iter(snapshot) if namespace is None else snapshot.in_namespace(namespace)
+
+    def statistics(self) -> InformerStatistics:
+        """The informer in numbers, as of now. May be called from any thread."""
+        shared, factory = self._shared, self._factory
+        subscribers = tuple(self._view.subscribers)
+        handlers = tuple(s.statistics() for s in subscribers if isinstance(s, Registration) and not s.closed)
+        reflected = shared.reflected if shared is not None else ReflectorStatistics()
+        now = factory.now() if factory is not None else -math.inf
+        changed = now - reflected.last_event
+        return InformerStatistics(
+            state=self.state,
+            objects=len(self._snapshot),
+            resource_version=shared.resource_version if shared is not None else "",
+            lists=reflected.lists,
+            watches=reflected.watches,
+            restarts=reflected.restarts,
+            events=reflected.events,
+            bookmarks=reflected.bookmarks,
+            failures=reflected.failures,
+            reasons=MappingProxyType(dict(reflected.reasons)),
+            lag=reflected.lag(now),
+            last_event=datetime.now(UTC) - timedelta(seconds=changed) if math.isfinite(changed) else None,
+            last_error=shared.failures.last if shared is not None else "",
+            handlers=handlers,
+            users=factory.users(shared) if shared is not None and factory is not None else 0,
+        )
+
+    def _report(self, what: str, obj: Unstructured, exc: Exception) -> None:
+        if self._shared is not None:
+            self._shared.failures.function_failed(what, obj, exc)

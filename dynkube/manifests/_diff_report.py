@@ -1,0 +1,114 @@
+"""What applying a source would change, as data that prints as ``kubectl diff`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from dynkube._tables import html_text, printable
+from dynkube.client import Diff
+from dynkube.manifests._place import Place
+from dynkube.manifests._report import object_name
+from dynkube.meta import Unstructured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffEntry:
+    """What would change of one object.
+
+    Attributes:
+        place: where it stands in the source; ``None`` for what is not in it.
+        object: as it stands there; ``None`` where it cannot be read.
+        diff: what would change, false where nothing would; ``None`` where that is not known.
+        error: why it is not known.
+        new: it would be created, and the server cannot check it before its CRD or namespace is; ``reason`` says which.
+        reason: see ``new``, or what could not be found out where ``error`` does not say.
+        pruned: it is in the ApplySet and not in the source, so that it would be deleted: ``diff`` has all of it.
+    """
+
+    place: Place | None = None
+    object: Unstructured | None = None
+    diff: Diff | None = None
+    error: Exception | None = None
+    new: bool = False
+    reason: str = ""
+    pruned: bool = False
+
+    @property
+    def message(self) -> str:
+        """What went wrong, or what is not known, for people; without values of Secrets."""
+        return ": ".join(filter(None, (self.reason, str(self.error) if self.error is not None else "")))
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything would change."""
+        return self.new or bool(self.diff)
+
+    def __str__(self) -> str:
+        """As ``kubectl diff`` shows it; nothing where nothing would change."""
+        if self.diff is not None:
+            conflicts = "".join(f"# {conflict}\n" for conflict in self.diff.conflicts)
+            return f"{self.diff}\n{conflicts}".rstrip("\n") if self.diff else ""
+        name = object_name(self.object) if self.object is not None else ""
+        mark = "!" if self.error is not None else "#"
+        about = " ".join(filter(None, (name, f"({self.place})" if self.place is not None else "")))
+        return printable(f"{mark} {': '.join(filter(None, (about, self.message)))}", keep="\n")
+
+
+class DiffReport(Sequence[DiffEntry]):
+    """What applying a source would change, in the order of the source; false where nothing would.
+
+    ``print()`` of it shows every difference as ``kubectl diff`` does; a notebook shows the same.
+    """
+
+    def __init__(self, entries: Sequence[DiffEntry]) -> None:
+        self._entries = tuple(entries)
+
+    @property
+    def ok(self) -> bool:
+        """Whether of every object it is known what would change."""
+        return all(entry.error is None for entry in self._entries)
+
+    def __bool__(self) -> bool:
+        return any(entry.differs for entry in self._entries)
+
+    @property
+    def summary(self) -> str:
+        """``2 differ, 40 do not, 3 would be pruned, 1 failed``."""
+        of_source = [entry for entry in self._entries if not entry.pruned and (entry.object is not None or entry.error)]
+        pruned = sum(entry.pruned and entry.error is None for entry in self._entries)
+        failed = sum(entry.error is not None for entry in self._entries)
+        differing = sum(entry.differs for entry in of_source)
+        alike = sum(entry.error is None and not entry.differs for entry in of_source)
+        told = [f"{differing} differ", f"{alike} do not"]
+        told += [f"{pruned} would be pruned"] if pruned else []
+        return ", ".join([*told, f"{failed} failed"] if failed else told)
+
+    def __str__(self) -> str:
+        return "\n".join([*filter(None, map(str, self._entries)), self.summary])
+
+    def _repr_html_(self) -> str:
+        differing = (entry for entry in self._entries if entry.differs or entry.error is not None)
+        # IPython's protocol is the way to what a diff looks like in a notebook.
+        shown = (
+            entry.diff._repr_html_() if entry.diff is not None else f"<pre>{html_text(str(entry))}</pre>"
+            for entry in differing
+        )
+        return f"{''.join(shown)}<p>{html_text(self.summary)}</p>"
+
+    def __repr__(self) -> str:
+        return f"<DiffReport: {self.summary}>"
+
+    @overload
+    def __getitem__(self, index: int) -> DiffEntry: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[DiffEntry, ...]: ...
+    def __getitem__(self, index: int | slice) -> DiffEntry | tuple[DiffEntry, ...]:
+        return self._entries[index]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[DiffEntry]:
+        return iter(self._entries)

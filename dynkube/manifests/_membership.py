@@ -1,0 +1,44 @@
+"""Makes what is to be applied members of an ApplySet, and tells where they will be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from dynkube.errors import DynkubeError, MappingError
+from dynkube.manifests._applyset import GroupKind, Scope, labelled, scope_of
+from dynkube.manifests._sending import Item, Sender
+from dynkube.meta import GVK
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """What a source has in the set.
+
+    Attributes:
+        scope: where they are.
+        named: kind, namespace and name of each.
+    """
+
+    scope: Scope
+    named: frozenset[tuple[GroupKind, str, str]]
+
+
+async def join(
+    items: Iterable[Item], applyset_id: str, sender: Sender, fail: Callable[[Item, DynkubeError], None]
+) -> Members:
+    """Label the objects of ``items``; ``fail`` is called with those that cannot be members."""
+    places: list[tuple[GVK, str]] = []
+    named: set[tuple[GroupKind, str, str]] = set()
+    for item in items:
+        try:
+            item.object = labelled(item.object, applyset_id)
+            namespace = await sender.namespace_of(item)
+        except MappingError:
+            continue  # it will fail, with this reason, when it is its turn
+        except DynkubeError as error:
+            fail(item, error)
+        else:
+            places.append((item.manifest.gvk, namespace))
+            named.add((GroupKind.of(item.manifest.gvk), namespace, item.object.name))
+    return Members(scope_of(places), frozenset(named))

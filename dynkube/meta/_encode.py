@@ -1,0 +1,77 @@
+"""Writing JSON: what a caller passed, as bytes, or a refusal that says what of it is no JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from dynkube.errors import InvalidObject
+
+encode_json: Final[Callable[[object], bytes]] = msgspec.json.Encoder().encode
+"""For data that is known to be JSON; of ``nan`` and ``inf`` it makes ``null``."""
+
+
+_NO_FLOATS: Final = frozenset({str, int, bool, type(None)})
+
+
+def json_of(value: object, called: str) -> bytes:
+    """What a caller passed, as JSON.
+
+    Args:
+        value: dicts, lists and what is in them.
+        called: what it is, for the message.
+
+    Raises:
+        InvalidObject: something in it is no JSON: a function, half a character, ``nan``.
+    """
+    try:
+        encoded = encode_json(value)
+        # Only there can a number be that was none, so nearly nothing is ever looked through.
+        place = _no_number(value, "") if b"null" in encoded and _has_no_number(value) else None
+    except (TypeError, ValueError, OverflowError, RecursionError) as exc:
+        raise InvalidObject(f"{called} cannot be written as JSON: {exc}") from exc
+    if place is not None:
+        raise InvalidObject(
+            f"{called} cannot be written as JSON: {place}, and JSON has no such number: leave it out, or give None"
+        )
+    return encoded
+
+
+def _has_no_number(value: object) -> bool:
+    """Whether ``nan`` or ``inf`` is in it: a tenth of a millisecond for every thousand values."""
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                return True
+        elif isinstance(value, dict):
+            pending += [part for part in value.values() if type(part) not in _NO_FLOATS]
+        elif isinstance(value, list | tuple):
+            pending += [part for part in value if type(part) not in _NO_FLOATS]
+        elif isinstance(value, Mapping):
+            pending += value.values()
+    return False
+
+
+def _no_number(value: object, path: str) -> str | None:
+    """Where the first ``nan`` or ``inf`` is, and which of them it is."""
+    if isinstance(value, float):
+        return None if math.isfinite(value) else f"{path or 'it'} is {value}"
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            if isinstance(part, float | Mapping | list | tuple) and (found := _no_number(part, f"{path}{_step(name)}")):
+                return found
+    elif isinstance(value, list | tuple):
+        for index, part in enumerate(value):
+            if isinstance(part, float | Mapping | list | tuple) and (found := _no_number(part, f"{path}[{index}]")):
+                return found
+    return None
+
+
+def _step(name: object) -> str:
+    return f".{name}" if isinstance(name, str) and name.isidentifier() else f"[{json.dumps(name, default=repr)}]"

@@ -1,0 +1,34 @@
+"""Where the embedded server takes times, UIDs and generated names from."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH = 5
+_MAX_GENERATED_BASE = 63 - _SUFFIX_LENGTH
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A clock and a source of randomness; injected, so that tests can have both fixed."""
+
+    now: Callable[[], datetime]
+    random: random.Random
+
+    def timestamp(self) -> str:
+        """Now, as ``creationTimestamp`` has it."""
+        return self.now().astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+    def uid(self) -> str:
+        """A new UID."""
+        return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
+
+    def generated(self, base: str) -> str:
+        """A name from ``generateName``."""
+        suffix = "".join(self.random.choice(_SUFFIX_LETTERS) for _ in range(_SUFFIX_LENGTH))
+        return base[:_MAX_GENERATED_BASE] + suffix

@@ -1,0 +1,102 @@
+"""Verbs on objects with thousands of fields do their calculations beside the loop."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.client import ResourceClient
+from dynkube.errors import ApplyConflict
+from tests.client.wire import ScriptedServer, connect, ok, refusal
+
+NUMBER = 1000
+IDENTITY = {"apiVersion": "apps/v1", "kind": "Deployment"}
+
+Call: TypeAlias = Callable[[ResourceClient], Awaitable[Any]]
+
+
+class LongestStep(trio.abc.Instrument):
+    """Counts the calls of functions in each step of a task, in the thread of the loop alone; keeps the most."""
+
+    def __init__(self) -> None:
+        self.most = self._calls = 0
+
+    def _count(self, frame: object, event: str, argument: object) -> None:
+        self._calls += event in ("call", "c_call")
+
+    def before_task_step(self, task: object) -> None:
+        self._calls = 0
+        sys.setprofile(self._count)
+
+    def after_task_step(self, task: object) -> None:
+        sys.setprofile(None)
+        self.most = max(self.most, self._calls)
+
+
+def long(value: str, manager: str = "", operation: str = "Apply") -> dict[str, Any]:
+    items = [{"name": f"n{index}", "value": value} for index in range(NUMBER)]
+    keys: dict[str, Any] = {
+        f'k:{{"name":"n{index}"}}': {".": {}, "f:name": {}, "f:value": {}} for index in range(NUMBER)
+    }
+    entry = {"manager": manager, "operation": operation, "apiVersion": "apps/v1", "fieldsType": "FieldsV1"}
+    owned = [{**entry, "fieldsV1": {"f:spec": {"f:items": keys}}}]
+    metadata = {"namespace": "shop", "uid": "u", "resourceVersion": "5", "managedFields": owned} if manager else {}
+    return {**IDENTITY, "metadata": {"name": "long", **metadata}, "spec": {"items": items}}
+
+
+def conflict() -> httpx2.Response:
+    fields = [f'.spec.items[name="n{index}"].value' for index in range(NUMBER)]
+    causes = [
+        {"reason": "FieldManagerConflict", "message": 'conflict with "other"', "field": field} for field in fields
+    ]
+    return refusal(409, "Conflict", details={"causes": causes})
+
+
+THEIRS, OURS, MINE = long("1", "other"), long("2", "tester"), long("2")
+
+CASES: dict[str, tuple[Call, list[Callable[[], httpx2.Response]]]] = {
+    "apply": (lambda c: c.apply(MINE), [lambda: ok(OURS), lambda: ok(OURS)]),
+    "a dry run": (lambda c: c.apply(MINE, dry_run=True), [lambda: ok(OURS), lambda: ok(OURS)]),
+    "a conflict": (lambda c: c.apply(MINE), [lambda: ok(THEIRS), conflict]),
+    "taking over": (
+        lambda c: c.apply(MINE, force=[".spec"]),
+        [lambda: ok(THEIRS), conflict, lambda: ok(THEIRS), lambda: ok(OURS), lambda: ok(OURS)],
+    ),
+    "taking less": (
+        lambda c: c.apply(MINE, force=[".metadata"]),
+        [lambda: ok(THEIRS), conflict, lambda: ok(THEIRS), lambda: ok(OURS)],
+    ),
+    "diff": (lambda c: c.diff(MINE), [lambda: ok(THEIRS), lambda: ok(OURS)]),
+    "drift": (lambda c: c.drift(MINE, "tester"), [lambda: ok(THEIRS)]),
+    "release": (lambda c: c.release("long", ".spec", "other"), [lambda: ok(THEIRS), lambda: ok(THEIRS)]),
+    "transfer": (lambda c: c.transfer("long", "other", "tester"), [lambda: ok(THEIRS), lambda: ok(OURS)]),
+    "migrate": (
+        lambda c: c.migrate_from_client_side("long", "tester", "other"),
+        [lambda: ok(long("1", "other", "Update")), lambda: ok(THEIRS)],
+    ),
+}
+
+
+@pytest.mark.real_time
+@pytest.mark.parametrize("case", CASES)
+async def test_no_step_of_the_loop_goes_through_all_fields(case: str) -> None:
+    call, answers = CASES[case]
+    server = ScriptedServer(ok(IDENTITY | {"metadata": {"name": "first"}}), *(answer() for answer in answers))
+    deployments = connect(server).resource("deployments")
+    await deployments.get("first")  # what is imported and asked at first does not count
+
+    longest = LongestStep()
+    trio.lowlevel.add_instrument(longest)
+    with suppress(ApplyConflict):
+        await call(deployments)
+    trio.lowlevel.remove_instrument(longest)
+
+    assert not server.answers
+    # A refusal is read where it comes in, which takes some calls for each of its causes. Anything else takes hundreds.
+    assert 100 < longest.most < 20 * NUMBER

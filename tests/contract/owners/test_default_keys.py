@@ -1,0 +1,89 @@
+"""Items told apart by keys that may be left out, as they have defaults; also in items of such lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, owners
+from tests.contract.owners.kit import TEXT, Apply, applied, keyed, owned, play, served, struct, words
+
+pytestmark = pytest.mark.since("1.25", "rules of the keys of lists were others")
+
+
+def number(default: float) -> JSONObject:
+    return {"type": "number", "default": default}
+
+
+SENTENCES = keyed(struct(page=number(2.0), line=number(3), text=TEXT), "page", "line", required=[])
+BOOK = keyed(
+    struct(chapter={"type": "integer", "default": 1}, section={**TEXT, "default": "A"}, sentences=SENTENCES),
+    "chapter",
+    "section",
+    required=[],
+)
+CHAPTER, SENTENCE = 'k:{"chapter":1,"section":"A"}', 'k:{"line":3,"page":2}'
+
+
+@pytest.fixture
+async def books(cluster: Cluster) -> Cluster:
+    """Widgets that are books, of chapters and sections, of sentences on pages and lines."""
+    await cluster.define(cluster.definition(versions=[served({"book": BOOK})]))
+    return cluster
+
+
+def sentence(**more: Any) -> JSONObject:
+    return {"book": [{"sentences": [{"text": "x", **more}]}]}
+
+
+def in_sentence(obj: JSONObject, manager: str) -> set[str]:
+    """What somebody owns of the one sentence there is."""
+    fields = owners(obj)[manager]
+    for name in ("f:spec", "f:book", CHAPTER, "f:sentences", SENTENCE):
+        fields = fields[name]
+    return set(fields)
+
+
+async def test_items_without_any_of_their_keys_are_told_by_the_defaults(books: Cluster) -> None:
+    obj = await play(books, [Apply("one", sentence())])
+
+    assert obj["spec"]["book"] == [
+        {"chapter": 1, "section": "A", "sentences": [{"page": 2, "line": 3, "text": "x"}]},
+    ]
+    assert in_sentence(obj, "one") == {".", "f:text"}
+
+
+@pytest.mark.parametrize("page", [2, 2.0])
+async def test_a_key_that_is_given_is_the_same_as_its_default(books: Cluster, page: float) -> None:
+    obj = await play(books, [Apply("one", sentence()), Apply("one", sentence(page=page))])
+
+    assert len(obj["spec"]["book"][0]["sentences"]) == 1
+    assert in_sentence(obj, "one") == {".", "f:page", "f:text"}
+
+
+async def test_others_meet_them_there(books: Cluster) -> None:
+    await play(books, [Apply("one", sentence())])
+    body = books.widget(spec={"book": [{"section": "A", "sentences": [{"line": 3, "text": "y"}]}]})
+
+    code, refused = await applied(books, "widgets", body, "two")
+
+    assert code == 409
+    (cause,) = refused["details"]["causes"]
+    assert cause["field"] == '.spec.book[chapter=1,section="A"].sentences[line=3,page=2].text'
+
+
+@pytest.mark.parametrize("ports", [[{"port": 80}] * 2, [{"port": 80}, {"port": 80, "protocol": "TCP"}]])
+async def test_what_the_defaults_make_the_same_cannot_be_applied(widgets: Cluster, ports: list[JSONObject]) -> None:
+    code, refused = await applied(widgets, "widgets", widgets.widget(spec={"ports": ports}), "one")
+
+    assert code == 500
+    assert 'ports: duplicate entries for key [port=80,protocol="TCP"]' in refused["message"]
+
+
+async def test_what_is_under_another_key_is_another_item(widgets: Cluster) -> None:
+    obj = await play(widgets, [Apply("one", {"ports": [{"port": 80}, {"port": 80, "protocol": "UDP"}]})])
+
+    udp = "ports[80,UDP] ports[80,UDP].port ports[80,UDP].protocol"
+    assert owned(obj) == words({"one": f"ports[80,TCP] ports[80,TCP].port {udp}"})

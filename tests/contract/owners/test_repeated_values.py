@@ -1,0 +1,69 @@
+"""Sets with a value several times: finalizers, which creates and updates may repeat, and applies can mend."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.contract.cluster import Cluster
+from tests.contract.objects import JSONObject, config, owners
+from tests.contract.owners.kit import applied
+
+pytestmark = pytest.mark.since("1.29", "whoever wrote such a list wiped out all owners, and nobody could apply then")
+
+A, B, C = "a.b/a", "a.b/b", "a.b/c"
+
+
+@pytest.fixture
+async def held(cluster: Cluster) -> AsyncIterator[Cluster]:
+    """A cluster that lets go of the ConfigMap when the test is over."""
+    yield cluster
+    await cluster.patch("configmaps", "a", {"metadata": {"finalizers": None}})
+
+
+async def written(cluster: Cluster, *states: list[str]) -> JSONObject:
+    """A ConfigMap whose finalizers were these, one after the other, of ``first``, ``second``."""
+    obj = await cluster.create("configmaps", config(finalizers=states[0]), params={"fieldManager": "first"})
+    for state in states[1:]:
+        obj["metadata"]["finalizers"] = state
+        obj = await cluster.update("configmaps", obj, params={"fieldManager": "second"})
+    return obj
+
+
+def owned(obj: JSONObject) -> dict[str, set[str]]:
+    """The values of the set by who owns them."""
+    found = {who: fields.get("f:metadata", {}).get("f:finalizers", {}) for who, fields in owners(obj).items()}
+    return {who: {element[3:-1] for element in fields} - {""} for who, fields in found.items() if fields}
+
+
+async def test_who_creates_them_owns_them_together(held: Cluster) -> None:
+    obj = await written(held, [A, A, B])
+
+    assert (obj["metadata"]["finalizers"], owned(obj)) == ([A, A, B], {"first:Update": {A, B}})
+
+
+@pytest.mark.parametrize(("before", "after"), [([A, B], [A, A, B]), ([A, A, B], [A, B])], ids=["more", "fewer"])
+async def test_another_number_of_them_is_another_value(held: Cluster, before: list[str], after: list[str]) -> None:
+    assert owned(await written(held, before, after)) == {"first:Update": {B}, "second:Update": {A}}
+
+
+async def test_applies_of_other_values_leave_them(held: Cluster) -> None:
+    await written(held, [A, A, B])
+
+    obj = await held.apply("configmaps", config(finalizers=[C]), "me")
+
+    assert obj["metadata"]["finalizers"] == [A, A, B, C]
+    assert owned(obj) == {"first:Update": {A, B}, "me": {C}}
+
+
+async def test_forced_one_takes_their_place(held: Cluster) -> None:
+    await written(held, [A, A, B])
+    body = config(finalizers=[A])
+
+    code, refused = await applied(held, "configmaps", body, "me")
+    obj = await held.apply("configmaps", body, "me", force=True)
+
+    assert (code, refused["details"]["causes"][0]["field"]) == (409, f'.metadata.finalizers[="{A}"]')
+    assert sorted(obj["metadata"]["finalizers"]) == [A, B]
+    assert owned(obj) == {"first:Update": {B}, "me": {A}}

@@ -1,0 +1,93 @@
+"""The inbox of a cache's owner: messages in order, askers who wait, and an end that leaves nobody waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import trio
+import trio.testing
+
+from dynkube.informers._inbox import Inbox
+
+
+def noting(done: list[str], what: str) -> Callable[[], Awaitable[None]]:
+    async def message() -> None:
+        await trio.lowlevel.checkpoint()
+        done.append(what)
+
+    return message
+
+
+async def work(inbox: Inbox) -> None:
+    for message in await inbox.take():
+        await message()
+
+
+async def test_messages_are_taken_in_the_order_in_which_they_were_posted() -> None:
+    inbox, done = Inbox(), list[str]()
+    inbox.post(noting(done, "a"))
+    inbox.post(noting(done, "b"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(inbox.ask, noting(done, "c"))
+        await trio.testing.wait_all_tasks_blocked()
+        await work(inbox)
+
+    assert done == ["a", "b", "c"]
+
+
+async def test_the_owner_waits_until_something_is_posted() -> None:
+    inbox, done = Inbox(), list[str]()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(work, inbox)
+        await trio.testing.wait_all_tasks_blocked()
+        assert not done
+        inbox.post(noting(done, "a"))
+
+    assert done == ["a"]
+
+
+async def test_who_asks_goes_on_once_it_is_done_and_not_when_it_is_taken() -> None:
+    inbox, order = Inbox(), list[str]()
+
+    async def ask() -> None:
+        await inbox.ask(noting(order, "done"))
+        order.append("goes on")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask)
+        await trio.testing.wait_all_tasks_blocked()
+        (message,) = await inbox.take()
+        await trio.testing.wait_all_tasks_blocked()
+        assert order == []
+        await message()
+
+    assert order == ["done", "goes on"]
+
+
+async def test_what_was_asked_is_done_also_if_nobody_waits_for_it_any_more() -> None:
+    inbox, done = Inbox(), list[str]()
+    with trio.move_on_after(1):
+        await inbox.ask(noting(done, "a"))
+
+    await work(inbox)
+
+    assert done == ["a"]
+
+
+async def test_closing_lets_askers_go_and_drops_what_waits_and_what_comes() -> None:
+    inbox, done = Inbox(), list[str]()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(inbox.ask, noting(done, "a"))
+        nursery.start_soon(inbox.ask, noting(done, "b"))
+        await trio.testing.wait_all_tasks_blocked()
+
+        inbox.close()
+
+    inbox.post(noting(done, "c"))
+    await inbox.ask(noting(done, "d"))
+    with trio.move_on_after(1) as patience:
+        await work(inbox)
+    assert patience.cancelled_caught
+    assert not done

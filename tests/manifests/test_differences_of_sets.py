@@ -1,0 +1,99 @@
+"""What applying a source as an ApplySet would change: the same that applying it with pruning does."""
+
+from __future__ import annotations
+
+import pytest
+
+import dynkube
+from dynkube.errors import InvalidInput
+from dynkube.manifests import ApplySet, DiffEntry
+from dynkube.testing import APIServer, Refuse
+from tests.manifests.kit import config, definition, namespace, widget
+
+PART_OF = "applyset.kubernetes.io/part-of"
+
+
+async def test_what_is_in_the_set_already_does_not_differ_and_without_it_loses_its_label(
+    client: dynkube.Client,
+) -> None:
+    await client.apply_all([config("a"), namespace("n")], prune="set")
+
+    as_set = await client.diff_all([config("a"), namespace("n")], prune="set")
+    alone = await client.diff_all([config("a")])
+
+    assert (bool(as_set), as_set.ok, as_set.summary) == (False, True, "0 differ, 2 do not")
+    assert f"-    {PART_OF}: " in str(alone)
+
+
+async def test_what_left_the_source_is_shown_as_deleted(server: APIServer, client: dynkube.Client) -> None:
+    secret = {**config("s"), "kind": "Secret", "data": {"pin": "MTIzNDU2"}}
+    await client.apply_all([config("a"), config("b", x="1"), secret], prune="set")
+    revision, told = server.revision, list[DiffEntry]()
+
+    report = await client.diff_all([config("a", x="2"), config("new")], prune="set", on_entry=told.append)
+
+    assert (bool(report), report.ok, report.summary) == (True, True, "2 differ, 0 do not, 2 would be pruned")
+    assert [entry.pruned for entry in report] == [False, False, True, True]
+    assert str(report[2]).startswith("--- live ConfigMap default/b\n+++ pruned ConfigMap default/b\n@@")
+    assert "\n-  x: '1'" in str(report[2])
+    assert "MTIzNDU2" not in str(report) + report._repr_html_()
+    assert told == list(report)
+    assert server.revision == revision
+
+
+async def test_nothing_is_told_of_pruning_where_not_everything_could_be_applied(client: dynkube.Client) -> None:
+    await client.apply_all([config("a")], prune="one")
+    await client.apply_all([config("b"), config("c")], prune="two")
+    named = config("d")
+    named["metadata"]["labels"] = {PART_OF: "applyset-one-v1"}
+
+    report = await client.diff_all([config("a"), config("b"), named, widget("w")], prune="two")
+
+    assert "it belongs to another ApplySet" in report[0].message
+    assert "of another ApplySet: remove it" in report[2].message
+    assert str(report[4]) == "# what would be pruned is not known, as not everything could be applied"
+    assert (report.ok, report.summary) == (False, "0 differ, 1 do not, 3 failed")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        (ApplySet("x", "pods"), "the ApplySet pods/x cannot be used: pods.v1 cannot be the parent"),
+        (ApplySet("x", namespace="nowhere"), 'namespaces "nowhere" not found'),
+    ],
+)
+async def test_a_set_that_cannot_be_used_is_all_there_is_to_tell(
+    client: dynkube.Client, wanted: ApplySet, told: str
+) -> None:
+    (entry,) = await client.diff_all([config("a")], prune=wanted)
+
+    assert told in str(entry)
+    assert entry.error is not None
+
+
+async def test_a_set_to_come_has_no_members(server: APIServer, client: dynkube.Client) -> None:
+    source = [namespace("home"), config("a", namespace="home"), definition(), widget("w")]
+    revision = server.revision
+
+    report = await client.diff_all(source, prune=ApplySet("set", namespace="home"))
+
+    assert (report.ok, report.summary) == (True, "4 differ, 0 do not")
+    assert server.revision == revision
+
+
+async def test_what_may_not_be_deleted_is_told(server: APIServer, client: dynkube.Client) -> None:
+    await client.apply_all([config("a"), config("b")], prune="set")
+    server.inject(Refuse(403), verb="delete", resource="configmaps")
+
+    report = await client.diff_all([config("b")], prune="set")
+
+    assert not report.ok
+    assert "it left the source and cannot be pruned: 403 " in str(report)
+
+
+@pytest.mark.parametrize(("source", "prune"), [([], "set"), ([config("a")], "configmaps/")])
+async def test_an_empty_source_or_a_name_that_is_none_is_refused(
+    client: dynkube.Client, source: list[dict[str, object]], prune: str
+) -> None:
+    with pytest.raises(InvalidInput):
+        await client.diff_all(source, prune=prune)
