@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dynkube import errors
     from dynkube._client import Client
     from dynkube._connect import connect
-    from dynkube.client import Applied, Change, Diff, FieldChange, ResourceClient
+    from dynkube.client import Applied, Change, Diff, FieldChange, Permission, ResourceClient, UserInfo
     from dynkube.config import InsecureTLSWarning
     from dynkube.discovery import APIResource, RESTMapper
     from dynkube.errors import DynkubeError
@@ -73,8 +73,10 @@ if TYPE_CHECKING:
         LabelSelector,
         Modified,
         PatchType,
+        TableColumn,
         Unstructured,
         UnstructuredList,
+        UnstructuredTable,
         Updated,
     )
     from dynkube.rest import Limits
@@ -123,6 +125,7 @@ __all__ = [
     "OwnerTree",
     "Owners",
     "PatchType",
+    "Permission",
     "Phase",
     "PredicateFilter",
     "RESTMapper",
@@ -130,9 +133,12 @@ __all__ = [
     "Report",
     "ResourceClient",
     "State",
+    "TableColumn",
     "Unstructured",
     "UnstructuredList",
+    "UnstructuredTable",
     "Updated",
+    "UserInfo",
     "connect",
     "drop_managed_fields",
     "errors",
@@ -146,7 +152,7 @@ __all__ = [
 _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "_client": ("Client",),
     "_connect": ("connect",),
-    "client": ("Applied", "Change", "Diff", "FieldChange", "ResourceClient"),
+    "client": ("Applied", "Change", "Diff", "FieldChange", "Permission", "ResourceClient", "UserInfo"),
     "config": ("InsecureTLSWarning",),
     "discovery": ("APIResource", "RESTMapper"),
     "errors": ("DynkubeError",),
@@ -188,8 +194,10 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
         "LabelSelector",
         "Modified",
         "PatchType",
+        "TableColumn",
         "Unstructured",
         "UnstructuredList",
+        "UnstructuredTable",
         "Updated",
     ),
     "rest": ("Limits",),

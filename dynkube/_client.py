@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 import trio
 
 from dynkube._nursery import OwnedNursery
-from dynkube.client import APIClient, FieldValidation, ResourceClient
+from dynkube.client import APIClient, FieldValidation, ResourceClient, ShortWays
 from dynkube.config import ClientConfig
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
 from dynkube.errors import ClosedError
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     import httpx2
 
 
-class Client:
+class Client(ShortWays):
     """One cluster: resources to read and write, informers to follow. Made by :func:`dynkube.connect`.
 
     Enter it (``async with``) before use. Everything it starts lives in a nursery of its own, and leaving

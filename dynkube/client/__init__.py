@@ -5,6 +5,7 @@
 them. Start reading in ``_resource.py``.
 """
 
+from dynkube.client._access import Permission, UserInfo
 from dynkube.client._apply.applied import Applied, Change
 from dynkube.client._apply.diff import Diff, FieldChange
 from dynkube.client._apply.differing import deletion_of, no_difference
@@ -22,6 +23,7 @@ from dynkube.client._options import (
 )
 from dynkube.client._pager import ObjectIterator
 from dynkube.client._resource import ResourceClient
+from dynkube.client._short_ways import ShortWays
 from dynkube.client._subresource import SubresourceClient
 from dynkube.client._watch import Watch
 from dynkube.client._watch_settings import WatchSettings
@@ -44,10 +46,13 @@ __all__ = [
     "ObjectLike",
     "PatchLike",
     "PatchTypeLike",
+    "Permission",
     "PropagationPolicy",
     "ResourceClient",
     "ResourceVersionMatch",
+    "ShortWays",
     "SubresourceClient",
+    "UserInfo",
     "Watch",
     "WatchSettings",
     "check_field_manager",

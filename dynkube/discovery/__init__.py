@@ -6,10 +6,11 @@ without I/O, :class:`DeferredRESTMapper` keeps one up to date. Start reading in 
 
 from dynkube.discovery._client import DiscoveryClient
 from dynkube.discovery._deferred import DeferredRESTMapper, MapperStatistics
+from dynkube.discovery._listing import APIResources, completions, listing
 from dynkube.discovery._lookup import ResourceLike
 from dynkube.discovery._mapper import RESTMapper
 from dynkube.discovery._plain import plain_failures
-from dynkube.discovery._resources import APIDiscovery, APIResource, APIResources, ServerVersion
+from dynkube.discovery._resources import APIDiscovery, APIResource, ServerVersion
 
 __all__ = [
     "APIDiscovery",
@@ -21,5 +22,7 @@ __all__ = [
     "RESTMapper",
     "ResourceLike",
     "ServerVersion",
+    "completions",
+    "listing",
     "plain_failures",
 ]

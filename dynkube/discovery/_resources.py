@@ -58,17 +58,6 @@ class APIResource(Shown):
         return resource_card(self)
 
 
-class APIResources(Shown, tuple[APIResource, ...]):
-    """Resources as a tuple that shows itself as ``kubectl api-resources`` does."""
-
-    __slots__ = ()
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube.discovery._shown import resources_card
-
-        return resources_card(self, {}, "API resources", _ROWS)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class APIDiscovery(Shown):
     """What was known of a server's resources at one moment, and what could not be read.

@@ -207,7 +207,10 @@ class ResourceArg:
                 raise InvalidInput(
                     f"resource {text!r} reads like an apiVersion: add the resource, like 'apps/v1/deployments'"
                 )
-        raise InvalidInput(f"resource {text!r}: with slashes write GROUP/VERSION/RESOURCE, like 'apps/v1/deployments'")
+        raise InvalidInput(
+            f"resource {text!r}: with slashes write GROUP/VERSION/RESOURCE, like 'apps/v1/deployments'; "
+            "the name of an object, or a subresource, is an argument of its own"
+        )
 
     def __str__(self) -> str:
         return ".".join(part for part in (self.name, self.version, self.group) if part)

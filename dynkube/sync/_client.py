@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self, overload
+
+from trio import CancelScope
 
 import dynkube._client as aio
 from dynkube._connect import connect as connect_async
 from dynkube.client import APIClient as AsyncAPIClient
+from dynkube.client import FieldSelectorLike, LabelSelectorLike
 from dynkube.client import ResourceClient as AsyncResourceClient
 from dynkube.config import ClientConfig
-from dynkube.discovery import DeferredRESTMapper, RESTMapper
-from dynkube.errors import ClosedError
+from dynkube.discovery import DeferredRESTMapper, ResourceLike, RESTMapper
+from dynkube.errors import ClosedError, DynkubeError
 from dynkube.informers import Informer as AsyncInformer
 from dynkube.manifests import ApplyRun as AsyncApplyRun
 from dynkube.manifests import Report
-from dynkube.sync._delegation import Facade, arguments_of, at_once, blocking, in_loop, wrapping
+from dynkube.meta import Unstructured, UnstructuredTable
+from dynkube.sync._delegation import Facade, arguments_of, at_once, blocking, in_loop, overloaded, wrapping
 from dynkube.sync._held import Held
 from dynkube.sync._informer import Informer
 from dynkube.sync._manifests import carry_out
@@ -33,12 +37,13 @@ class Client(Facade[aio.Client]):
     again.
     """
 
-    __slots__ = ("_held", "_informers")
+    __slots__ = ("_asking", "_held", "_informers")
 
     def __init__(self, inner: aio.Client, thread: TrioThread) -> None:
         super().__init__(inner, thread)
         self._informers: dict[Informer, None] = {}
         self._held = Held(thread, inner)
+        self._asking = False  # whether the server is being asked for names to complete
         self._held.open()
 
     def __enter__(self) -> Self:
@@ -86,6 +91,48 @@ class Client(Facade[aio.Client]):
     @blocking(aio.Client.server_version)
     def server_version(self) -> None: ...
 
+    # ── short ways in ────────────────────────────────────────────────────────────────────────
+
+    __iter__: ClassVar[None] = None
+    __contains__: ClassVar[None] = None
+
+    @wrapping(aio.Client.__getitem__)
+    def __getitem__(self, inner: AsyncResourceClient) -> ResourceClient:
+        return ResourceClient(inner, self._thread)
+
+    @overload
+    def get(
+        self,
+        resource: ResourceLike,
+        name: None = None,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelectorLike = None,
+        field_selector: FieldSelectorLike = None,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> UnstructuredTable: ...
+    @overload
+    def get(
+        self,
+        resource: ResourceLike,
+        name: str,
+        *,
+        namespace: str | None = None,
+        timeout: float | None = None,
+    ) -> Unstructured: ...
+    @overloaded(aio.Client.get)
+    def get(self) -> None: ...
+
+    @blocking(aio.Client.api_resources)
+    def api_resources(self) -> None: ...
+
+    @blocking(aio.Client.whoami)
+    def whoami(self) -> None: ...
+
+    @blocking(aio.Client.can)
+    def can(self) -> None: ...
+
     # ── what it does ─────────────────────────────────────────────────────────────────────────
 
     @wrapping(aio.Client.resource)
@@ -114,6 +161,23 @@ class Client(Facade[aio.Client]):
 
     @at_once(aio.Client.statistics)
     def statistics(self) -> None: ...
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """As the async client's. While nothing is known, the server is asked in the background: for the next time."""
+        if self._held.ended:
+            return []
+        if self._inner.mapper.loaded is None and not self._asking:
+            self._asking = True
+            self._thread.hold(self._ask, CancelScope())
+        return self._inner._ipython_key_completions_()  # the same class, without await
+
+    async def _ask(self) -> None:
+        try:
+            await self._inner.mapper.load()
+        except DynkubeError:
+            pass  # nobody has asked for this: whoever wants a resource will hear of it
+        finally:
+            self._asking = False
 
     @property
     def _open(self) -> aio.Client:

@@ -62,6 +62,21 @@ def blocking(
     return made
 
 
+def overloaded(
+    function: Callable[..., Coroutine[object, object, Any]],
+) -> Callable[[Callable[..., None]], Callable[..., Any]]:
+    """The same for one with overloads, which do not go through a ParamSpec: they are written above it once more."""
+
+    def made(stub: Callable[..., None]) -> Callable[..., Any]:
+        def method(self: Facade[Any], /, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            return self._thread.call(function, self._inner, *args, **kwargs)
+
+        return like(function, stub, method)
+
+    return made
+
+
 def in_loop(
     function: Callable[Concatenate[S, P], T],
 ) -> Callable[[Callable[[F], None]], Callable[Concatenate[F, P], T]]:

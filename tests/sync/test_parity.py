@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from typing import get_overloads
 
 import pytest
 
@@ -83,6 +84,13 @@ def test_what_the_async_class_can_do_in_a_block_the_blocking_one_can(blocking: t
     enters = hasattr(asynchronous, "__aenter__")
 
     assert not enters or (hasattr(blocking, "__enter__") and hasattr(blocking, "__exit__"))
+
+
+def test_what_is_overloaded_is_overloaded_in_the_same_way() -> None:
+    ours, theirs = (get_overloads(client.get) for client in (dynkube.sync.Client, dynkube.Client))
+
+    assert [inspect.signature(each) for each in ours] == [inspect.signature(each) for each in theirs]
+    assert len(ours) == 2
 
 
 def test_connect_takes_the_same_arguments() -> None:

@@ -1,0 +1,237 @@
+"""Who one is for the API server, and what one may do there: questions that anybody may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final
+
+from dynkube._display import Shown
+from dynkube.client._client import APIClient
+from dynkube.client._objects import namespace_of_many, namespace_of_one
+from dynkube.discovery import APIResource, ResourceLike
+from dynkube.errors import InvalidInput, InvalidObject, NoMatch, ProtocolError
+from dynkube.meta import GVR, ResourceArg, Unstructured, resource_path
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
+
+_REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_WHO: Final = "selfsubjectreviews.authentication.k8s.io"
+_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+# What authorization has beyond requests: roles, certificates, impersonation, policies (API docs, "Request verbs").
+_SPECIAL: Final = ("use", "bind", "escalate", "impersonate", "approve", "sign", "attest", "*")
+_OF_PATHS: Final = ("get", "put", "post", "head", "options", "delete", "patch", "*")
+_OTHER_WORDS: Final = {"apply": "patch", "edit": "update", "read": "get", "write": "update", "remove": "delete"}
+_EVERYWHERE: Final = frozenset({"list", "watch"})  # verbs that without a namespace mean all of them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserInfo(Shown):
+    """Who one is for the API server, after authentication and impersonation.
+
+    Attributes:
+        username: what rules of access call one; ``str()`` of this.
+        uid: tells apart users of one name at different times; often empty.
+        groups: to which rules of access apply as well.
+        extra: what authentication says besides.
+    """
+
+    username: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.username
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import Card, Facts, Span, Tone, line
+
+        facts = [("groups", ", ".join(self.groups)), ("uid", self.uid)]
+        facts += [(key, ", ".join(values)) for key, values in self.extra.items()]
+        return Card(line("user", Span(self.username, Tone.STRONG)), (Facts.of(facts),))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission(Shown):
+    """Whether one may do something: true or false, and why.
+
+    Attributes:
+        allowed: the answer; ``bool()`` of this.
+        action: what was asked, in words: ``"list pods in namespace shop"``.
+        reason: what the server says for it, such as the binding that allows it; often empty where it does not.
+        evaluation_error: what kept the server from looking at all rules; it may allow more than it says then.
+    """
+
+    allowed: bool
+    action: str
+    reason: str = ""
+    evaluation_error: str = ""
+
+    def __bool__(self) -> bool:
+        return self.allowed
+
+    def __str__(self) -> str:
+        because = "; ".join(filter(None, (self.reason, self.evaluation_error)))
+        return f"{'yes' if self.allowed else 'no'}: {self.action}" + (f" ({because})" if because else "")
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import Card, Facts, Span, Tone, line
+
+        answer = Span("yes", Tone.GOOD) if self.allowed else Span("no", Tone.BAD)
+        facts = [("because", self.reason), ("not evaluated", self.evaluation_error)]
+        return Card(line(answer, self.action), (Facts.of(facts),))
+
+
+async def whoami(api: APIClient, timeout: float | None) -> UserInfo:
+    """Ask the server who is asking.
+
+    Raises:
+        NoMatch: the server is too old to tell.
+    """
+    try:
+        found = await api.resource(_WHO).resolve()
+    except NoMatch as exc:
+        raise NoMatch(
+            f"the server ({await api.server_version()}) does not tell users who they are: Kubernetes does since 1.28, "
+            "by SelfSubjectReview"
+        ) from exc
+    answer = await _review(api, resource_path(found.gvr), found.gvr.api_version, "SelfSubjectReview", {}, timeout)
+    user = _mapping(_mapping(answer.get("status")).get("userInfo"))
+    return UserInfo(
+        username=str(user.get("username", "")),
+        uid=str(user.get("uid", "")),
+        groups=tuple(user.get("groups") or ()),
+        extra={key: tuple(values) for key, values in _mapping(user.get("extra")).items()},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question about access, as the caller put it."""
+
+    verb: str
+    resource: ResourceLike
+    namespace: str | None = None
+    name: str | None = None
+    subresource: str | None = None
+
+    def __post_init__(self) -> None:
+        for what, text in (("verb", self.verb), ("name", self.name), ("subresource", self.subresource)):
+            if not (isinstance(text, str) and text) and (text is not None or what == "verb"):
+                raise InvalidInput(f"{what} is {text!r}: pass text")
+
+
+async def can(api: APIClient, question: Question, timeout: float | None) -> Permission:
+    """Ask the server whether the user may do something."""
+    if isinstance(question.resource, str) and question.resource.startswith("/"):
+        attributes, action = _about_path(question, question.resource)
+        spec = {"nonResourceAttributes": attributes}
+    else:
+        attributes, action = await _about_resource(api, question)
+        spec = {"resourceAttributes": attributes}
+    answer = await _review(api, _REVIEWS, "authorization.k8s.io/v1", "SelfSubjectAccessReview", {"spec": spec}, timeout)
+    status = _mapping(answer.get("status"))
+    return Permission(
+        allowed=status.get("allowed") is True,
+        action=action,
+        reason=str(status.get("reason", "")),
+        evaluation_error=str(status.get("evaluationError", "")),
+    )
+
+
+def _about_path(question: Question, path: str) -> tuple[dict[str, str], str]:
+    for what in ("namespace", "name", "subresource"):
+        if getattr(question, what) is not None:
+            raise InvalidInput(f"{path!r} is a path and no resource: leave {what} out")
+    _check_verb(question.verb, _OF_PATHS, path)
+    return {"path": path, "verb": question.verb}, f"{question.verb} {path}"
+
+
+async def _about_resource(api: APIClient, question: Question) -> tuple[dict[str, str], str]:
+    if question.resource == "*":
+        known, gvr = None, GVR("*", "*", "*")
+    else:
+        known, gvr = await _named(api, question.resource)
+    verbs = (*_VERBS, *_SPECIAL, *(sorted(known.verbs.difference(_VERBS)) if known else ()))
+    _check_verb(question.verb, verbs, str(gvr.resource))
+    if known and known.subresources and question.subresource not in (None, "*", *known.subresources):
+        raise InvalidInput(
+            f"subresource {question.subresource!r}: {gvr} have {', '.join(sorted(known.subresources))} and no other"
+        )
+    namespace = _namespace(api, question, known)
+    attributes = {
+        "verb": question.verb,
+        "group": gvr.group,
+        "version": gvr.version,
+        "resource": gvr.resource,
+        "subresource": question.subresource or "",
+        "namespace": namespace,
+        "name": question.name or "",
+    }
+    return {key: text for key, text in attributes.items() if text}, _action(attributes, known)
+
+
+async def _named(api: APIClient, resource: ResourceLike) -> tuple[APIResource | None, GVR]:
+    """The resource that is meant; of one that is not served and named in full, no more than its name is known."""
+    try:
+        known = await api.resource(resource).resolve()
+    except NoMatch:
+        if isinstance(resource, GVR):
+            return None, resource
+        arg = ResourceArg.parse(resource) if isinstance(resource, str) else resource
+        if isinstance(arg, ResourceArg) and arg.group and arg.version:
+            return None, GVR(arg.group, arg.version, arg.name)
+        raise
+    return known, known.gvr
+
+
+def _namespace(api: APIClient, question: Question, known: APIResource | None) -> str:
+    """The namespace to ask about; ``""`` for all, and for what lives in none."""
+    if question.namespace == "*" and (known is None or known.namespaced):
+        return ""
+    if known is None:
+        return question.namespace or ""
+    if question.verb in _EVERYWHERE and question.name is None:
+        return namespace_of_many(known, question.namespace) or ""
+    return namespace_of_one(known, question.namespace, default=api.namespace) or ""
+
+
+def _action(attributes: Mapping[str, str], known: APIResource | None) -> str:
+    what = "/".join(filter(None, (attributes["resource"], attributes["subresource"])))
+    if attributes["group"] not in ("", "*"):
+        what += f" of {attributes['group']}"
+    if attributes["name"]:
+        what += f" named {attributes['name']}"
+    if attributes["namespace"]:
+        where = f" in namespace {attributes['namespace']}"
+    else:
+        where = "" if known is not None and not known.namespaced else " in all namespaces"
+    return f"{attributes['verb']} {what}{where}"
+
+
+def _check_verb(verb: str, verbs: tuple[str, ...], what: str) -> None:
+    if verb in verbs:
+        return
+    plain = verb.lower().replace("_", "").replace("-", "")
+    near = [_OTHER_WORDS[plain]] if plain in _OTHER_WORDS else get_close_matches(plain, verbs, n=1)
+    hint = f"did you mean {near[0]!r}?" if near and near[0] in verbs else f"it is one of {', '.join(verbs)}"
+    raise InvalidInput(f"verb {verb!r} is none that {what} know: {hint}")
+
+
+async def _review(
+    api: APIClient, path: str, api_version: str, kind: str, body: Mapping[str, Any], timeout: float | None
+) -> Unstructured:
+    document = {"apiVersion": api_version, "kind": kind, **body}
+    answer = await api.raw("POST", path, body=document, accept="application/json", timeout=timeout)
+    try:
+        return Unstructured(answer.body)
+    except InvalidObject as exc:
+        raise ProtocolError(f"{answer.request}: answered with something else than a {kind}: {exc}") from exc
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

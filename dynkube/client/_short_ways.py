@@ -1,0 +1,202 @@
+"""The short ways in: what people type first at a prompt, for one client and whatever its cluster serves."""
+
+from __future__ import annotations
+
+from typing import ClassVar, overload
+
+from dynkube.client._access import Permission, Question, UserInfo, can, whoami
+from dynkube.client._client import APIClient
+from dynkube.client._options import FieldSelectorLike, LabelSelectorLike
+from dynkube.client._resource import ResourceClient
+from dynkube.discovery import APIResources, ResourceLike, completions, listing, plain_failures
+from dynkube.errors import InvalidInput
+from dynkube.meta import Unstructured, UnstructuredTable
+
+
+class ShortWays:
+    """What a client gives besides its parts. Names of resources are kubectl's throughout."""
+
+    __iter__: ClassVar[None] = None  # or Python would go through client[0], client[1], ...
+    __contains__: ClassVar[None] = None
+
+    @property
+    def api(self) -> APIClient:
+        """The verbs without informers, and requests of your own (``client.api.raw``)."""
+        raise NotImplementedError
+
+    def __getitem__(self, resource: ResourceLike) -> ResourceClient:
+        """The verbs on a resource: ``client["deploy"]`` is ``client.resource("deploy")``.
+
+        A plain call that asks nobody: a name that the server does not serve is
+        :class:`~dynkube.errors.NoMatch` when a verb is used. Notebooks and IPython complete the names after ``["``,
+        as soon as the client has asked the server what it serves.
+
+        Raises:
+            InvalidInput: it cannot name a resource.
+        """
+        return self.api.resource(resource)
+
+    @overload
+    async def get(
+        self,
+        resource: ResourceLike,
+        name: None = None,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelectorLike = None,
+        field_selector: FieldSelectorLike = None,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> UnstructuredTable: ...
+    @overload
+    async def get(
+        self,
+        resource: ResourceLike,
+        name: str,
+        *,
+        namespace: str | None = None,
+        timeout: float | None = None,
+    ) -> Unstructured: ...
+    async def get(
+        self,
+        resource: ResourceLike,
+        name: str | None = None,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelectorLike = None,
+        field_selector: FieldSelectorLike = None,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> UnstructuredTable | Unstructured:
+        """Objects as ``kubectl get`` shows them, or one object.
+
+        ::
+
+            await client.get("pods", namespace="shop", label_selector={"app": "web"})
+            await client.get("deploy", "web", namespace="shop")
+
+        Args:
+            resource: what kubectl takes: plural, singular, short name or kind, with group or version and group.
+            name: of one object; ``None`` for the collection.
+            namespace: ``None`` means all namespaces for a collection, and the context's for one object.
+            label_selector: which objects of a collection: ``"app=web,tier in (fe,be)"`` or ``{"app": "web"}``.
+            field_selector: likewise by fields: ``"status.phase=Running"``.
+            limit: of a collection no more than so many objects.
+            timeout: seconds for everything; ``None`` means the client's default.
+
+        Returns:
+            Of a collection a table: the objects, and the columns that the server prints. Else the object.
+
+        Raises:
+            InvalidInput: the call cannot be right; the message names the argument and the fix.
+            NoMatch: the server serves no such resource; the message has the nearest names.
+            NotFound: there is no object of that name.
+            APIError: the server said no in another way.
+            TransportError: no usable answer.
+        """
+        if name is None:
+            return await self.api.resource(resource).table(
+                namespace=namespace,
+                label_selector=label_selector,
+                field_selector=field_selector,
+                limit=limit,
+                timeout=timeout,
+            )
+        given = {"label_selector": label_selector, "field_selector": field_selector, "limit": limit}
+        for what, value in given.items():
+            if value is not None:
+                raise InvalidInput(f"{what} chooses from many objects, and name={name!r} is one: leave one of them out")
+        return await self.api.resource(resource).get(name, namespace=namespace, timeout=timeout)
+
+    async def api_resources(
+        self,
+        *,
+        group: str | None = None,
+        namespaced: bool | None = None,
+        verb: str | None = None,
+        category: str | None = None,
+        all_versions: bool = False,
+    ) -> APIResources:
+        """What the server serves, asked now, as ``kubectl api-resources`` lists it.
+
+        Args:
+            group: only of this API group; ``""`` is the core group.
+            namespaced: only those that live in namespaces, or only those that do not.
+            verb: only those that can do this: ``"list"``.
+            category: only those in it: ``"all"``.
+            all_versions: each version that is served, and not only the preferred one.
+
+        Returns:
+            The resources in order of priority: of several that a name fits, the first is meant. ``failures`` says
+            what could not be read, such as the group of an aggregated API that is down.
+
+        Raises:
+            APIError: the server said no.
+            TransportError: no usable answer.
+        """
+        mapper = self.api.mapper
+        mapper.invalidate()
+        with plain_failures():
+            found = await mapper.load()
+        return listing(
+            found.discovery,
+            group=group,
+            namespaced=namespaced,
+            verb=verb,
+            category=category,
+            all_versions=all_versions,
+        )
+
+    async def whoami(self, *, timeout: float | None = None) -> UserInfo:
+        """Who one is for the API server: its name for one, and the groups (``kubectl auth whoami``).
+
+        Raises:
+            NoMatch: the server does not tell; Kubernetes does since 1.28.
+            APIError: the server said no.
+            TransportError: no usable answer.
+        """
+        return await whoami(self.api, timeout)
+
+    async def can(
+        self,
+        verb: str,
+        resource: ResourceLike,
+        namespace: str | None = None,
+        *,
+        name: str | None = None,
+        subresource: str | None = None,
+        timeout: float | None = None,
+    ) -> Permission:
+        """Whether one may do something: ``if await client.can("create", "pods", "shop"): ...``.
+
+        Asks the server (``kubectl auth can-i``), which answers from all its rules. The answer may be another one by
+        the time of the request itself.
+
+        Args:
+            verb: the API's word: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch`` (apply is one, too),
+                ``delete``, ``deletecollection``, ``"*"`` for all; or one of authorization's own (``bind``, ...).
+            resource: as for :meth:`get`. One that is not served yet has to be named in full
+                (``"widgets.v1.example.com"``). ``"*"`` is every resource; a text that begins with ``/`` is a path
+                (``"/metrics"``).
+            namespace: ``None`` means what the call itself would: all namespaces for ``list`` and ``watch`` without a
+                name, else the context's. ``"*"`` means all.
+            name: of the object.
+            subresource: ``"log"``, ``"scale"``, ...
+            timeout: seconds for everything; ``None`` means the client's default.
+
+        Returns:
+            The answer, true or false, with the server's reason.
+
+        Raises:
+            InvalidInput: there is no such verb or subresource, or the arguments do not fit each other.
+            NoMatch: the server serves no such resource.
+            APIError: the server said no.
+            TransportError: no usable answer.
+        """
+        question = Question(verb=verb, resource=resource, namespace=namespace, name=name, subresource=subresource)
+        return await can(self.api, question, timeout)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """The names that fit after ``client["``: what is known of the server by now, without asking it."""
+        loaded = self.api.mapper.loaded
+        return [] if loaded is None else completions(loaded.discovery)

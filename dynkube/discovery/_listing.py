@@ -1,0 +1,87 @@
+"""Many resources as a sequence that shows itself, and the names by which they are called. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, overload
+
+from dynkube._display import Shown
+from dynkube.discovery._resources import APIDiscovery, APIResource
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
+
+_ROWS: Final = 100  # all of a cluster without many CRDs
+
+
+class APIResources(Shown, Sequence[APIResource]):
+    """Resources as a sequence that shows itself as ``kubectl api-resources`` does.
+
+    Attributes:
+        failures: what could not be read and may be missing, by group-version; see :attr:`APIDiscovery.failures`.
+    """
+
+    __slots__ = ("_resources", "failures")
+
+    def __init__(self, resources: Iterable[APIResource], failures: Mapping[str, Exception]) -> None:
+        self._resources = tuple(resources)
+        self.failures: Mapping[str, Exception] = failures
+
+    @overload
+    def __getitem__(self, index: int) -> APIResource: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[APIResource, ...]: ...
+    def __getitem__(self, index: int | slice) -> APIResource | tuple[APIResource, ...]:
+        return self._resources[index]
+
+    def __len__(self) -> int:
+        return len(self._resources)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failures)} group versions unread" if self.failures else ""
+        return f"<APIResources {len(self)}{failed}>"
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube.discovery._shown import resources_card
+
+        return resources_card(self, self.failures, "API resources", _ROWS)
+
+
+def listing(
+    discovery: APIDiscovery,
+    *,
+    group: str | None,
+    namespaced: bool | None,
+    verb: str | None,
+    category: str | None,
+    all_versions: bool,
+) -> APIResources:
+    """Those resources that are as wanted; ``None`` wants nothing. In order of priority."""
+    chosen = (
+        each
+        for each in (discovery.resources if all_versions else _in_best_version(discovery))
+        if (group is None or each.gvr.group == group)
+        and (namespaced is None or each.namespaced == namespaced)
+        and (verb is None or verb in each.verbs)
+        and (category is None or category in each.categories)
+    )
+    return APIResources(chosen, discovery.failures)
+
+
+def completions(discovery: APIDiscovery) -> list[str]:
+    """A name for each resource, as short as it can be: the plural, with the group where another one has the plural."""
+    names: dict[str, None] = {}
+    for each in _in_best_version(discovery):
+        gvr = each.gvr
+        names.setdefault(gvr.resource if gvr.resource not in names else f"{gvr.resource}.{gvr.group}")
+    return list(names)
+
+
+def _in_best_version(discovery: APIDiscovery) -> Iterator[APIResource]:
+    seen: set[tuple[str, str]] = set()
+    for each in discovery.resources:
+        key = (each.gvr.group, each.gvr.resource)
+        if key not in seen:
+            seen.add(key)
+            yield each

@@ -1,0 +1,72 @@
+"""A client of ours asks who it is and what it may: the answers are those of what decides in earnest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import dynkube
+from dynkube.errors import Forbidden, NoMatch
+from tests.contract.access.kit import allow, rule, user_of
+from tests.contract.cluster import Cluster
+
+
+@pytest.mark.since("1.28", "SelfSubjectReview came with 1.28")
+async def test_who_one_is(cluster: Cluster, connect: Callable[..., dynkube.Client]) -> None:
+    async with connect(user=user_of(cluster)) as client:
+        me = await client.whoami()
+
+    assert me.username == user_of(cluster)
+    assert "system:authenticated" in me.groups
+
+
+async def test_servers_that_do_not_tell_are_named(cluster: Cluster, client: dynkube.Client) -> None:
+    if cluster.version >= (1, 28):
+        pytest.skip("it tells")
+
+    with pytest.raises(NoMatch, match=r"the server \(v1\.2\d\.\d+\) does not tell users who they are"):
+        await client.whoami()
+
+
+async def test_what_is_allowed_is_told_with_the_binding(
+    cluster: Cluster, connect: Callable[..., dynkube.Client]
+) -> None:
+    name = await allow(cluster, user_of(cluster), rule("list", "configmaps"))
+    async with connect(user=user_of(cluster)) as client:
+        here = await client.can("list", "configmaps", cluster.namespace)
+        everywhere = await client.can("list", "cm")
+
+        await client.get("cm", namespace=cluster.namespace)
+        with pytest.raises(Forbidden):
+            await client.get("cm")
+
+    assert here
+    assert name in here.reason
+    assert str(here).startswith(f"yes: list configmaps in namespace {cluster.namespace} (RBAC: allowed by RoleBinding")
+    assert not everywhere
+    assert str(everywhere) == "no: list configmaps in all namespaces"
+
+
+async def test_one_object_and_a_subresource_can_be_asked_for(
+    cluster: Cluster, connect: Callable[..., dynkube.Client]
+) -> None:
+    await allow(cluster, user_of(cluster), rule("get", "pods/log", "", "p"))
+    async with connect(user=user_of(cluster)) as client:
+        log = await client.can("get", "po", cluster.namespace, name="p", subresource="log")
+        other = await client.can("get", "po", cluster.namespace, name="q", subresource="log")
+        pod = await client.can("get", "po", cluster.namespace, name="p")
+
+    assert [bool(log), bool(other), bool(pod)] == [True, False, False]
+    assert str(pod) == f"no: get pods named p in namespace {cluster.namespace}"
+
+
+async def test_paths_and_everything_can_be_asked_for(
+    cluster: Cluster, client: dynkube.Client, connect: Callable[..., dynkube.Client]
+) -> None:
+    async with connect(user=user_of(cluster)) as nobody:
+        assert await nobody.can("get", "/api")
+        assert not await nobody.can("get", "/logs")
+        assert not await nobody.can("*", "*", "*")
+
+    assert await client.can("*", "*", "*")

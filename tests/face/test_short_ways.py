@@ -1,0 +1,180 @@
+"""The short ways in: what people type first at a prompt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dynkube
+from dynkube.errors import InvalidInput, NoMatch, NotFound, WrongScope
+from dynkube.meta import GVR, UnstructuredTable
+from dynkube.testing import APIServer
+from tests.manifests.kit import definition
+
+WEB = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "labels": {"app": "web"}}}
+OTHER = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other", "namespace": "shop"}}
+ROUTES = GVR("example.com", "v1", "widgets")
+
+
+@pytest.fixture(autouse=True)
+def _objects(server: APIServer) -> None:
+    server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    for obj in (WEB, OTHER):
+        server.create(obj)
+
+
+@pytest.mark.parametrize(
+    "name", ["cm", "configmap", "ConfigMap", "configmaps", "configmaps.v1", "configmaps.v1.", "v1/configmaps"]
+)
+async def test_a_collection_is_a_table_of_all_namespaces(client: dynkube.Client, name: str) -> None:
+    table = await client.get(name)
+
+    assert isinstance(table, UnstructuredTable)
+    assert {"web", "other"} <= set(table.column("Name"))
+
+
+async def test_one_object_is_looked_for_in_the_contexts_namespace(client: dynkube.Client) -> None:
+    assert (await client.get("cm", "web")).key == ("default", "web")
+    with pytest.raises(NotFound, match='"other" not found'):
+        await client.get("cm", "other")
+    assert (await client.get("cm", "other", namespace="shop")).key == ("shop", "other")
+
+
+async def test_selectors_and_limits_choose(client: dynkube.Client) -> None:
+    labelled = await client.get("cm", label_selector={"app": "web"})
+    named = await client.get("cm", namespace="shop", field_selector="metadata.name=other")
+    first = await client.get("cm", limit=1)
+
+    assert [obj.name for obj in labelled] == ["web"]
+    assert [obj.name for obj in named] == ["other"]
+    assert len(first) == 1
+    assert first.continue_token
+
+
+@pytest.mark.parametrize("name", ["pods", "Deployment", "deployments.apps", "deployments.v1.apps", "deploy.ap"])
+async def test_brackets_are_a_short_way_to_a_resource(client: dynkube.Client, name: str) -> None:
+    assert await client[name].resolve() == await client.resource(name).resolve()
+
+
+async def test_a_name_that_is_not_served_is_found_out_when_it_is_used(client: dynkube.Client) -> None:
+    nosuch = client["deploymint"]
+
+    with pytest.raises(NoMatch, match=r"does not serve 'deploymint'; did you mean 'deployments.apps'"):
+        await nosuch.list()
+
+
+@pytest.mark.parametrize("name", ["", "pod/web", "po ds", 3, None])
+async def test_what_cannot_name_a_resource_is_refused_at_once(client: dynkube.Client, name: str) -> None:
+    with pytest.raises(InvalidInput, match="resource"):
+        client[name]
+
+
+async def test_a_client_is_no_container(client: dynkube.Client) -> None:
+    with pytest.raises(TypeError, match="iterable"):
+        iter(client)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"container|iterable"):
+        "pods" in client  # type: ignore[misc]  # noqa: B015
+
+
+async def test_an_object_as_kubectl_writes_it_is_refused_with_the_fix(client: dynkube.Client) -> None:
+    with pytest.raises(InvalidInput, match="the name of an object, or a subresource, is an argument of its own"):
+        await client.get("pod/web")
+
+
+async def test_what_chooses_from_many_does_not_go_with_a_name(client: dynkube.Client) -> None:
+    with pytest.raises(InvalidInput, match=r"label_selector chooses from many objects, and name='web' is one"):
+        await client.get("cm", "web", label_selector="a=b")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("names", ["", ["a", "b"], 3])
+async def test_a_name_that_is_none_is_refused(client: dynkube.Client, names: str) -> None:
+    with pytest.raises(InvalidInput, match="name"):
+        await client.get("cm", names)
+
+
+async def test_a_category_is_told_apart_from_a_resource(client: dynkube.Client) -> None:
+    with pytest.raises(NoMatch, match="that is a category of resources, so name one of them"):
+        await client.get("all")
+
+
+async def test_what_is_served_is_listed_in_its_preferred_version(client: dynkube.Client, server: APIServer) -> None:
+    before = await client.api_resources()
+    server.create(definition())
+
+    after = await client.api_resources()
+    found = await client.api_resources(group=ROUTES.group, namespaced=True, verb="list")
+
+    assert {each.gvr for each in after} - {each.gvr for each in before} == {ROUTES}
+    assert [(each.gvr, each.kind) for each in found] == [(ROUTES, "Widget")]
+    assert found[0] is found[:1][0]
+    assert not found.failures
+    names = [(each.gvr.group, each.gvr.resource) for each in after]
+    assert len(names) == len(set(names)) < len(await client.api_resources(all_versions=True))
+    assert "Widget" in found._repr_html_()
+
+
+async def test_categories_choose_too(client: dynkube.Client) -> None:
+    assert {"pods", "services", "deployments"} <= {
+        each.gvr.resource for each in await client.api_resources(category="all")
+    }
+
+
+async def test_keys_complete_from_what_is_known_and_ask_nobody(client: dynkube.Client, server: APIServer) -> None:
+    unknown = client._ipython_key_completions_()
+
+    await client.get("cm")
+    requests = client.statistics().requests
+    known = client._ipython_key_completions_()
+
+    assert unknown == []
+    assert {"pods", "deployments", "events", "events.events.k8s.io"} <= set(known)
+    assert len(known) == len(set(known))
+    assert client.statistics().requests == requests
+
+
+async def test_who_one_is(server: APIServer) -> None:
+    async with dynkube.connect(transport=server.transport("jane")) as client:
+        me = await client.whoami()
+
+    assert str(me) == me.username == "jane"
+    assert "system:authenticated" in me.groups
+    assert "jane" in me._repr_html_()
+
+
+async def test_verbs_that_do_not_exist_are_told_with_the_one_that_may_be_meant(client: dynkube.Client) -> None:
+    for verb, hint in (
+        ("frobnicate", "it is one of get, list, watch, create"),
+        ("apply", "did you mean 'patch'"),
+        ("delete_collection", "did you mean 'deletecollection'"),
+        ("lst", "did you mean 'list'"),
+        ("List", "did you mean 'list'"),
+    ):
+        with pytest.raises(InvalidInput, match=f"verb '{verb}' is none that pods know: {hint}"):
+            await client.can(verb, "pods")
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ({"resource": "pods", "subresource": "logs"}, "subresource 'logs': pods.v1 have .*log.* and no other"),
+        ({"resource": "pods", "name": ""}, "name is ''"),
+        ({"resource": "pods/log"}, "a subresource, is an argument of its own"),
+        ({"resource": "nodes", "namespace": "shop"}, "cluster-scoped"),
+        ({"resource": "/metrics", "namespace": "shop"}, "is a path and no resource: leave namespace out"),
+        ({"resource": None}, "resource is None"),
+    ],
+)
+async def test_questions_that_make_no_sense_are_refused(
+    client: dynkube.Client, question: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((InvalidInput, WrongScope), match=message):
+        await client.can("get", **question)
+
+
+async def test_resources_that_are_not_served_have_to_be_named_in_full(client: dynkube.Client) -> None:
+    with pytest.raises(NoMatch, match="does not serve 'widgets'"):
+        await client.can("watch", "widgets")
+
+    assert await client.can("watch", str(ROUTES))
+    assert await client.can("watch", ROUTES, "shop")

@@ -1,0 +1,64 @@
+"""The short ways in, without await."""
+
+from __future__ import annotations
+
+import pytest
+
+import dynkube.sync
+from dynkube.errors import InvalidInput
+from dynkube.meta import UnstructuredTable
+from dynkube.testing import ServerThread
+from tests.sync.kit import config_map
+
+pytestmark = pytest.mark.real_time
+
+
+def test_a_collection_and_an_object_are_got(k: dynkube.sync.Client) -> None:
+    created = k["cm"].create(config_map("one"))
+
+    table = k.get("cm", namespace="default")
+
+    assert isinstance(table, UnstructuredTable)
+    assert k.get("cm", "one") == created
+    assert created in table
+
+
+def test_questions_are_answered(k: dynkube.sync.Client) -> None:
+    assert k.can("list", "pods")
+    assert k.whoami().groups
+    assert "pods" in {each.gvr.resource for each in k.api_resources(verb="list")}
+
+
+def test_a_call_that_cannot_be_right_is_refused(k: dynkube.sync.Client) -> None:
+    with pytest.raises(InvalidInput, match="resource 'pod/web'"):
+        k.get("pod/web")
+    with pytest.raises(InvalidInput, match="resource 'pod/web'"):
+        k["pod/web"]
+    with pytest.raises(TypeError):
+        iter(k)  # type: ignore[call-overload]
+
+
+def test_keys_complete_as_soon_as_the_server_was_asked(k: dynkube.sync.Client) -> None:
+    k.get("cm")
+
+    assert {"pods", "deployments"} <= set(k._ipython_key_completions_())
+
+
+def test_completing_before_anything_was_asked_waits_for_nobody(k: dynkube.sync.Client) -> None:
+    first = k._ipython_key_completions_()
+    k.mapper.load()  # uses the read that is under way
+
+    assert first == []
+    assert k.mapper.statistics().loads == 1
+    assert "pods" in k._ipython_key_completions_()
+
+
+def test_completion_on_a_closed_client_is_empty(k: dynkube.sync.Client) -> None:
+    k.close()
+
+    assert k._ipython_key_completions_() == []
+
+
+def test_completion_where_no_server_is_fails_in_silence(cluster: ServerThread) -> None:
+    with dynkube.sync.connect(url="http://127.0.0.1:9") as nowhere:
+        assert nowhere._ipython_key_completions_() == []
