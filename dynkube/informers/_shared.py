@@ -60,8 +60,8 @@ class SharedInformer:
         self.progress: trio.Event = trio.Event()
         """Set, and replaced by a new one, whenever the state or the version of the cache changes."""
         self.reflected: ReflectorStatistics = ReflectorStatistics()
-        self.failures = FailureLog(collection)
-        self.inbox = Inbox()
+        self.failures: FailureLog = FailureLog(collection)
+        self.inbox: Inbox = Inbox()
         """For all who want something of the owner: its methods are messages."""
         self._rest = rest
         self._tracker = tracker
