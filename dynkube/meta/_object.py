@@ -254,6 +254,25 @@ class Unstructured(Shown, Mapping[str, Any]):
             raise InvalidObject(f"the body of {self!r} cannot be read: {exc}") from exc
         return document
 
+    def to_yaml(self, *, managed_fields: bool = False) -> str:
+        """The object as ``kubectl get -o yaml`` prints it: one document, keys in its order, nothing hidden but this.
+
+        Args:
+            managed_fields: print ``metadata.managedFields`` too, which kubectl does with ``--show-managed-fields``.
+
+        Raises:
+            InvalidObject: the body cannot be read.
+        """
+        from dynkube.meta._kubectl_yaml import kubectl_yaml  # PyYAML is needed by few programs
+
+        return kubectl_yaml(self._printed(managed_fields))
+
+    def _printed(self, managed_fields: bool) -> dict[str, Any]:
+        document = self.to_dict()
+        if not managed_fields and isinstance(metadata := document.get("metadata"), dict):
+            metadata.pop("managedFields", None)
+        return document
+
     def jsonpath(self, path: str | JSONPath) -> list[Any]:
         """What a kubectl JSONPath selects: ``obj.jsonpath("{.spec.containers[*].image}")``.
 
@@ -366,6 +385,20 @@ class UnstructuredList(Shown, Sequence[Unstructured]):
 
     def __iter__(self) -> Iterator[Unstructured]:
         return iter(self._items)
+
+    def to_yaml(self, *, managed_fields: bool = False) -> str:
+        """The objects as ``kubectl get -o yaml`` prints many: one document, a ``List`` of them.
+
+        Args:
+            managed_fields: print ``metadata.managedFields`` too.
+
+        Raises:
+            InvalidObject: the body of one cannot be read.
+        """
+        from dynkube.meta._kubectl_yaml import kubectl_yaml
+
+        items = [obj._printed(managed_fields) for obj in self._items]  # the two classes are one module
+        return kubectl_yaml({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items})
 
     def __repr__(self) -> str:
         more = f", {self.remaining_item_count} more" if self.remaining_item_count else ""

@@ -167,8 +167,18 @@ _Loader.add_constructor("tag:yaml.org,2002:bool", _construct_bool)
 _Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
 _Loader.add_constructor("tag:yaml.org,2002:binary", _construct_binary)
+# Merges are keys: as a value it is text.
+_Loader.add_constructor("tag:yaml.org,2002:merge", lambda loader, node: loader.construct_scalar(node))
 # A date that someone tags as one stays what was written: JSON has no dates.
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))
+
+
+def reads_as_text(text: str) -> bool:
+    """Whether this text, without quotes, is text and neither a number, a bool nor null."""
+    for tag, pattern in _Loader.yaml_implicit_resolvers.get(text[:1], ()):
+        if pattern.match(text):
+            return tag == "tag:yaml.org,2002:merge" or (tag.endswith(":float") and math.isinf(float(text)))
+    return True
 
 
 class MalformedYAML(ValueError):

