@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dynkube import errors
     from dynkube._client import Client
     from dynkube._connect import connect
-    from dynkube.client import Applied, Change, Diff, FieldChange, Permission, ResourceClient, UserInfo
+    from dynkube.client import Applied, Change, Diff, FieldChange, Permission, ResourceClient, UserInfo, compare
     from dynkube.config import InsecureTLSWarning
     from dynkube.discovery import APIResource, RESTMapper
     from dynkube.errors import DynkubeError
@@ -139,6 +139,7 @@ __all__ = [
     "UnstructuredTable",
     "Updated",
     "UserInfo",
+    "compare",
     "connect",
     "drop_managed_fields",
     "errors",
@@ -152,7 +153,8 @@ __all__ = [
 _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "_client": ("Client",),
     "_connect": ("connect",),
-    "client": ("Applied", "Change", "Diff", "FieldChange", "Permission", "ResourceClient", "UserInfo"),
+    "_ipython": ("load_ipython_extension", "unload_ipython_extension"),  # IPython's names, which it looks for here
+    "client": ("Applied", "Change", "Diff", "FieldChange", "Permission", "ResourceClient", "UserInfo", "compare"),
     "config": ("InsecureTLSWarning",),
     "discovery": ("APIResource", "RESTMapper"),
     "errors": ("DynkubeError",),

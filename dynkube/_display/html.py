@@ -54,7 +54,7 @@ def _block(block: Block) -> str:
             return f"<ul>{''.join(f'<li>{html_text(item)}</li>' for item in items)}</ul>"
         case Section(title, blocks, hint, is_open):
             more = f' <span class="dk-muted">{html_text(hint)}</span>' if hint else ""
-            summary = f"<summary><b>{html_text(title)}</b>{more}</summary>"
+            summary = f'<summary><span class="dk-strong">{html_text(title)}</span>{more}</summary>'
             return f"<details{' open' if is_open else ''}>{summary}{_blocks(blocks)}</details>"
         case Card():
             return f'<div class="dk-inner">{_card(block)}</div>'

@@ -51,7 +51,7 @@ body.vscode-dark .dynkube { color-scheme: dark; }
 .dynkube.dynkube table {
   border-collapse: collapse; margin: 4px 0; font-size: 13px; color: inherit; table-layout: auto; border: 0;
 }
-.dynkube.dynkube table :is(th, td) {
+.dynkube.dynkube th, .dynkube.dynkube td {
   padding: 2px 16px 2px 0; border: 0; text-align: left; vertical-align: top; background: none;
   white-space: normal; overflow-wrap: break-word; max-width: 48em; line-height: 1.5;
 }
@@ -68,7 +68,6 @@ body.vscode-dark .dynkube { color-scheme: dark; }
 .dynkube details { margin: 1px 0; }
 .dynkube summary { cursor: pointer; padding: 1px 0; }
 .dynkube summary:hover { background: var(--dk-soft); }
-.dynkube summary b { font-weight: 600; }
 .dynkube details > :not(summary) { margin-left: 16px !important; }
 .dynkube p.dk-note { margin: 4px 0; color: var(--dk-dim); }
 .dynkube ul { margin: 2px 0 4px; padding-left: 20px; }

@@ -7,6 +7,7 @@ them. Start reading in ``_resource.py``.
 
 from dynkube.client._access import Permission, UserInfo
 from dynkube.client._apply.applied import Applied, Change
+from dynkube.client._apply.comparing import compare
 from dynkube.client._apply.diff import Diff, FieldChange
 from dynkube.client._apply.differing import deletion_of, no_difference
 from dynkube.client._client import APIClient
@@ -56,6 +57,7 @@ __all__ = [
     "Watch",
     "WatchSettings",
     "check_field_manager",
+    "compare",
     "deletion_of",
     "no_difference",
 ]

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from datetime import datetime
+from typing import TYPE_CHECKING, overload
 
-from dynkube._tables import html_text, printable
+from dynkube._display import Shown
+from dynkube._tables import printable
 from dynkube.client import Diff
 from dynkube.manifests._place import Place
 from dynkube.manifests._report import object_name
 from dynkube.meta import Unstructured
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +61,7 @@ class DiffEntry:
         return printable(f"{mark} {': '.join(filter(None, (about, self.message)))}", keep="\n")
 
 
-class DiffReport(Sequence[DiffEntry]):
+class DiffReport(Shown, Sequence[DiffEntry]):
     """What applying a source would change, in the order of the source; false where nothing would.
 
     ``print()`` of it shows every difference as ``kubectl diff`` does; a notebook shows the same.
@@ -88,14 +93,10 @@ class DiffReport(Sequence[DiffEntry]):
     def __str__(self) -> str:
         return "\n".join([*filter(None, map(str, self._entries)), self.summary])
 
-    def _repr_html_(self) -> str:
-        differing = (entry for entry in self._entries if entry.differs or entry.error is not None)
-        # IPython's protocol is the way to what a diff looks like in a notebook.
-        shown = (
-            entry.diff._repr_html_() if entry.diff is not None else f"<pre>{html_text(str(entry))}</pre>"
-            for entry in differing
-        )
-        return f"{''.join(shown)}<p>{html_text(self.summary)}</p>"
+    def _card(self, now: datetime) -> Card:
+        from dynkube.manifests._shown import differences_card
+
+        return differences_card(self, now)
 
     def __repr__(self) -> str:
         return f"<DiffReport: {self.summary}>"

@@ -6,12 +6,17 @@ import enum
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from datetime import datetime
+from typing import TYPE_CHECKING, overload
 
-from dynkube._tables import Table, html_text, printable
+from dynkube._display import Shown
+from dynkube._tables import Table, printable
 from dynkube.errors import ApplyConflict
 from dynkube.manifests._place import Place
 from dynkube.meta import Unstructured
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
 
 class Outcome(enum.StrEnum):
@@ -96,7 +101,7 @@ class Entry:
         return "\n    ".join([first, *details])
 
 
-class Report(Sequence[Entry]):
+class Report(Shown, Sequence[Entry]):
     """What became of every object of a source, in the order of the source; what was pruned comes last.
 
     ``print()`` of it is a table, then what went wrong, then the numbers; a notebook shows the same in HTML.
@@ -143,9 +148,10 @@ class Report(Sequence[Entry]):
     def __str__(self) -> str:
         return "\n\n".join(filter(None, (str(self._table()), *self._troubles(), self.summary)))
 
-    def _repr_html_(self) -> str:
-        troubles = "".join(f"<pre>{html_text(trouble)}</pre>" for trouble in self._troubles())
-        return f"{self._table().html()}{troubles}<p>{html_text(self.summary)}</p>"
+    def _card(self, now: datetime) -> Card:
+        from dynkube.manifests._shown import report_card
+
+        return report_card(self, now)
 
     def __repr__(self) -> str:
         return f"<Report: {self.summary}>"

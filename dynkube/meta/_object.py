@@ -342,6 +342,9 @@ class Unstructured(Shown, Mapping[str, Any]):
         version = f" rv={self.resource_version}" if self.resource_version else ""
         return f"<{self.kind or 'object'} {self.api_version or '?'} {where or '(unnamed)'}{version}>"
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
     def _card(self, now: datetime) -> Card:
         from dynkube._display import line, object_card, unreadable_card
 

@@ -71,7 +71,7 @@ class Page:
         """What is folded away, by its title."""
         found = {}
         for section in self._tree.css("details"):
-            title = section.css_first("summary b")
+            title = section.css_first("summary .dk-strong")
             code = section.css_first("pre")
             found[title.text() if title else ""] = code.text() if code else ""
         return found

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from dynkube._tables import Table, html_text, json_cell, printable
-from dynkube.client._apply.diff_text import coloured, unified
+from dynkube._display import Shown
+from dynkube._tables import Table, json_cell, printable
+from dynkube.client._apply.diff_text import unified
 from dynkube.errors import FieldConflict
 from dynkube.fields import FieldPath, Manager
 from dynkube.meta import MISSING
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
 _VALUE_WIDTH = 60
 
@@ -37,7 +42,7 @@ class FieldChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diff:
+class Diff(Shown):
     """What differs between two states of an object; false where nothing does.
 
     ``print(diff)`` shows both as YAML, line by line, as ``kubectl diff`` does; ``print(diff.table())`` shows one
@@ -77,13 +82,10 @@ class Diff:
         """One field a line, with both values and who else owns it."""
         return "\n".join(filter(None, (str(self._table()), self._note()))) if self else self._nothing()
 
-    def _repr_html_(self) -> str:
-        """Both for a notebook."""
-        if not self:
-            return f"<p>{html_text(self._nothing())}</p>"
-        note = f"<p>{html_text(self._note())}</p>" if self.conflicts else ""
-        text = f"<details><summary>as YAML</summary>{coloured(str(self))}</details>"
-        return f"<p>{html_text(self.subject)}</p>{self._table().html()}{note}{text}"
+    def _card(self, now: datetime) -> Card:
+        from dynkube.client._apply.diff_shown import diff_card
+
+        return diff_card(self, self._note())
 
     def _table(self) -> Table:
         rows = tuple(

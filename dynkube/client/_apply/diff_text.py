@@ -1,15 +1,14 @@
-"""What differs between two documents as text: unified, as ``kubectl diff`` prints it; coloured for a notebook."""
+"""What differs between two documents as text: unified, as ``kubectl diff`` prints it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from dynkube._tables import html_text, printable
+from dynkube._tables import printable
 from dynkube.client._apply.line_match import LineMatcher
 
 _AROUND: Final = 3
-_COLOURS = {"+": "#1a7f37", "-": "#cf222e", "@": "#6e7781"}
 
 
 def unified(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, names: tuple[str, str]) -> str:
@@ -71,14 +70,3 @@ def yaml_lines(document: Mapping[str, Any] | None) -> list[str]:
     )
     text: str = yaml.dump(document, Dumper=Dumper, allow_unicode=True, width=1_000_000, default_flow_style=False)
     return [printable(line, keep="\t") for line in text.splitlines()]
-
-
-def coloured(text: str) -> str:
-    """A unified diff for a notebook."""
-    lines = (_line(line) for line in text.splitlines())
-    return f"<pre style='line-height:1.3'>{'<br>'.join(lines)}</pre>"
-
-
-def _line(line: str) -> str:
-    colour = _COLOURS.get(line[:1])
-    return f"<span style='color:{colour}'>{html_text(line)}</span>" if colour else html_text(line)

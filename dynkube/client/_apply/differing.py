@@ -14,6 +14,7 @@ from dynkube.fields import FieldSet, ManagedFieldsEntry, Manager, Owners, manage
 from dynkube.meta import MISSING, Unstructured, freeze
 
 # What a server writes by itself, which no apply is about.
+_IDENTITY = ("uid", "creationTimestamp")
 _NOISE = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
 
 
@@ -149,3 +150,32 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _without_nulls(part) for name, part in value.items() if part is not None}
     return [_without_nulls(part) for part in value] if isinstance(value, list) else value
+
+
+def comparison(
+    before: Unstructured | None,
+    after: Unstructured | None,
+    names: tuple[str, str],
+    *,
+    shape: Shape,
+    owners: Iterable[ManagedFieldsEntry],
+) -> Diff:
+    """Two objects as they are, of which at least one is there.
+
+    Args:
+        before: one of them.
+        after: the other.
+        names: what to call them.
+        shape: how lists are read.
+        owners: who is told to own what differs.
+    """
+    about = before if after is None else after
+    if about is None:
+        raise AssertionError("there is nothing to compare")
+    replaced = before is not None and after is not None and before.uid != after.uid != ""
+    states = [None if each is None else _quiet(each.to_dict()) for each in (before, after)]
+    for obj, state in zip((before, after), states, strict=True):
+        if replaced and obj is not None and state is not None:
+            told = {name: obj["metadata"][name] for name in _IDENTITY if name in obj["metadata"]}
+            state["metadata"] |= told
+    return _diff(about, names, *states, shape=shape, others=owners)

@@ -1,0 +1,93 @@
+"""How a :class:`Diff` shows itself: field by field with both values, what is status folded away, and as YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from dynkube._display import Block, Card, Code, Grid, Line, Note, Section, Span, Tone, counted, line, muted, short
+from dynkube._tables import json_cell
+from dynkube.fields import Field
+from dynkube.meta import MISSING, encode_json
+
+if TYPE_CHECKING:
+    from dynkube.client._apply.diff import Diff, FieldChange
+
+_ROWS: Final = 100
+_LINES: Final = 300
+_WIDTH: Final = 200
+_VALUE: Final = 80
+_TONES: Final = {"+": Tone.ADDED, "-": Tone.REMOVED, "@": Tone.MUTED}
+# Larger documents are compared line by line for somebody who asks (``print(diff)``), and not whenever one is shown.
+_MOST_YAML: Final = 200_000
+
+
+def diff_card(diff: Diff, note: str) -> Card:
+    """A difference.
+
+    Args:
+        diff: what differs.
+        note: what is to be said of who owns the fields.
+    """
+    head = line(Span(diff.subject, Tone.STRONG), " → ".join(diff.names), _count(diff))
+    return Card(head, tuple(_blocks(diff, note)))
+
+
+def _count(diff: Diff) -> Span:
+    return Span(f"{counted(len(diff.changes), 'field')} differ{'s' if len(diff.changes) == 1 else ''}" if diff else "")
+
+
+def _blocks(diff: Diff, note: str) -> Iterator[Block]:
+    if not diff:
+        yield Note(line("Nothing differs."))
+        return
+    status = [change for change in diff.changes if change.path.steps[:1] == (Field("status"),)]
+    others = [change for change in diff.changes if change.path.steps[:1] != (Field("status"),)]
+    if others:
+        yield from _grid(others, diff.names)
+    if note:
+        yield Note(line(Span(note, Tone.WARN)))
+    if status:
+        yield Section("status", tuple(_grid(status, diff.names)), counted(len(status), "field"), open=not others)
+    yield from _as_yaml(diff)
+
+
+def _grid(changes: Sequence[FieldChange], names: tuple[str, str]) -> Iterator[Block]:
+    owned = any(change.managers for change in changes)
+    columns = ("FIELD", *(name.upper() for name in names), *(("MANAGER",) if owned else ()))
+    yield Grid(columns, tuple(_row(change, owned) for change in changes[:_ROWS]))
+    if len(changes) > _ROWS:
+        yield Note(line(f"{_ROWS} of {len(changes):,} shown"))
+
+
+def _row(change: FieldChange, owned: bool) -> tuple[Line, ...]:
+    managers = short(", ".join(map(str, change.managers[:5])), 200)
+    cells = (
+        line(Span(short(str(change.path), 300), Tone.STRONG)),
+        line(Span(_cell(change.before), Tone.REMOVED)),
+        line(Span(_cell(change.after), Tone.ADDED)),
+    )
+    return (*cells, line(muted(managers))) if owned else cells
+
+
+def _cell(value: Any) -> str:
+    return "" if value is MISSING else json_cell(value, _VALUE)
+
+
+def _as_yaml(diff: Diff) -> Iterator[Block]:
+    size = sum(len(encode_json(state)) for state in (diff.before, diff.after) if state is not None)
+    if size > _MOST_YAML:
+        yield Note(line("As YAML it is long: print() it."))
+        return
+    try:
+        text = str(diff).splitlines()
+    except RecursionError:  # nested too deeply for YAML, and told field by field above
+        return
+    lines = [(Span(short(each, _WIDTH), _tone(each)),) for each in text[2:_LINES]]  # which two they are stands above
+    if len(text) > _LINES:
+        lines.append((muted(f"… {len(text) - _LINES:,} more lines: print() it"),))
+    yield Section("as YAML", (Code(tuple(lines)),), "print() shows it too")
+
+
+def _tone(text: str) -> Tone:
+    return _TONES.get(text[:1], Tone.PLAIN)

@@ -1,0 +1,105 @@
+"""``compare``: what differs between two objects, with list items told apart, and without what is only noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube import MISSING, Unstructured, compare
+from dynkube.errors import InvalidInput, InvalidObject
+
+
+def pod(spec: Any = None, *, kind: str = "Pod", **fields: Any) -> Unstructured:
+    metadata = {"name": "web", "namespace": "shop", **fields.pop("metadata", {})}
+    return Unstructured({"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec or {}, **fields})
+
+
+def changes(before: Any, after: Any) -> list[str]:
+    return list(map(str, compare(before, after).changes))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (
+            {"containers": [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}]},
+            {"containers": [{"name": "b", "image": "b:2"}, {"name": "a", "image": "a:1"}]},
+            ['.spec.containers[name="b"].image: "b:1" -> "b:2"'],
+        ),
+        (
+            {"ports": [{"port": 80, "protocol": "TCP"}, {"port": 80, "protocol": "UDP", "nodePort": 1}]},
+            {"ports": [{"port": 80, "protocol": "UDP", "nodePort": 2}]},
+            [
+                '.spec.ports[port=80,protocol="TCP"]: {"port": 80, "protocol": "TCP"} -> ',
+                '.spec.ports[port=80,protocol="UDP"].nodePort: 1 -> 2',
+            ],
+        ),
+        ({"env": []}, {"env": [{"name": "A", "value": "1"}]}, ['.spec.env[name="A"]:  -> {"name": "A", "value": "1"}']),
+        ({"args": ["a", "b"]}, {"args": ["a"]}, ['.spec.args: ["a", "b"] -> ["a"]']),
+        ({"args": ["a", "b"]}, {"args": ["a", "c"]}, ['.spec.args[1]: "b" -> "c"']),
+        (
+            {"env": [{"name": "A"}, {"name": "A", "value": "1"}]},
+            {"env": [{"name": "A"}]},
+            ['.spec.env: [{"name": "A"}, {"name": "A", "value": "1"}] -> [{"name": "A"}]'],
+        ),
+        ({"a": True}, {"a": 1}, [".spec.a: true -> 1"]),
+        ({"a": {"b": 1}}, {}, [".spec.a.b: 1 -> "]),
+    ],
+)
+def test_items_of_lists_are_told_apart_where_no_managed_fields_say_how(before: Any, after: Any, expected: Any) -> None:
+    assert changes(pod(before), pod(after)) == expected
+
+
+def test_managed_fields_say_how_lists_are_read_and_who_owns_what_differs() -> None:
+    fields: dict[str, Any] = {"f:spec": {"f:rules": {'k:{"host":"a"}': {".": {}, "f:path": {}, "f:host": {}}}}}
+    entry = {"manager": "ci", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
+    before = pod({"rules": [{"host": "a", "path": "/"}, {"host": "b"}]})
+    after = pod({"rules": [{"host": "b"}, {"host": "a", "path": "/x"}]}, metadata={"managedFields": [entry]})
+
+    (change,) = compare(before, after).changes
+
+    assert str(change) == '.spec.rules[host="a"].path: "/" -> "/x"'
+    assert [manager.name for manager in change.managers] == ["ci"]
+
+
+def test_what_a_server_sets_by_itself_is_left_out() -> None:
+    noise = {"resourceVersion": "1", "generation": 1, "uid": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    later = {"resourceVersion": "2", "generation": 2, "uid": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}
+
+    assert not compare(pod(metadata=noise), pod(metadata=later))
+
+
+def test_another_object_of_the_same_name_is_seen() -> None:
+    assert changes(pod(metadata={"uid": "a"}), pod(metadata={"uid": "b"})) == ['.metadata.uid: "a" -> "b"']
+
+
+def test_values_of_secrets_are_not_shown() -> None:
+    diff = compare(pod(kind="Secret", data={"a": "b25l"}), pod(kind="Secret", data={"a": "dHdv"}))
+
+    assert str(diff.changes[0]) == '.data.a: "*** (before)" -> "*** (after)"'
+    assert not any(word in f"{diff}{diff._repr_html_()}{diff.before}" for word in ("b25l", "dHdv"))
+
+
+def test_nothing_may_be_compared_with_something() -> None:
+    gone = compare(pod({"a": 1}), None, names=("was", "is"))
+
+    assert gone.after is None
+    assert {change.after for change in gone.changes} == {MISSING}
+    assert str(gone).startswith("--- was Pod shop/web\n+++ is Pod shop/web\n")
+    assert compare(None, {"kind": "Pod", "metadata": {"name": "a"}}).subject == "Pod a"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "message"),
+    [
+        (None, None, InvalidInput, "both None"),
+        ("pod", None, InvalidInput, "before is a str"),
+        ({}, [{}], InvalidInput, "after is a list"),
+        ({"kind": 7}, None, InvalidObject, "not a Kubernetes object"),
+        ({}, {"metadata": {"managedFields": [7]}}, InvalidObject, "managedFields"),
+    ],
+)
+def test_what_is_no_object_is_refused(before: Any, after: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        compare(before, after)

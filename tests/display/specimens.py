@@ -1,0 +1,274 @@
+"""One of everything that shows itself, with hostile text wherever a cluster, a file or a user could have put it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from dynkube import (
+    GVK,
+    GVR,
+    FieldPath,
+    FieldSet,
+    JSONPathFilter,
+    LabelFilter,
+    Manager,
+    NamespaceFilter,
+    PredicateFilter,
+    State,
+    Unstructured,
+    UnstructuredList,
+)
+from dynkube._display import Shown
+from dynkube.client import Applied, Change, Diff, FieldChange, Permission, UserInfo
+from dynkube.discovery import APIDiscovery, APIResource, APIResources
+from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidObject, Status, StatusCause
+from dynkube.fields import Field, ManagedFieldsEntry, Owners
+from dynkube.informers import HandlerStatistics, Informer, InformerStatistics, InformerStatuses, OwnerTree, Phase
+from dynkube.informers._statistics import InformerStatus
+from dynkube.manifests import DiffEntry, DiffReport, Entry, Outcome, Place, Report
+from dynkube.meta import TableColumn, UnstructuredTable
+
+#: Ends whatever it may stand in, of HTML, rich and terminals; and is found again by its last word.
+HOSTILE: Final = (
+    "\"'><evil onload=evil()></pre></textarea></style></title>--><script>evil()</script><!--<![CDATA[&lt;evil&gt;"
+    "[bold red][link=evil]{evil}\x1b[31m\x1b]8;;evil\x07\x00\x08\x9b31m\u202e\u2066\u200b\ud800\r\n\tevil"
+)
+NOW: Final = datetime(2026, 5, 6, 12, tzinfo=UTC)
+# JSON has no lone surrogates, so no object can have them.
+_JSON: Final = HOSTILE.replace("\ud800", "")
+
+
+def _thing(kind: str = _JSON) -> dict[str, Any]:
+    inner = {_JSON: _JSON, "list": [_JSON, {_JSON: [_JSON]}], "lines": f"{_JSON}\n{_JSON}"}
+    owner = {"kind": _JSON, "name": _JSON, "uid": _JSON, "apiVersion": _JSON}
+    condition = dict.fromkeys(("type", "status", "reason", "message", "lastTransitionTime"), _JSON)
+    waiting = {"state": {"waiting": {"reason": _JSON}}, "ready": True}
+    return {
+        "apiVersion": _JSON,
+        "kind": kind,
+        "metadata": {
+            "name": _JSON,
+            "namespace": _JSON,
+            "creationTimestamp": _JSON,
+            "deletionTimestamp": _JSON,
+            "resourceVersion": _JSON,
+            "labels": {_JSON: _JSON},
+            "annotations": {_JSON: _JSON},
+            "finalizers": [_JSON],
+            "ownerReferences": [owner],
+            _JSON: inner,
+        },
+        "spec": inner,
+        _JSON: _JSON,
+        f"{_JSON}2": inner,
+        "status": {"phase": _JSON, "reason": _JSON, "conditions": [condition], "containerStatuses": [waiting]},
+    }
+
+
+def _list() -> UnstructuredList:
+    things = [Unstructured(_thing()), Unstructured({"kind": _JSON, "metadata": {"name": "a"}})]
+    return UnstructuredList(things, resource_version=HOSTILE, api_version=HOSTILE, kind=HOSTILE, continue_token=HOSTILE)
+
+
+def _table() -> UnstructuredTable:
+    columns = [
+        TableColumn(name=HOSTILE, type=HOSTILE, format=HOSTILE, description=HOSTILE, priority=priority)
+        for priority in (0, 1)
+    ]
+    return UnstructuredTable(
+        [Unstructured(_thing())],
+        columns=columns,
+        cells=[(HOSTILE, {HOSTILE: [HOSTILE]})],
+        namespaced=True,
+        server_columns=False,
+        resource_version=HOSTILE,
+        continue_token=HOSTILE,
+        api_version=HOSTILE,
+        kind=HOSTILE,
+    )
+
+
+def _tree() -> OwnerTree:
+    one = OwnerTree(Unstructured(_thing()))
+    return OwnerTree(Unstructured(_thing("evil")), (one, one), (HOSTILE,))
+
+
+def _resource() -> APIResource:
+    return APIResource(
+        gvr=GVR(HOSTILE, HOSTILE, HOSTILE),
+        kind=HOSTILE,
+        singular=HOSTILE,
+        namespaced=True,
+        verbs=frozenset({HOSTILE}),
+        short_names=(HOSTILE,),
+        categories=(HOSTILE,),
+        subresources=frozenset({HOSTILE}),
+        group_preferred_version=HOSTILE,
+    )
+
+
+def _state() -> State:
+    return State(Phase.DEGRADED, HOSTILE, HOSTILE)
+
+
+def _statistics() -> InformerStatistics:
+    handler = HandlerStatistics(HOSTILE, 1, 2, 3, HOSTILE, has_synced=True)
+    return InformerStatistics(
+        state=_state(),
+        objects=1,
+        resource_version=HOSTILE,
+        lists=1,
+        watches=1,
+        restarts=1,
+        events=1,
+        bookmarks=1,
+        failures=1,
+        reasons={HOSTILE: 1},
+        lag=1.0,
+        last_event=NOW,
+        last_error=HOSTILE,
+        handlers=(handler,),
+        users=2,
+    )
+
+
+def _statuses() -> InformerStatuses:
+    status = InformerStatus(
+        gvr=GVR(HOSTILE, HOSTILE, HOSTILE),
+        namespace=HOSTILE,
+        label_selector=HOSTILE,
+        field_selector=HOSTILE,
+        state=_state(),
+        objects=1,
+        resource_version=HOSTILE,
+        lag=1.0,
+        backlog=1,
+        lists=1,
+        watches=1,
+        restarts=1,
+        failures=1,
+        handlers=1,
+        handler_errors=1,
+        last_error=HOSTILE,
+        users=1,
+    )
+    return InformerStatuses([status])
+
+
+def _predicate() -> PredicateFilter:
+    def matches(obj: Unstructured) -> bool:
+        return True
+
+    matches.__qualname__ = HOSTILE
+    return PredicateFilter(matches)
+
+
+def _informer() -> Informer:
+    def none() -> Any:
+        raise AssertionError
+
+    return Informer(
+        none,
+        GVR(HOSTILE, HOSTILE, HOSTILE),
+        field_selector={"metadata.name": "evil"},
+        filter=_predicate(),
+        indexes={HOSTILE: "{.metadata.name}"},
+    )
+
+
+def _owners() -> Owners:
+    manager = Manager(name=HOSTILE, operation="Update", subresource=HOSTILE, api_version=HOSTILE, time=NOW)
+    return Owners([ManagedFieldsEntry(manager, FieldSet([_path()]))])
+
+
+def _path() -> FieldPath:
+    return FieldPath((Field(_JSON),))
+
+
+def _conflict() -> ApplyConflict:
+    conflict = FieldConflict(
+        path=HOSTILE,
+        manager=HOSTILE,
+        operation=HOSTILE,
+        subresource=HOSTILE,
+        api_version=HOSTILE,
+        time=NOW,
+        ours=HOSTILE,
+        live={HOSTILE: HOSTILE},
+    )
+    return ApplyConflict(_status(409), request=HOSTILE, conflicts=[conflict])
+
+
+def _status(code: int) -> Status:
+    causes = (StatusCause(HOSTILE, HOSTILE, HOSTILE),)
+    return Status(code=code, reason=HOSTILE, message=HOSTILE, kind=HOSTILE, group=HOSTILE, name=HOSTILE, causes=causes)
+
+
+def _diff() -> Diff:
+    manager = Manager(name=HOSTILE, operation="Update", subresource=HOSTILE, time=NOW)
+    paths = (_path(), FieldPath((Field("status"), Field(_JSON))))
+    return Diff(
+        subject=HOSTILE,
+        names=(HOSTILE, HOSTILE),
+        before={_JSON: _JSON, "lines": f"{_JSON}\n{_JSON}"},
+        after={_JSON: {_JSON: [_JSON]}, "lines": f"{_JSON}\nb"},
+        changes=tuple(FieldChange(path, HOSTILE, {_JSON: _JSON}, (manager,)) for path in paths),
+        conflicts=_conflict().conflicts,
+    )
+
+
+def _report() -> Report:
+    errors = (_conflict(), InvalidObject(HOSTILE), None)
+    return Report(
+        [
+            Entry(
+                outcome=Outcome.FAILED,
+                place=Place(HOSTILE, 1),
+                object=Unstructured(_thing()),
+                error=error,
+                reason=HOSTILE,
+            )
+            for error in errors
+        ]
+    )
+
+
+def _diff_report() -> DiffReport:
+    place, thing = Place(HOSTILE, 1), Unstructured(_thing())
+    failed = DiffEntry(place=place, object=thing, error=InvalidObject(HOSTILE), reason=HOSTILE)
+    return DiffReport([failed, DiffEntry(place=place, object=thing, diff=_diff())])
+
+
+SPECIMENS: Final[dict[type, Callable[[], object]]] = {
+    Shown: lambda: LabelFilter("evil"),  # by itself it shows nothing
+    Unstructured: lambda: Unstructured(_thing()),
+    Applied: lambda: Applied(_thing(), Change.CHANGED),
+    UnstructuredList: _list,
+    UnstructuredTable: _table,
+    OwnerTree: _tree,
+    GVR: lambda: GVR(HOSTILE, HOSTILE, HOSTILE),
+    GVK: lambda: GVK(HOSTILE, HOSTILE, HOSTILE),
+    APIResource: _resource,
+    APIResources: lambda: APIResources([_resource()], failures={HOSTILE: ValueError(HOSTILE)}),
+    APIDiscovery: lambda: APIDiscovery(resources=(_resource(),), failures={HOSTILE: ValueError(HOSTILE)}),
+    State: _state,
+    Informer: _informer,
+    InformerStatistics: _statistics,
+    InformerStatuses: _statuses,
+    LabelFilter: lambda: LabelFilter("evil"),
+    JSONPathFilter: lambda: JSONPathFilter("{.evil}", equals=HOSTILE),
+    NamespaceFilter: lambda: NamespaceFilter("evil"),
+    PredicateFilter: _predicate,
+    Owners: _owners,
+    FieldSet: lambda: FieldSet([_path()]),
+    ApplyConflict: _conflict,
+    Diff: _diff,
+    UserInfo: lambda: UserInfo(username=HOSTILE, uid=HOSTILE, groups=(HOSTILE,), extra={HOSTILE: (HOSTILE,)}),
+    Permission: lambda: Permission(allowed=False, action=HOSTILE, reason=HOSTILE, evaluation_error=HOSTILE),
+    Report: _report,
+    DiffReport: _diff_report,
+    APIError: lambda: APIError(_status(418), request=HOSTILE),
+}
+"""By class. Who gives a class a way to show itself adds one here."""

@@ -1,0 +1,72 @@
+"""What IPython completes of objects: attributes, and keys as deep as they go, without a word to any server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+
+from dynkube import Applied, Change, Unstructured, UnstructuredList
+from tests.display.kit import POD
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """An IPython with objects in it, after ``%load_ext dynkube``."""
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "dynkube")
+    pod = Unstructured(POD)
+    shell.user_ns |= {"pod": pod, "pods": UnstructuredList([pod]), "applied": Applied(POD, Change.CREATED)}
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+def completed(shell: InteractiveShell, text: str) -> set[str]:
+    """What the completions would have ``text`` end with."""
+    with provisionalcompleter():
+        found = list(shell.Completer.completions(text, len(text)))
+    return {re.split(r"[\"'.]", each.text.rstrip("\"']"))[-1] for each in found}
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ('pod["', {"apiVersion", "kind", "metadata", "spec", "status"}),
+        ('pod["me', {"metadata"}),
+        ("pod['metadata']['labels']['", {"app", "tier"}),
+        ('pod["metadata"]["', set(POD["metadata"])),
+        ('pod["status"]["', set(POD["status"])),
+        ('pod["spec"]["containers"][0]["', {"name", "image"}),
+        ('pods[0]["status"]["', set(POD["status"])),
+        ('applied["metadata"]["labels"]["', {"app", "tier"}),
+    ],
+)
+def test_keys_are_completed_as_deep_as_they_go(shell: InteractiveShell, text: str, keys: set[str]) -> None:
+    assert completed(shell, text) == keys
+
+
+def test_without_the_extension_the_first_key_is_completed(shell: InteractiveShell) -> None:
+    shell.run_line_magic("unload_ext", "dynkube")
+
+    assert completed(shell, 'pod["me') == {"metadata"}
+    assert completed(shell, 'pod["metadata"]["owner') == set()
+
+
+def test_attributes_are_completed(shell: InteractiveShell) -> None:
+    found = completed(shell, "pod.")
+
+    assert {"name", "namespace", "labels", "annotations", "to_dict", "jsonpath", "transform"} <= found
+    assert not any(name.startswith("_") for name in found)
+
+
+def test_completing_decodes_an_object_and_does_nothing_else(shell: InteractiveShell, monkeypatch: Any) -> None:
+    def socket(*args: object, **options: object) -> None:
+        raise AssertionError("completion went to the network")
+
+    monkeypatch.setattr("socket.socket", socket)
+
+    assert completed(shell, 'pod["spec"]["') == {"containers"}

@@ -1,0 +1,128 @@
+"""Nothing that a cluster says is markup or steers a terminal, whatever shows it: all that does is found by itself."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import io
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+import pytest
+from IPython.core.formatters import DisplayFormatter
+from rich.console import Console
+from rich.text import Text
+
+import dynkube
+from dynkube._display import Shown
+from dynkube.meta import Unstructured
+from tests.display.kit import Page
+from tests.display.specimens import SPECIMENS
+
+PROTOCOLS = (
+    "_repr_html_",
+    "_repr_pretty_",
+    "_repr_markdown_",
+    "_repr_mimebundle_",
+    "_repr_svg_",
+    "_repr_latex_",
+    "_ipython_display_",
+    "_repr_javascript_",
+    "_render_traceback_",
+    "__rich__",
+    "__rich_console__",
+)
+ELEMENTS = {"div", "style", "pre", "span", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "p"}
+ELEMENTS |= {"ul", "li"}
+ATTRIBUTES = {"class", "title", "colspan", "open"}
+
+
+def classes() -> Iterator[type]:
+    """Every class of the package that shows itself in any way, but for those that only others are made of."""
+    for module in pkgutil.walk_packages(dynkube.__path__, "dynkube."):
+        if module.name.endswith(("__main__", "pytest_plugin")):
+            continue
+        for value in vars(importlib.import_module(module.name)).values():
+            is_ours = isinstance(value, type) and value.__module__.startswith("dynkube")
+            if is_ours and any(hasattr(value, name) for name in PROTOCOLS) and not inspect.isabstract(value):
+                yield value
+
+
+def test_everything_that_shows_itself_is_put_to_these_tests() -> None:
+    shown_as_another = {each._card for each in SPECIMENS if issubclass(each, Shown)}
+
+    untested = {each for each in classes() if getattr(each, "_card", None) not in shown_as_another}
+
+    # Whoever gives a class a way to show itself adds one to the specimens, with hostile text wherever it may have any.
+    assert {each.__qualname__ for each in untested - set(SPECIMENS)} == set()
+
+
+def in_ipython(thing: object) -> dict[str, str]:
+    """What IPython makes of it, by kind."""
+    formatter: Any = DisplayFormatter()  # IPython has no types
+    shown: dict[str, str] = formatter.format(thing)[0]
+    return shown
+
+
+every = pytest.mark.parametrize("make", SPECIMENS.values(), ids=[each.__name__ for each in SPECIMENS])
+
+
+@every
+def test_a_specimen_is_hostile_in_every_text(make: Callable[[], Any]) -> None:
+    thing = make()
+    texts = [getattr(thing, each.name) for each in fields(thing)] if is_dataclass(thing) else []
+
+    assert [text for text in texts if isinstance(text, str) and not isinstance(text, Enum) and "evil" not in text] == []
+
+
+@every
+def test_a_page_has_no_element_and_no_attribute_that_came_as_data(make: Callable[[], Any]) -> None:
+    page = Page(make()._repr_html_())
+
+    assert {str(node.tag) for node in page.elements} <= ELEMENTS
+    assert {name for tag, name in page.attributes if (tag, name) != ("div", "style")} <= ATTRIBUTES
+    for node in page.elements:
+        assert node.attributes.get("style") in (None, "display:none")
+        assert all(word == "dynkube" or word.startswith("dk-") for word in (node.attributes.get("class") or "").split())
+    assert "evil" in page.text()  # as text
+
+
+@every
+def test_a_page_has_no_character_that_is_not_to_be_seen(make: Callable[[], Any]) -> None:
+    page = make()._repr_html_()
+
+    assert {c for c in page if not c.isprintable()} <= {"\n", "\t"}
+    assert page.encode()
+
+
+@every
+def test_ipython_shows_it_in_a_terminal_without_obeying_it(make: Callable[[], Any]) -> None:
+    shown = in_ipython(make())
+
+    assert {"text/plain", "text/html"} <= set(shown) <= {"text/plain", "text/html"}
+    assert {c for c in shown["text/plain"] if not c.isprintable()} <= {"\n", "\t"}
+    assert "evil" in shown["text/plain"]
+
+
+@every
+def test_rich_shows_it_without_obeying_it(make: Callable[[], Any]) -> None:
+    thing = make()
+    text = thing.__rich__()
+    console = Console(file=io.StringIO(), force_terminal=True, width=500, color_system="standard")
+    console.print(thing)
+
+    assert isinstance(text, Text)
+    assert {str(span.style) for span in text.spans} <= {"", "bold", "dim", "cyan", "green", "yellow", "red", "blue"}
+    assert {c for c in text.plain if not c.isprintable()} <= {"\n", "\t"}
+    assert "evil" in text.plain
+
+
+def test_of_many_in_a_list_each_is_one_line() -> None:
+    things = [Unstructured({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}}) for name in "ab"]
+
+    shown = in_ipython(things)
+
+    assert shown["text/plain"] == "[<Pod v1 a>, <Pod v1 b>]"

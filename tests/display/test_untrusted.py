@@ -1,0 +1,93 @@
+"""In a notebook that nobody has trusted yet, JupyterLab takes out styles and scripts: what remains can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from dynkube import Unstructured
+from tests.display.kit import POD
+from tests.display.specimens import SPECIMENS
+
+# As JupyterLab 4.6 has it for what is used here: elements that stay, and attributes of any element or of one.
+KEPT = {"b", "details", "div", "li", "p", "pre", "span", "summary", "table", "tbody", "td", "th", "thead", "tr", "ul"}
+ATTRIBUTES = {"class", "style", "title", "hidden", "lang", "id"}
+OF_ONE = {"details": {"open"}, "td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan"}}
+# These go with all that is in them; of other elements that do not stay, the text does.
+GONE = ["style", "script", "textarea", "option"]
+
+
+def untrusted(html: str) -> LexborNode:
+    """A page after JupyterLab has gone through it."""
+    tree = LexborHTMLParser(html)
+    tree.strip_tags(GONE, recursive=True)
+    body = tree.body
+    assert body is not None
+    for node in list(body.traverse())[1:]:
+        if node.tag not in KEPT:
+            node.unwrap()
+            continue
+        for name in set(node.attributes) - ATTRIBUTES - OF_ONE.get(str(node.tag), set()):
+            del node.attrs[name]
+    return body
+
+
+def seen(body: LexborNode) -> list[LexborNode]:
+    """The outermost parts that a browser shows without a stylesheet."""
+    parts: list[LexborNode] = []
+    for container in body.css(".dynkube"):
+        parts += [node for node in container.iter() if node.attributes.get("style") != "display:none"]
+    return parts
+
+
+def test_an_object_is_a_plain_text() -> None:
+    (fallback,) = seen(untrusted(Unstructured(POD)._repr_html_()))
+
+    assert fallback.tag == "pre"
+    assert fallback.text().splitlines()[1:] == [
+        "labels    app=web, tier=front",
+        "owned by  ReplicaSet/web",
+        "PodScheduled=True  Ready=True",
+        "+ spec  containers",
+        "+ status  phase, conditions, containerStatuses",
+        "+ metadata  uid, resourceVersion, creationTimestamp",
+    ]
+
+
+@pytest.mark.parametrize("make", SPECIMENS.values(), ids=[each.__name__ for each in SPECIMENS])
+def test_of_everything_one_text_is_seen_that_says_it_all(make: Callable[[], Any]) -> None:
+    body = untrusted(make()._repr_html_())
+
+    (fallback,) = seen(body)
+
+    assert fallback.tag == "pre"
+    assert "evil" in fallback.text()
+    assert not body.css("style, script, svg, evil")
+
+
+def test_where_styles_are_kept_the_text_is_hidden_and_the_card_is_seen() -> None:
+    style = LexborHTMLParser(Unstructured(POD)._repr_html_()).css_first("style")
+
+    assert style is not None
+    assert ".dynkube .dk-fallback{display: none" in style.text()
+    assert ".dynkube .dk-card{display: block !important" in style.text()
+
+
+def test_every_rule_is_in_reach_of_its_class_alone() -> None:
+    style = LexborHTMLParser(Unstructured(POD)._repr_html_()).css_first("style")
+    assert style is not None
+
+    selectors = [rule.partition("{")[0] for rule in style.text().split("}") if rule.strip()]
+
+    assert len(selectors) > 20
+    assert [each for selector in selectors for each in selector.split(",") if ".dynkube" not in each] == []
+
+
+def test_the_stylesheet_is_small_as_every_output_has_one() -> None:
+    style = LexborHTMLParser(Unstructured(POD)._repr_html_()).css_first("style")
+
+    assert style is not None
+    assert 1000 < len(style.text()) < 5000
