@@ -79,11 +79,10 @@ def _as_yaml(diff: Diff) -> Iterator[Block]:
     if size > _MOST_YAML:
         yield Note(line("As YAML it is long: print() it."))
         return
-    try:
-        text = str(diff).splitlines()
-    except RecursionError:  # nested too deeply for YAML, and told field by field above
-        return
-    lines = [(Span(short(each, _WIDTH), _tone(each)),) for each in text[2:_LINES]]  # which two they are stands above
+    text = str(diff).splitlines()
+    if text[0].startswith("--- "):
+        del text[:2]  # which two they are stands above
+    lines = [(Span(short(each, _WIDTH), _tone(each)),) for each in text[:_LINES]]
     if len(text) > _LINES:
         lines.append((muted(f"… {len(text) - _LINES:,} more lines: print() it"),))
     yield Section("as YAML", (Code(tuple(lines)),), "print() shows it too")
