@@ -80,6 +80,8 @@ def _as_yaml(diff: Diff) -> Iterator[Block]:
         yield Note(line("As YAML it is long: print() it."))
         return
     text = str(diff).splitlines()
+    if not text:  # what differs is not in what there is to see, as the order of fields
+        return
     if text[0].startswith("--- "):
         del text[:2]  # which two they are stands above
     lines = [(Span(short(each, _WIDTH), _tone(each)),) for each in text[:_LINES]]
