@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
+from datetime import datetime
 from functools import partial, wraps
 from types import TracebackType
-from typing import ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 import trio
 
 from dynkube import informers as aio
+from dynkube._display import Shown
 from dynkube.errors import DeadlineExceeded
 from dynkube.informers import Filter, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Phase, State
 from dynkube.meta import GVR, Unstructured
@@ -18,6 +20,9 @@ from dynkube.sync._delegation import Facade, at_once, in_loop
 from dynkube.sync._held import Held
 from dynkube.sync._streams import EventStream, States, within
 from dynkube.sync._thread import TrioThread
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -71,7 +76,7 @@ class Registration(Facade[aio.Registration]):
         self._thread.call(within, self._inner.wait_synced, timeout, f"handler {self.name} had not synced")
 
 
-class Informer(Facade[aio.Informer]):
+class Informer(Facade[aio.Informer], Shown):
     """A live, local copy of one collection, whether or not its resource exists. Made by :meth:`Client.informer`.
 
     It is followed from then on, also while no cell runs, until it or its client is closed, or the process ends; a
@@ -142,6 +147,9 @@ class Informer(Facade[aio.Informer]):
     def has_synced(self) -> bool:
         """Whether the initial truth was known and handled by every handler there was; once true, stays true."""
         return self._inner.has_synced
+
+    def _card(self, now: datetime) -> Card:
+        return self._inner._card(now)
 
     # ── handlers, events, filter and indexes ─────────────────────────────────────────────────
 

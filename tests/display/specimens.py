@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
+import dynkube.sync
 from dynkube import (
     GVK,
     GVR,
@@ -178,6 +179,12 @@ def _informer() -> Informer:
     )
 
 
+def _blocking_informer() -> dynkube.sync.Informer:
+    shown = dynkube.sync.Informer.__new__(dynkube.sync.Informer)  # a whole one is followed at once, and needs a server
+    shown._inner = _informer()
+    return shown
+
+
 def _owners() -> Owners:
     manager = Manager(name=HOSTILE, operation="Update", subresource=HOSTILE, api_version=HOSTILE, time=NOW)
     return Owners([ManagedFieldsEntry(manager, FieldSet([_path()]))])
@@ -255,6 +262,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     APIDiscovery: lambda: APIDiscovery(resources=(_resource(),), failures={HOSTILE: ValueError(HOSTILE)}),
     State: _state,
     Informer: _informer,
+    dynkube.sync.Informer: _blocking_informer,
     InformerStatistics: _statistics,
     InformerStatuses: _statuses,
     LabelFilter: lambda: LabelFilter("evil"),
