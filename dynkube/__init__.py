@@ -78,6 +78,8 @@ if TYPE_CHECKING:
         UnstructuredList,
         UnstructuredTable,
         Updated,
+        to_pandas,
+        to_polars,
     )
     from dynkube.rest import Limits
 
@@ -148,6 +150,8 @@ __all__ = [
     "owner_tree",
     "owner_uids",
     "owners",
+    "to_pandas",
+    "to_polars",
 ]
 
 _HOMES: Final[dict[str, tuple[str, ...]]] = {
@@ -201,6 +205,8 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
         "UnstructuredList",
         "UnstructuredTable",
         "Updated",
+        "to_pandas",
+        "to_polars",
     ),
     "rest": ("Limits",),
 }

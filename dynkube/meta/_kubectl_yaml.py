@@ -38,6 +38,13 @@ def kubectl_yaml(document: Mapping[str, object]) -> str:
     return text[:-4] if text.endswith("\n...\n") else text
 
 
+def printed(document: dict[str, Any], *, managed_fields: bool) -> dict[str, Any]:
+    """What kubectl prints of a document that is the caller's own."""
+    if not managed_fields and isinstance(metadata := document.get("metadata"), dict):
+        metadata.pop("managedFields", None)
+    return document
+
+
 class _Fitting:
     """Whatever tag a plain scalar is compared with."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -25,7 +25,7 @@ from dynkube.meta._gvr import GVK, GroupVersion
 from dynkube.meta._json import UNREADABLE
 
 if TYPE_CHECKING:
-    from dynkube._display import Card, Span
+    from dynkube._display import Card
     from dynkube.meta._jsonpath import JSONPath
 
 Key = tuple[str, str]
@@ -263,15 +263,9 @@ class Unstructured(Shown, Mapping[str, Any]):
         Raises:
             InvalidObject: the body cannot be read.
         """
-        from dynkube.meta._kubectl_yaml import kubectl_yaml  # PyYAML is needed by few programs
+        from dynkube.meta._kubectl_yaml import kubectl_yaml, printed  # PyYAML is needed by few programs
 
-        return kubectl_yaml(self._printed(managed_fields))
-
-    def _printed(self, managed_fields: bool) -> dict[str, Any]:
-        document = self.to_dict()
-        if not managed_fields and isinstance(metadata := document.get("metadata"), dict):
-            metadata.pop("managedFields", None)
-        return document
+        return kubectl_yaml(printed(self.to_dict(), managed_fields=managed_fields))
 
     def jsonpath(self, path: str | JSONPath) -> list[Any]:
         """What a kubectl JSONPath selects: ``obj.jsonpath("{.spec.containers[*].image}")``.
@@ -352,81 +346,6 @@ class Unstructured(Shown, Mapping[str, Any]):
             return object_card(self._decode(), now=now, size=len(self._raw))
         except InvalidObject as exc:
             return unreadable_card(line(self.api_version, self.kind, "/".join(filter(None, self.key))), str(exc))
-
-
-class UnstructuredList(Shown, Sequence[Unstructured]):
-    """One answer to a list request: the objects, and where in history it stands.
-
-    ``continue_token`` is ``""`` on the last page; ``remaining_item_count`` is ``None`` where the server
-    does not count (it never does with selectors).
-    """
-
-    __slots__ = ("_items", "api_version", "continue_token", "kind", "remaining_item_count", "resource_version")
-
-    def __init__(
-        self,
-        items: Sequence[Unstructured],
-        *,
-        resource_version: str = "",
-        continue_token: str = "",
-        remaining_item_count: int | None = None,
-        api_version: str = "",
-        kind: str = "",
-    ) -> None:
-        self._items = tuple(items)
-        self.resource_version: str = resource_version
-        self.continue_token: str = continue_token
-        self.remaining_item_count: int | None = remaining_item_count
-        self.api_version: str = api_version
-        self.kind: str = kind
-
-    def __getitem__(self, index: Any) -> Any:  # int -> object, slice -> tuple, as Sequence demands
-        return self._items[index]
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __iter__(self) -> Iterator[Unstructured]:
-        return iter(self._items)
-
-    def to_yaml(self, *, managed_fields: bool = False) -> str:
-        """The objects as ``kubectl get -o yaml`` prints many: one document, a ``List`` of them.
-
-        Args:
-            managed_fields: print ``metadata.managedFields`` too.
-
-        Raises:
-            InvalidObject: the body of one cannot be read.
-        """
-        from dynkube.meta._kubectl_yaml import kubectl_yaml
-
-        items = [obj._printed(managed_fields) for obj in self._items]  # the two classes are one module
-        return kubectl_yaml({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items})
-
-    def __repr__(self) -> str:
-        more = f", {self.remaining_item_count} more" if self.remaining_item_count else ""
-        return f"<{self.kind or 'List'} {self.api_version} of {len(self)}{more} rv={self.resource_version}>"
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import counted, line, list_card, object_columns
-
-        return list_card(
-            line(f"{self.api_version} {self.kind or 'List'}".strip(), counted(len(self), "object"), *self._place()),
-            self._items,
-            object_columns(self._items, now),
-            remaining=self.remaining_item_count,
-            more=bool(self.continue_token),
-        )
-
-    def _place(self) -> Iterator[Span]:
-        """In which namespace they are, if it is one; and where in history the list stands."""
-        from dynkube._display import Span, muted
-
-        namespaces = {obj.namespace for obj in self._items}
-        if len(namespaces) == 1:
-            yield Span(next(iter(namespaces)))
-        if self.resource_version:
-            yield muted(f"resourceVersion {self.resource_version}")
 
 
 def _to_bytes(source: bytes | str | Mapping[str, object]) -> bytes:

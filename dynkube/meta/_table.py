@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from dynkube.errors import InvalidInput
 from dynkube.meta._json import JSON
-from dynkube.meta._object import Unstructured, UnstructuredList
+from dynkube.meta._list import UnstructuredList
+from dynkube.meta._object import Unstructured
 
 if TYPE_CHECKING:
     from dynkube._display import Card, Column
+    from dynkube.meta._frame import Fields, FrameColumn
 
 # What API servers write where a definition has no description of its own for a column.
 _PRINTED: Final = "Custom resource definition column (in JSONPath format): "
@@ -112,6 +114,11 @@ class UnstructuredTable(UnstructuredList):
                 return tuple(row[place] for row in self.cells)
         names = ", ".join(repr(column.name) for column in self.columns)
         raise InvalidInput(f"column {name!r} is not in this table: it has {names or 'none'}")
+
+    def _frame(self, fields: Fields | None, with_object: bool) -> list[FrameColumn]:
+        from dynkube.meta._frame import extended, table_columns
+
+        return extended(table_columns(self), self, fields, with_object=with_object)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]} in {len(self.columns)} columns>"

@@ -21,7 +21,8 @@ import msgspec
 from dynkube.errors import APIError, ProtocolError, Status
 from dynkube.meta._events import Added, Bookmark, Deleted, Modified, WatchEvent
 from dynkube.meta._json import UNREADABLE
-from dynkube.meta._object import BodyCache, Header, Unstructured, UnstructuredList
+from dynkube.meta._list import UnstructuredList
+from dynkube.meta._object import BodyCache, Header, Unstructured
 
 _INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"  # KEP-3157
 _MANAGED_FIELDS: Final = b'"managedFields":'

@@ -71,7 +71,7 @@ def test_importing_it_loads_nothing_but_itself() -> None:
 
 
 HEAVY = ["kubernetes", "IPython", "asyncio", "rich", "cyclopts", "h11", "jsonpath_ng", "yaml"]
-HEAVY += ["prometheus_client", "opentelemetry"]
+HEAVY += ["prometheus_client", "opentelemetry", "pandas", "polars"]
 
 
 @pytest.mark.parametrize("heavy", HEAVY)

@@ -78,3 +78,13 @@ async def test_verbs_give_objects(server: APIServer, client: dynkube.Client) -> 
     assert_type(config_maps.iterate(), ObjectIterator)
     assert_type(created.labels.get("app"), str | None)
     assert server.get("configmaps", "c", "default")["data"] == {"a": "1"}
+
+
+async def test_what_get_returns_depends_on_the_name(client: dynkube.Client) -> None:
+    table = await client.get("namespaces", limit=1)
+
+    assert_type(table, dynkube.UnstructuredTable)
+    assert_type(table[0], dynkube.Unstructured)
+    assert_type(table[:1], tuple[dynkube.Unstructured, ...])
+    assert_type(await client.get("namespaces", "default"), dynkube.Unstructured)
+    assert_type(await client.can("get", "pods"), dynkube.Permission)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 import dynkube
@@ -68,6 +70,34 @@ async def test_printer_columns_of_a_definition_are_its_columns(cluster: Cluster,
     assert (name.name, name.json_path) == ("Name", None)
     assert (size.name, size.type, size.priority, size.json_path) == ("Size", "integer", 1, ".spec.size")
     assert table.cells == (("w", 3),)
+
+
+async def test_a_data_frame_has_the_times_that_a_table_rounds(cluster: Cluster, client: dynkube.Client) -> None:
+    printed = [
+        {"name": "Last", "type": "date", "jsonPath": ".spec.last"},
+        {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
+    ]
+    await cluster.define(cluster.definition(versions=[version(additionalPrinterColumns=printed)]))
+    await cluster.create("widgets", cluster.widget("w", spec={"last": "2026-01-01T10:00:00Z", "size": 3}))
+    await cluster.create("widgets", cluster.widget("x"))
+
+    table = await client.get(f"widgets.{cluster.group}", namespace=cluster.namespace)
+    frame = table.to_polars()
+
+    last = datetime(2026, 1, 1, 10, tzinfo=UTC)
+    assert frame.rows() == [(cluster.namespace, "w", last, 3), (cluster.namespace, "x", None, None)]
+    assert frame.columns == ["Namespace", "Name", "Last", "Size"]
+
+
+async def test_ages_become_times_of_creation(three: Cluster, client: dynkube.Client) -> None:
+    table = await client.get("cm", namespace=three.namespace)
+
+    frame = table.to_pandas()
+
+    assert list(frame.columns) == ["Namespace", "Name", "Data", "Created"]
+    assert str(frame.dtypes["Data"]) == "Int64"
+    created = [datetime.fromisoformat(obj["metadata"]["creationTimestamp"]) for obj in table]
+    assert frame["Created"].tolist() == created
 
 
 async def test_what_has_no_rows_has_columns(cluster: Cluster, client: dynkube.Client) -> None:
