@@ -5,6 +5,7 @@ for how it follows the server, ``_tracker.py`` for how it learns whether the res
 for why events always alternate legally.
 """
 
+from dynkube.informers._availability import PrinterColumn
 from dynkube.informers._factory import InformerFactory
 from dynkube.informers._filters import (
     BoundFilter,
@@ -23,6 +24,7 @@ from dynkube.informers._namespace_filter import NamespaceFilter
 from dynkube.informers._reads import Selector
 from dynkube.informers._serving import Serving, crd_serves
 from dynkube.informers._settings import InformerSettings
+from dynkube.informers._slices import Slices
 from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State
 from dynkube.informers._statistics import InformerStatistics, InformerStatus, InformerStatuses
 from dynkube.informers._transform import Transform, drop_managed_fields
@@ -61,9 +63,11 @@ __all__ = [
     "Phase",
     "Predicate",
     "PredicateFilter",
+    "PrinterColumn",
     "Registration",
     "Selector",
     "Serving",
+    "Slices",
     "State",
     "Transform",
     "crd_serves",

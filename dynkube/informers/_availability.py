@@ -76,10 +76,19 @@ class _Names(msgspec.Struct, gc=False):
     kind: str = ""
 
 
-class _Version(msgspec.Struct, gc=False):
+class _PrinterColumn(msgspec.Struct, gc=False, rename="camel", omit_defaults=True):
+    name: str = ""
+    type: str = ""
+    json_path: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+class _Version(msgspec.Struct, gc=False, rename="camel"):
     name: str
     served: bool = False
     storage: bool = False
+    additional_printer_columns: list[_PrinterColumn] | None = None
 
 
 class _Spec(msgspec.Struct, gc=False):
@@ -154,6 +163,41 @@ def judge_crd(gvr: GVR, obj: Unstructured) -> Availability:
         Presence.PRESENT,
         "Terminating" if crd.metadata.deletion_timestamp else "Established",
         generation=Generation(obj.uid, crd.spec.scope == "Namespaced"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrinterColumn:
+    """A column that a definition wants in tables of its objects: one of ``additionalPrinterColumns``.
+
+    Attributes:
+        name: the heading.
+        type: ``string``, ``integer``, ``number``, ``boolean`` or ``date``.
+        json_path: where the value is, as the definition has it: without braces.
+        description: what it means; may be empty.
+        priority: above 0 for columns that only wide tables show.
+    """
+
+    name: str
+    type: str
+    json_path: str
+    description: str = ""
+    priority: int = 0
+
+
+def printer_columns(gvr: GVR, obj: Unstructured) -> tuple[PrinterColumn, ...]:
+    """The columns that a CRD wants to be shown of ``gvr``."""
+    crd = _crds.decode(obj.json)
+    found = next((version for version in crd.spec.versions if version.name == gvr.version), None)
+    return tuple(
+        PrinterColumn(
+            name=column.name,
+            type=column.type,
+            json_path=column.json_path,
+            description=column.description,
+            priority=column.priority,
+        )
+        for column in (found.additional_printer_columns if found is not None else None) or ()
     )
 
 

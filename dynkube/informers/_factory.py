@@ -9,6 +9,7 @@ from functools import partial
 import trio
 
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
+from dynkube.informers._availability import PrinterColumn, printer_columns
 from dynkube.informers._handlers import Registration
 from dynkube.informers._reflector import ServerFeatures
 from dynkube.informers._serving import Serving
@@ -60,6 +61,11 @@ class InformerFactory:
     def serving(self, gvr: GVR) -> Serving:
         """Follows whether ``gvr`` is served, once it is entered. Plain."""
         return Serving(self._tracker, gvr)
+
+    def printer_columns(self, gvr: GVR) -> tuple[PrinterColumn, ...]:
+        """What its CRD says that tables of ``gvr`` should show; nothing where no CRD was seen. Plain."""
+        crd = self._tracker.crd(gvr)
+        return printer_columns(gvr, crd) if crd is not None else ()
 
     def acquire(self, key: SharingKey) -> SharedInformer:
         """The informer for ``key``, started if nobody uses it yet. Plain; pair it with :meth:`release`."""

@@ -16,6 +16,7 @@ import trio
 from dynkube._display import Shown
 from dynkube.discovery import plain_failures
 from dynkube.errors import ClosedError, InvalidInput
+from dynkube.informers._availability import PrinterColumn
 from dynkube.informers._factory import InformerFactory
 from dynkube.informers._filters import Filter, Predicate, as_filter
 from dynkube.informers._handlers import EventStream, Handler, OnAdd, OnDelete, OnError, OnUpdate, Registration
@@ -160,6 +161,21 @@ class Informer(Reads, Shown):
     def gvr(self) -> GVR | None:
         """The resource; ``None`` until a short name was looked up on entering."""
         return self._gvr
+
+    @property
+    def namespace(self) -> str | None:
+        """The namespace it is limited to; ``None`` for all of them."""
+        return self._namespace
+
+    @property
+    def printer_columns(self) -> tuple[PrinterColumn, ...]:
+        """What the resource's CRD says that tables of its objects should show, besides names and ages.
+
+        Empty where it says nothing, there is no CRD, or CRDs may not be read here. Follows the CRD.
+        """
+        if self._gvr is None or self._factory is None:
+            return ()
+        return self._factory.printer_columns(self._gvr)
 
     # ── handlers and events ──────────────────────────────────────────────────────────────────
 

@@ -72,6 +72,10 @@ class AvailabilityTracker:
         self._filter_failed: set[str] = set()  # CRDs on which crd_filter raised
         self._polled: set[GroupVersion] = set()  # aggregated APIs that went away
 
+    def crd(self, gvr: GVR) -> Unstructured | None:
+        """The CRD that defines ``gvr``, without its schemas, as it was seen last; ``None`` where none was."""
+        return self._watcher.crds.get(gvr.crd_name) if self._watcher is not None else None
+
     # ── informers ────────────────────────────────────────────────────────────────────────────
 
     def follow(self, gvr: GVR, verdict: Verdict) -> None:

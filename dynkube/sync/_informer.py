@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import datetime
 from functools import partial, wraps
 from types import TracebackType
@@ -13,9 +13,10 @@ import trio
 
 from dynkube import informers as aio
 from dynkube._display import Shown
-from dynkube.errors import DeadlineExceeded
-from dynkube.informers import Filter, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Phase, State
+from dynkube.errors import ClosedError, DeadlineExceeded
+from dynkube.informers import Filter, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Phase, PrinterColumn, State
 from dynkube.meta import GVR, Unstructured
+from dynkube.notebook import ColumnSource, LiveTable, live_table
 from dynkube.sync._delegation import Facade, at_once, in_loop
 from dynkube.sync._held import Held
 from dynkube.sync._streams import EventStream, States, within
@@ -134,6 +135,16 @@ class Informer(Facade[aio.Informer], Shown):
         return self._inner.gvr
 
     @property
+    def namespace(self) -> str | None:
+        """The namespace it is limited to; ``None`` for all of them."""
+        return self._inner.namespace
+
+    @property
+    def printer_columns(self) -> tuple[PrinterColumn, ...]:
+        """What the resource's CRD says that tables should show; see :attr:`dynkube.Informer.printer_columns`."""
+        return self._inner.printer_columns
+
+    @property
     def state(self) -> State:
         """The phase now, why, and since when. ``print(informer.state)`` tells it in words."""
         return self._inner.state
@@ -150,6 +161,34 @@ class Informer(Facade[aio.Informer], Shown):
 
     def _card(self, now: datetime) -> Card:
         return self._inner._card(now)
+
+    # ── on a page ────────────────────────────────────────────────────────────────────────────
+
+    def live(self, columns: Mapping[str, ColumnSource] | None = None, limit: int = 200) -> LiveTable:
+        """A table for notebooks that keeps itself up to date: objects, filter and state, also while no cell runs.
+
+        ::
+
+            pods.live(columns={"image": "{.spec.containers[*].image}"})
+
+        Shows namespaces where there are several, names, what the resource's definition asks for or else how objects
+        fare, and ages. A resource that is absent shows why, and becomes a table when it is there. Ends with
+        :meth:`close`, of this informer or of the table.
+
+        Args:
+            columns: more columns, by heading: a JSONPath, or a function of the object, which runs in the trio thread
+                and has to be fast.
+            limit: rows, at most 2,000. Of more objects the first are shown by namespace and name, and it is said how
+                many there are; :meth:`set_filter` narrows them.
+
+        Raises:
+            InvalidInput: the columns or the limit are none.
+            ClosedError: the informer is closed.
+        """
+        __tracebackhide__ = True
+        if self.state.phase is Phase.STOPPED:
+            raise ClosedError("this informer is closed, and nothing will change: make another one")
+        return live_table(self._inner, self._thread, columns=columns, limit=limit)
 
     # ── handlers, events, filter and indexes ─────────────────────────────────────────────────
 

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as Waited
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Generic, NoReturn, ParamSpec, TypeVar
 
@@ -98,6 +99,12 @@ class TrioThread:
         """Cancel what runs in ``scope``, from any thread; does not wait."""
         if self._token is not None and self.alive:
             self._token.run_sync_soon(scope.cancel)
+
+    def post(self, function: Callable[[], object]) -> None:
+        """Have a plain function run in the loop soon, which must not raise; does not wait. Nothing after its end."""
+        if self._token is not None and self.alive:
+            with suppress(trio.RunFinishedError):
+                self._token.run_sync_soon(function)
 
     @property
     def alive(self) -> bool:

@@ -17,7 +17,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(slots=True)
 class Cell:
-    """What a cell showed."""
+    """What a cell showed; of a display that was updated the last picture."""
 
     printed: str = ""
     result: dict[str, Any] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Kernel:
                 case "stream":
                     cell.printed += content["text"]
                     on_output(content["text"])
-                case "execute_result" | "display_data":
+                case "execute_result" | "display_data" | "update_display_data":
                     cell.result = content["data"]
                 case "error":
                     cell.error = f"{content['ename']}: {content['evalue']}"

@@ -93,6 +93,13 @@ def test_what_is_overloaded_is_overloaded_in_the_same_way() -> None:
     assert len(ours) == 2
 
 
+def test_the_blocking_informer_has_nothing_besides_but_the_live_table() -> None:
+    # Tables on a page are followed while no cell runs, which trio cannot do in a notebook without a thread of its own.
+    names = {OTHER_NAMES.get(name, name) for name in dir(dynkube.Informer)}
+
+    assert {name for name in dir(dynkube.sync.Informer) if not name.startswith("_")} - names == {"live"}
+
+
 def test_connect_takes_the_same_arguments() -> None:
     assert inspect.signature(dynkube.sync.connect).parameters == inspect.signature(dynkube.connect).parameters
 

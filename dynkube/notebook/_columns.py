@@ -1,0 +1,237 @@
+"""The columns of a live table: what an object has in each, as a piece of text with a tone.
+
+Functions of one object; nothing here knows of notebooks. A column that fails on an object says so in that cell, and
+nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeAlias
+
+from dynkube._display import Tone, inline, short
+from dynkube._display.health import condition_chips, health_of, mapping
+from dynkube._tables import printable
+from dynkube.errors import InvalidInput
+from dynkube.informers import PrinterColumn
+from dynkube.meta import JSONPath, Unstructured, encode_json
+
+ColumnSource: TypeAlias = "str | JSONPath | Callable[[Unstructured], object]"
+"""Where a column of one's own comes from: a JSONPath, or a function of the object."""
+
+_WIDTH: Final = 200
+"""Characters of one cell; the page shows fewer, and these where the mouse rests."""
+_CONDITIONS: Final = 12
+
+
+class Cell(NamedTuple):
+    """What an object has in one column.
+
+    Attributes:
+        text: for people, and safe to print.
+        tone: how it is meant.
+        title: more of it, for where the mouse rests.
+        moment: seconds since 1970, in the place of a text: it is shown as how long ago that is.
+    """
+
+    text: str
+    tone: Tone = Tone.PLAIN
+    title: str = ""
+    moment: float | None = None
+
+
+class Kind(StrEnum):
+    """How a column is aligned and sorted."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    AGE = "age"
+
+
+class Shown(StrEnum):
+    """Which columns are not always worth their place."""
+
+    ALWAYS = "always"
+    FILLED = "filled"
+    """Where some row has something there."""
+    SEVERAL = "several"
+    """Where there is more than one namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column.
+
+    Attributes:
+        name: its heading.
+        cell: what an object has there; may raise.
+        kind: how it is aligned and sorted.
+        shown: whether it may be left out.
+        title: more about it.
+    """
+
+    name: str
+    cell: Callable[[Unstructured], Cell]
+    kind: Kind = Kind.TEXT
+    shown: Shown = Shown.ALWAYS
+    title: str = ""
+
+    def of(self, obj: Unstructured) -> Cell:
+        """What an object has there. Never raises for reasons of the object or of a user's function."""
+        try:
+            return self.cell(obj)
+        except Exception as exc:  # noqa: BLE001  # a user's function, or a body that cannot be read
+            return Cell("(failed)", Tone.BAD, clean(f"{type(exc).__name__}: {exc}"))
+
+
+NAMESPACE: Final = Column("Namespace", lambda obj: Cell(clean(obj.namespace)), shown=Shown.SEVERAL)
+NAME: Final = Column("Name", lambda obj: Cell(clean(obj.name)))
+
+
+def columns_for(own: Sequence[Column], printer: Sequence[PrinterColumn]) -> tuple[Column, ...]:
+    """All columns of a table.
+
+    Args:
+        own: what its user asked for besides.
+        printer: what the resource's definition says that a table of it should show; none where it says nothing.
+    """
+    told = [each for each in printer if not each.priority and not _is_age(each)]
+    state = [_ENDING, *map(_printed, told)] if told else [_READY, _STATUS]
+    return (NAMESPACE, NAME, *state, *own, _AGE)
+
+
+def own_columns(columns: Mapping[str, ColumnSource] | None) -> tuple[Column, ...]:
+    """Columns as users give them: ``{"image": "{.spec.containers[*].image}"}``.
+
+    Raises:
+        InvalidInput: they are no mapping from headings to paths or functions, or a path does not parse.
+    """
+    given: object = columns if columns is not None else {}
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f'columns is a {type(given).__name__}: pass {{"heading": "{{.a.json.path}}", ...}}')
+    return tuple(_own(heading, source) for heading, source in given.items())
+
+
+def clean(text: str) -> str:
+    """A text of at most some length on one line, in which nothing steers whatever shows it."""
+    return short(printable(" ".join(text[: 4 * _WIDTH].split())), _WIDTH)
+
+
+# ── what every kind may have ─────────────────────────────────────────────────────────────────
+
+
+def _ready(obj: Unstructured) -> Cell:
+    health = health_of(obj)
+    return Cell(clean(health.ready), health.tone, _conditions(obj)) if health.ready else Cell("")
+
+
+def _status(obj: Unstructured) -> Cell:
+    health = health_of(obj)
+    said = clean(health.status or health.reason)
+    return Cell(said, health.tone, _conditions(obj)) if said else Cell("")
+
+
+def _conditions(obj: Unstructured) -> str:
+    return "\n".join(printable(chip.text) for chip in condition_chips(obj, _CONDITIONS))
+
+
+def _ending(obj: Unstructured) -> Cell:
+    return Cell("Terminating", Tone.WARN) if obj.deletion_timestamp else Cell("")
+
+
+def _age(obj: Unstructured) -> Cell:
+    created = mapping(obj, "metadata").get("creationTimestamp")
+    return _moment(created) if created else Cell("")
+
+
+_READY: Final = Column("Ready", _ready, shown=Shown.FILLED)
+_STATUS: Final = Column("Status", _status, shown=Shown.FILLED)
+_ENDING: Final = Column("Status", _ending, shown=Shown.FILLED)
+_AGE: Final = Column("Age", _age, Kind.AGE)
+
+
+# ── what a definition or a user asks for ─────────────────────────────────────────────────────
+
+
+def _own(heading: object, source: object) -> Column:
+    if not isinstance(heading, str) or not heading.strip():
+        raise InvalidInput(f"columns: {heading!r} is no heading: pass a text that says what is in the column")
+    if isinstance(source, str | JSONPath):
+        path = source if isinstance(source, JSONPath) else JSONPath.compile(source)
+        return Column(clean(heading), lambda obj: Cell(_joined(obj.jsonpath(path))), title=clean(str(source)))
+    if callable(source):
+        return Column(clean(heading), lambda obj: Cell(_text(source(obj))))
+    raise InvalidInput(
+        f"columns[{heading!r}] is a {type(source).__name__}: pass a JSONPath as text, or a function of the object"
+    )
+
+
+def _joined(values: Sequence[object]) -> str:
+    return clean(", ".join(_text(value) for value in values[:20]))
+
+
+def _text(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case Mapping() | list() | tuple():
+            return clean(encode_json(value).decode())
+        case str():
+            return clean(value)
+        case _:
+            return inline(value, _WIDTH)
+
+
+_KINDS: Final = {"integer": Kind.NUMBER, "number": Kind.NUMBER, "date": Kind.AGE}
+
+
+def _is_age(column: PrinterColumn) -> bool:
+    """Whether it is the one that every table here has anyway."""
+    return column.type == "date" and column.json_path.strip("{}") == ".metadata.creationTimestamp"
+
+
+def _printed(column: PrinterColumn) -> Column:
+    """A column of a definition; what its path does not find, or finds to be of another type, is empty."""
+    kind = _KINDS.get(column.type, Kind.TEXT)
+    title = clean(column.description or column.json_path)
+    return Column(clean(column.name), lambda obj: _first(obj, column), kind, title=title)
+
+
+def _first(obj: Unstructured, column: PrinterColumn) -> Cell:
+    # Only the first match counts: see TableConvertor in k8s.io/apiextensions-apiserver.
+    value = next(_found(obj, column.json_path), None)
+    if value is None:
+        return Cell("")
+    match column.type, value:
+        case "date", _:
+            return _moment(value)
+        case "boolean", bool():
+            return Cell(_text(value))
+        case ("boolean", _) | (_, bool()) if column.type in _NOT_TEXT:
+            return Cell("")
+        case "integer", int() | float():
+            return Cell(_text(int(value)))
+        case "number", int() | float():
+            return Cell(_text(value))
+        case _:
+            return Cell("" if column.type in _NOT_TEXT else _text(value))
+
+
+_NOT_TEXT: Final = frozenset({"boolean", "integer", "number"})
+
+
+def _found(obj: Unstructured, path: str) -> Iterator[object]:
+    yield from obj.jsonpath(path)
+
+
+def _moment(value: object) -> Cell:
+    """A ``metav1.Time`` as a moment."""
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        return Cell("<invalid>", Tone.MUTED, clean(str(value)))
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return Cell("", Tone.MUTED, clean(str(value)), moment.timestamp())

@@ -1,0 +1,85 @@
+"""What the kernel tells the page: the whole table, or what is different from the last time. Plain JSON.
+
+The page gets data and no markup. ``seq`` counts messages, so a page that missed one knows, and asks for the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+from dynkube._display import Tone
+from dynkube._display.pills import pill
+from dynkube.notebook._columns import Cell
+from dynkube.notebook._picture import Head, Heading, Picture, Row
+
+Message: TypeAlias = "dict[str, Any]"
+"""One message, as JSON has it."""
+
+
+def table_message(picture: Picture) -> Message:
+    """All of it."""
+    return {
+        "kind": "table",
+        "head": _head(picture.head),
+        "columns": _columns(picture.headings),
+        "rows": [_row(row) for row in picture.rows],
+    }
+
+
+def delta_message(old: Picture, new: Picture) -> Message | None:
+    """What is different; ``None`` where nothing is. Between tables with other columns all of it.
+
+    ``put`` has only the cells that changed, by the number of their column.
+    """
+    if [heading.name for heading in old.headings] != [heading.name for heading in new.headings]:
+        return table_message(new)
+    message: Message = {"kind": "delta"}
+    if old.head != new.head:
+        message["head"] = _head(new.head)
+    if old.headings != new.headings:
+        message["columns"] = _columns(new.headings)
+    known = {row.id: row for row in old.rows}
+    if added := [_row(row) for row in new.rows if row.id not in known]:
+        message["add"] = added
+    if changed := [_changes(known[row.id], row) for row in new.rows if row.id in known and known[row.id] != row]:
+        message["put"] = changed
+    if gone := list(known.keys() - {row.id for row in new.rows}):
+        message["drop"] = sorted(gone)
+    return message if len(message) > 1 else None
+
+
+def _changes(old: Row, new: Row) -> list[Any]:
+    cells = {
+        str(place): _cell(after)
+        for place, (before, after) in enumerate(zip(old.cells, new.cells, strict=True))
+        if before != after
+    }
+    return [new.id, new.version, cells]
+
+
+def _row(row: Row) -> list[Any]:
+    return [row.id, row.version, [_cell(cell) for cell in row.cells]]
+
+
+def _cell(cell: Cell) -> str | dict[str, Any]:
+    """A text, or where there is more to it a map of ``t``: text, ``c``: tone, ``h``: title and ``at``: moment."""
+    more = {
+        "c": str(cell.tone) if cell.tone is not Tone.PLAIN else "",
+        "h": cell.title,
+        "at": cell.moment,
+    }
+    told = {name: value for name, value in more.items() if value not in ("", None)}
+    return {"t": cell.text, **told} if told else cell.text
+
+
+def _head(head: Head) -> Message:
+    return {**asdict(head), "counts": head.counts, "tone": str(pill(head.phase).tone)}
+
+
+def _columns(columns: Sequence[Heading]) -> list[Message]:
+    return [
+        {"name": column.name, "kind": str(column.kind), "title": column.title, "shown": column.shown}
+        for column in columns
+    ]

@@ -1,0 +1,515 @@
+// The page's side of a live table. What it gets is data, and it makes text nodes of it: no string ever becomes markup.
+//
+// The kernel sends a whole table, then what is different ("delta"), numbered; a page that missed a number asks for the
+// whole again. An element is touched only if what it shows has changed, so that selections, scroll positions and
+// whatever is unfolded stay as they are.
+
+const FLASH = 1600; // milliseconds that a change is highlighted
+const SILENT = 40; // seconds without a word after which a page says so; the kernel says something every 15
+const TONES = new Set(["plain", "strong", "muted", "key", "good", "warn", "bad", "info", "added", "removed"]);
+
+const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+
+export function element(tag, classes = "", text = undefined) {
+  const node = document.createElement(tag);
+  if (classes) node.className = classes;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+function setTitle(node, title) {
+  if (node.title !== title) node.title = title;
+}
+
+function toneClass(tone) {
+  return TONES.has(tone) ? `dkl-${tone}` : "dkl-plain";
+}
+
+// How long ago something was, as kubectl says it: "5m3s", "2d4h".
+export function age(seconds) {
+  const whole = Math.trunc(seconds);
+  if (whole < -1) return "<invalid>";
+  const s = Math.max(whole, 0);
+  const [minute, hour, day, year] = [60, 3600, 86400, 365 * 86400];
+  const steps = [
+    [2 * minute, 1, "s", 0, ""],
+    [10 * minute, minute, "m", 1, "s"],
+    [3 * hour, minute, "m", 0, ""],
+    [8 * hour, hour, "h", minute, "m"],
+    [2 * day, hour, "h", 0, ""],
+    [8 * day, day, "d", hour, "h"],
+    [2 * year, day, "d", 0, ""],
+    [8 * year, year, "y", day, "d"],
+    [Infinity, year, "y", 0, ""],
+  ];
+  const [, unit, letter, small, smallLetter] = steps.find(([limit]) => s < limit);
+  const rest = small ? Math.floor((s % unit) / small) : 0;
+  return `${Math.floor(s / unit)}${letter}${rest ? `${rest}${smallLetter}` : ""}`;
+}
+
+function asCell(cell) {
+  return typeof cell === "string" ? { t: cell } : cell;
+}
+
+// One object: a <tbody> of its own, so that the row and what is unfolded below it move together.
+class Row {
+  constructor(table, [id, version, cells]) {
+    this.table = table;
+    this.id = id;
+    this.version = version;
+    this.cells = cells.map(asCell);
+    this.body = element("tbody");
+    this.line = element("tr", "dkl-row");
+    this.body.append(this.line);
+    this.toggle = element("button", "dkl-toggle");
+    this.toggle.type = "button";
+    this.toggle.setAttribute("aria-expanded", "false");
+    this.toggle.setAttribute("aria-label", `Show ${id}`);
+    this.toggle.addEventListener("click", () => this.fold(!this.more));
+    const first = element("td", "dkl-fold");
+    first.append(this.toggle);
+    this.line.append(first);
+    this.places = this.cells.map(() => element("td"));
+    this.line.append(...this.places);
+    this.places.forEach((_, place) => this.draw(place));
+    this.line.addEventListener("click", (event) => this.table.pick(this, event));
+    this.more = null;
+  }
+
+  draw(place) {
+    const cell = this.cells[place];
+    const column = this.table.columns[place];
+    const node = this.places[place];
+    const classes = `${toneClass(cell.c)} dkl-${column.kind}`;
+    if (node.className !== classes) node.className = classes;
+    node.hidden = !column.shown;
+    setText(node, this.text(place));
+    setTitle(node, cell.h ?? (cell.t.length > 40 ? cell.t : ""));
+  }
+
+  text(place) {
+    const cell = this.cells[place];
+    return cell.at === undefined ? cell.t : age(this.table.now() - cell.at);
+  }
+
+  tick() {
+    this.cells.forEach((cell, place) => {
+      if (cell.at !== undefined) setText(this.places[place], this.text(place));
+    });
+  }
+
+  // Takes new cells, by place; returns whether one of them differs.
+  put(version, cells) {
+    let changed = false;
+    for (const [place, cell] of Object.entries(cells)) {
+      const [before, after] = [this.cells[place], asCell(cell)];
+      if (JSON.stringify(before) === JSON.stringify(after)) continue;
+      changed = true;
+      this.cells[place] = after;
+      this.draw(place);
+      if (before.t !== after.t || before.at !== after.at) this.table.flash(this.places[place], "changed");
+    }
+    if (this.version !== version) {
+      this.version = version;
+      if (this.more) this.table.ask(this.id);
+    }
+    return changed;
+  }
+
+  fold(open) {
+    this.toggle.setAttribute("aria-expanded", String(open));
+    if (open) {
+      this.more = element("tr", "dkl-more");
+      this.more.append(element("td"));
+      const cell = element("td");
+      cell.colSpan = this.cells.length;
+      cell.append(element("div", "dkl-details", "…"));
+      this.more.append(cell);
+      this.body.append(this.more);
+      this.table.ask(this.id);
+    } else {
+      this.more?.remove();
+      this.more = null;
+    }
+  }
+
+  showDetails(blocks) {
+    if (!this.more) return;
+    const target = this.more.querySelector(".dkl-details");
+    if (target.dataset.filled) updateBlocks(target, blocks);
+    else target.replaceChildren(...blocks.map(makeBlock));
+    target.dataset.filled = "yes";
+  }
+}
+
+// ── an object's card ────────────────────────────────────────────────────────────────────────
+
+function spans(line) {
+  return line.map((span) => {
+    if (typeof span === "string") return document.createTextNode(span);
+    const node = element("span", toneClass(span.c) + (span.chip ? " dkl-chip" : ""), span.t);
+    if (span.h) node.title = span.h;
+    return node;
+  });
+}
+
+function keyOf(block) {
+  return "section" in block ? `section ${block.section}` : Object.keys(block)[0];
+}
+
+function fillBlock(node, block) {
+  if (block.facts) {
+    node.replaceChildren(
+      ...block.facts.map(([name, line]) => {
+        const fact = element("div", "dkl-fact");
+        const said = element("span");
+        said.append(...spans(line));
+        fact.append(element("span", "dkl-muted", name), said);
+        return fact;
+      }),
+    );
+  } else if (block.chips) {
+    node.replaceChildren(...spans(block.chips).flatMap((chip) => [chip, document.createTextNode(" ")]));
+  } else if (block.code) {
+    node.replaceChildren(
+      ...block.code.flatMap((line, place) => [...(place ? [document.createTextNode("\n")] : []), ...spans(line)]),
+    );
+  } else if (block.note) {
+    node.replaceChildren(...spans(block.note));
+  }
+}
+
+function makeBlock(block) {
+  let node;
+  if ("section" in block) {
+    node = element("details");
+    node.open = block.open;
+    const summary = element("summary");
+    summary.append(element("b", "", block.section), document.createTextNode(" "), element("span", "dkl-muted", block.hint));
+    node.append(summary, ...block.blocks.map(makeBlock));
+  } else {
+    node = element(block.code ? "pre" : "div", `dkl-${Object.keys(block)[0]}`);
+    fillBlock(node, block);
+  }
+  node.dataset.key = keyOf(block);
+  node.dataset.said = JSON.stringify(block);
+  return node;
+}
+
+// Blocks that are there already stay, with their <details> open or closed, and where they were scrolled to.
+function updateBlocks(parent, blocks) {
+  const known = new Map([...parent.children].filter((each) => each.dataset.key).map((each) => [each.dataset.key, each]));
+  let last = parent.querySelector(":scope > summary");
+  for (const block of blocks) {
+    let node = known.get(keyOf(block));
+    known.delete(keyOf(block));
+    if (!node) node = makeBlock(block);
+    else if (node.dataset.said !== JSON.stringify(block)) {
+      node.dataset.said = JSON.stringify(block);
+      if ("section" in block) {
+        setText(node.querySelector(":scope > summary > span"), block.hint);
+        updateBlocks(node, block.blocks);
+      } else fillBlock(node, block);
+    }
+    const next = last ? last.nextSibling : parent.firstChild;
+    if (next !== node) parent.insertBefore(node, next);
+    last = node;
+  }
+  for (const gone of known.values()) gone.remove();
+}
+
+// ── the table ───────────────────────────────────────────────────────────────────────────────
+
+export class Table {
+  constructor(send) {
+    this.send = send;
+    this.seq = null;
+    this.columns = [];
+    this.rows = new Map();
+    this.sorting = null; // {place, down}; null is the order of namespaces and names
+    this.words = [];
+    this.picked = new Set();
+    this.skew = 0;
+    this.heard = Date.now();
+    this.lost = "";
+    this.build();
+  }
+
+  now() {
+    return Date.now() / 1000 + this.skew;
+  }
+
+  build() {
+    this.root = element("div", "dkl");
+    this.root.dataset.lmSuppressShortcuts = "true"; // keys pressed in here are not JupyterLab's
+    this.title = element("span", "dkl-title", "…");
+    this.pill = element("span", "dkl-chip dkl-plain");
+    this.reason = element("span", "dkl-muted");
+    this.counts = element("span", "dkl-counts");
+    this.search = element("input", "dkl-search");
+    Object.assign(this.search, { type: "search", placeholder: "find in these rows", spellcheck: false });
+    this.search.setAttribute("aria-label", "Find in these rows");
+    this.search.addEventListener("input", () => {
+      this.words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      this.arrange();
+    });
+    const head = element("div", "dkl-head");
+    head.append(this.title, this.pill, this.reason, this.counts, this.search);
+    this.filter = element("div", "dkl-filter");
+    this.filterText = element("code");
+    this.filter.append(element("span", "dkl-muted", "filter "), this.filterText);
+    this.message = element("div", "dkl-message");
+    this.scroll = element("div", "dkl-scroll");
+    this.scroll.tabIndex = 0;
+    this.table = element("table");
+    this.tops = element("tr");
+    const thead = element("thead");
+    thead.append(this.tops);
+    this.table.append(thead);
+    this.scroll.append(this.table);
+    this.note = element("div", "dkl-note dkl-muted");
+    this.root.append(head, this.filter, this.message, this.scroll, this.note);
+    this.drawHead();
+  }
+
+  // ── messages ──
+
+  hear(message) {
+    this.heard = Date.now();
+    if (typeof message.now === "number") this.skew = message.now - Date.now() / 1000;
+    if (message.kind === "details") {
+      this.rows.get(message.id)?.showDetails(message.blocks);
+      return;
+    }
+    if (message.kind !== "table" && message.seq !== this.seq + 1) {
+      if (this.seq !== null && message.seq > this.seq) this.send({ kind: "hello" });
+      return;
+    }
+    if (message.kind === "table" && this.seq !== null && message.seq <= this.seq && message.seq > 1) return;
+    this.seq = message.seq;
+    this.lost = "";
+    if (message.kind === "table") this.takeTable(message);
+    else if (message.kind === "delta") this.takeDelta(message);
+    this.drawHead();
+  }
+
+  takeTable(message) {
+    const first = this.columns.length === 0;
+    const others = this.columns.map((column) => column.name).join("\n") !== message.columns.map((c) => c.name).join("\n");
+    if (others) {
+      for (const row of this.rows.values()) row.body.remove();
+      this.rows.clear();
+      this.sorting = null;
+    }
+    this.head = message.head;
+    this.takeColumns(message.columns);
+    const ids = new Set(message.rows.map(([id]) => id));
+    this.drop([...this.rows.keys()].filter((id) => !ids.has(id)));
+    for (const each of message.rows) {
+      const row = this.rows.get(each[0]);
+      if (row) row.put(each[1], { ...each[2] });
+      else this.add(each, !first && !others);
+    }
+    this.arrange();
+  }
+
+  takeDelta(message) {
+    if (message.head) this.head = message.head;
+    if (message.columns) this.takeColumns(message.columns);
+    this.drop(message.drop ?? []);
+    for (const each of message.add ?? []) this.add(each, true);
+    for (const [id, version, cells] of message.put ?? []) this.rows.get(id)?.put(version, cells);
+    if (message.drop || message.add || message.put) this.arrange();
+  }
+
+  takeColumns(columns) {
+    if (JSON.stringify(columns) === JSON.stringify(this.columns)) return;
+    this.columns = columns;
+    this.drawTops();
+    for (const row of this.rows.values()) row.places.forEach((node, place) => (node.hidden = !columns[place].shown));
+  }
+
+  add(given, news) {
+    const row = new Row(this, given);
+    this.rows.set(row.id, row);
+    if (news) this.flash(row.line, "added");
+  }
+
+  drop(ids) {
+    for (const id of ids) {
+      this.rows.get(id)?.body.remove();
+      this.rows.delete(id);
+      this.picked.delete(id);
+    }
+  }
+
+  ask(id) {
+    this.send({ kind: "details", id });
+  }
+
+  // ── the top ──
+
+  drawHead() {
+    const head = this.head ?? { title: "…", phase: "…", tone: "plain", reason: "", message: "waiting for the kernel", counts: "" };
+    setText(this.title, head.title);
+    setText(this.pill, this.lost ? "STOPPED" : head.phase);
+    this.pill.className = `dkl-chip ${this.lost ? "dkl-plain" : toneClass(head.tone)}`;
+    setTitle(this.pill, head.since ? `since ${new Date(head.since * 1000).toLocaleString()}` : "");
+    setText(this.reason, this.lost ? "" : head.reason);
+    setText(this.counts, head.counts);
+    setText(this.filterText, head.filter ?? "");
+    this.filter.hidden = !head.filter;
+    const said = this.lost || head.message;
+    setText(this.message, said);
+    this.message.hidden = !said;
+    this.root.classList.toggle("dkl-stopped", Boolean(this.lost || head.following === false));
+    this.scroll.hidden = this.rows.size === 0;
+    this.search.hidden = this.rows.size === 0 && this.words.length === 0;
+  }
+
+  drawTops() {
+    this.tops.replaceChildren(element("th", "dkl-fold"));
+    this.columns.forEach((column, place) => {
+      const top = element("th", `dkl-${column.kind}`);
+      top.hidden = !column.shown;
+      const button = element("button", "dkl-sort", column.name);
+      button.type = "button";
+      button.title = column.title || `Sort by ${column.name}`;
+      button.addEventListener("click", () => this.sortBy(place));
+      top.append(button);
+      this.tops.append(top);
+    });
+    this.drawSorting();
+  }
+
+  drawSorting() {
+    [...this.tops.children].slice(1).forEach((top, place) => {
+      const here = this.sorting?.place === place;
+      if (here) top.setAttribute("aria-sort", this.sorting.down ? "descending" : "ascending");
+      else top.removeAttribute("aria-sort");
+    });
+  }
+
+  // Up, down, and back to the order of namespaces and names.
+  sortBy(place) {
+    if (this.sorting?.place !== place) this.sorting = { place, down: false };
+    else if (!this.sorting.down) this.sorting = { place, down: true };
+    else this.sorting = null;
+    this.drawSorting();
+    this.arrange();
+  }
+
+  // ── the rows ──
+
+  compare(a, b) {
+    if (this.sorting) {
+      const { place, down } = this.sorting;
+      const [x, y] = [a.cells[place], b.cells[place]];
+      // A larger moment is a smaller age.
+      const order = x.at !== undefined && y.at !== undefined ? y.at - x.at : collator.compare(x.t, y.t);
+      if (order) return down ? -order : order;
+    }
+    const [[n, s], [m, t]] = [a.id.split("/"), b.id.split("/")];
+    return n < m ? -1 : n > m ? 1 : s < t ? -1 : s > t ? 1 : 0;
+  }
+
+  matches(row) {
+    if (!this.words.length) return true;
+    const text = row.cells.map((cell) => cell.t).join("\n").toLowerCase();
+    return this.words.every((word) => text.includes(word));
+  }
+
+  // Brings rows into their order, and moves none that stands where it should.
+  arrange() {
+    const ordered = [...this.rows.values()].sort((a, b) => this.compare(a, b));
+    let shown = 0;
+    let at = this.table.tHead.nextSibling;
+    for (const row of ordered) {
+      const visible = this.matches(row);
+      row.body.hidden = !visible;
+      shown += visible;
+      if (row.body === at) {
+        at = at.nextSibling;
+      } else if (at && row.body === at.nextSibling) {
+        // The one at this place goes further down, and is put there when its turn comes.
+        const late = at;
+        at = row.body.nextSibling;
+        this.move(late, null);
+      } else {
+        this.move(row.body, at);
+      }
+    }
+    const limited = this.head && this.head.shown < this.head.matching;
+    const notes = [];
+    if (this.words.length) notes.push(`${shown} of these ${ordered.length} rows match`);
+    if (limited) notes.push("sorting and finding look at the rows that are shown; informer.set_filter(…) narrows all");
+    setText(this.note, notes.join(" · "));
+    this.note.hidden = !notes.length;
+    this.drawHead();
+  }
+
+  move(body, before) {
+    // Keeps what is focused and scrolled inside, where the browser can (Chromium 133).
+    if (body.parentNode && this.table.moveBefore) this.table.moveBefore(body, before);
+    else this.table.insertBefore(body, before);
+  }
+
+  pick(row, event) {
+    if (event.target.closest("button, summary, .dkl-details") || String(document.getSelection())) return;
+    const was = this.picked.has(row.id);
+    if (!event.ctrlKey && !event.metaKey) {
+      for (const id of this.picked) this.rows.get(id)?.line.setAttribute("aria-selected", "false");
+      this.picked.clear();
+    }
+    if (was) this.picked.delete(row.id);
+    else this.picked.add(row.id);
+    row.line.setAttribute("aria-selected", String(!was));
+  }
+
+  flash(node, why) {
+    const colour = getComputedStyle(this.root).getPropertyValue(`--dkl-${why}`) || "transparent";
+    node.animate?.([{ backgroundColor: colour }, { backgroundColor: "transparent" }], { duration: FLASH, easing: "ease-in" });
+  }
+
+  // ── time ──
+
+  tick() {
+    for (const row of this.rows.values()) row.tick();
+    const silent = (Date.now() - this.heard) / 1000;
+    if (silent > SILENT && !this.lost && this.head?.following !== false) this.lose("no word from the kernel for a while: this may be old");
+  }
+
+  lose(why) {
+    this.lost = why;
+    this.drawHead();
+  }
+}
+
+function render({ model, el }) {
+  const page = crypto.randomUUID?.() ?? String(Math.random());
+  const table = new Table((message) => model.send({ ...message, page }));
+  const hear = (message) => table.hear(message);
+  model.on("msg:custom", hear);
+  el.append(table.root);
+  table.send({ kind: "hello" });
+  const clock = setInterval(() => table.tick(), 1000);
+  // ipywidgets says by this class that nobody is at the other end: the kernel was restarted, or has died.
+  const gone = () => {
+    if (el.closest(".jupyter-widgets-disconnected")) table.lose("the kernel has ended: run the cell again");
+  };
+  const watch = new MutationObserver(gone);
+  for (let node = el, depth = 0; node && depth < 4; node = node.parentElement, depth++)
+    watch.observe(node, { attributes: true, attributeFilter: ["class"] });
+  return () => {
+    clearInterval(clock);
+    watch.disconnect();
+    model.off("msg:custom", hear);
+    table.send({ kind: "bye" });
+  };
+}
+
+export default { render };

@@ -1,0 +1,106 @@
+"""What tests of live tables share: objects, and a page that does with messages what the script does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import trio
+
+import dynkube
+from dynkube.notebook._columns import Column, columns_for
+from dynkube.notebook._follower import Follower
+from dynkube.notebook._messages import Message
+from dynkube.notebook._picture import Head, Painter, Picture, headings
+from dynkube.notebook._selection import Selection
+
+EPOCH = datetime(2026, 5, 6, 12, tzinfo=UTC)
+
+
+def now() -> datetime:
+    """A time of day that goes with the test's clock."""
+    return EPOCH + timedelta(seconds=trio.current_time())
+
+
+def obj(name: str, namespace: str = "default", version: int = 1, **fields: Any) -> dynkube.Unstructured:
+    """An object as an informer has it."""
+    metadata = {"name": name, "namespace": namespace, "resourceVersion": str(version), "uid": f"{name}-uid"}
+    return dynkube.Unstructured({"apiVersion": "v1", "kind": "Thing", "metadata": metadata, **fields})
+
+
+def paint(
+    selection: Selection, painter: Painter, *, limit: int = 200, columns: tuple[Column, ...] | None = None
+) -> Picture:
+    """A picture of what was selected."""
+    columns = columns if columns is not None else columns_for((), ())
+    rows = tuple(painter.rows(selection.window(limit), columns))
+    head = Head(title="things.v1", phase="LIVE", shown=len(rows), matching=len(selection), total=len(selection))
+    return Picture(head, headings(columns, rows, selection.namespaces), rows)
+
+
+class Page:
+    """What is on a page after some messages."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.times: list[float] = []
+        self.head: dict[str, Any] = {}
+        self.columns: list[dict[str, Any]] = []
+        self.rows: dict[str, tuple[str, list[Any]]] = {}
+        self.details: dict[str, Any] = {}
+
+    def show(self, message: Message, picture: Picture | None = None) -> None:
+        """Take a message, as the script does."""
+        self.messages.append(message)
+        self.times.append(trio.current_time() if trio.lowlevel.in_trio_run() else 0.0)
+        if message["kind"] == "details":
+            self.details[message["id"]] = message["blocks"]
+            return
+        if message["kind"] == "table":
+            self.rows = {}
+        self.head = message.get("head", self.head)
+        self.columns = message.get("columns", self.columns)
+        for row_id in message.get("drop", ()):
+            del self.rows[row_id]
+        for row_id, version, cells in [*message.get("rows", ()), *message.get("add", ())]:
+            assert row_id not in self.rows
+            self.rows[row_id] = (version, list(cells))
+        for row_id, version, cells in message.get("put", ()):
+            known = self.rows[row_id][1]
+            self.rows[row_id] = (version, [cells.get(str(place), cell) for place, cell in enumerate(known)])
+
+    def drain(self) -> list[str]:
+        """What kinds of messages came since the last call."""
+        kinds = [message["kind"] for message in self.messages]
+        self.messages = []
+        return kinds
+
+    def texts(self, *names: str) -> list[list[str]]:
+        """The texts of some columns, in the order of namespaces and names."""
+        places = [[column["name"] for column in self.columns].index(name) for name in names]
+        rows = sorted(self.rows.items(), key=lambda item: item[0].split("/"))
+        return [[text(cells[place]) for place in places] for _, (_, cells) in rows]
+
+    def shown(self) -> list[str]:
+        """The headings of the columns that are shown."""
+        return [column["name"] for column in self.columns if column["shown"]]
+
+
+def text(cell: Any) -> str:
+    """What a cell says."""
+    return cell if isinstance(cell, str) else str(cell["t"])
+
+
+def attach(follower: Follower, *, greet: bool = True) -> Page:
+    """A page that looks at a table."""
+    page = Page()
+    follower.outlet = page
+    if greet:
+        follower.hear({"kind": "hello", "page": "1"})
+    return page
+
+
+def names(objects: Iterable[dynkube.Unstructured]) -> list[str]:
+    """The names of objects, in their order."""
+    return [each.name for each in objects]

@@ -1,0 +1,117 @@
+"""What is in the columns: what every kind may have, what a definition asks for, what a user asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube import Unstructured
+from dynkube._display import Tone
+from dynkube.errors import InvalidInput
+from dynkube.informers import PrinterColumn
+from dynkube.notebook._columns import Cell, Column, columns_for, own_columns
+from tests.display.kit import POD
+from tests.notebook.kit import obj
+
+
+def cells(columns: tuple[Column, ...], given: Unstructured) -> dict[str, str]:
+    return {column.name: column.of(given).text for column in columns}
+
+
+def test_every_object_has_a_name_how_it_fares_and_an_age() -> None:
+    row = {column.name: column.of(Unstructured(POD)) for column in columns_for((), ())}
+
+    assert list(row) == ["Namespace", "Name", "Ready", "Status", "Age"]
+    assert [row[name].text for name in ("Namespace", "Name", "Ready", "Status")] == ["shop", "web-1", "1/1", "Running"]
+    assert row["Ready"] == Cell("1/1", Tone.GOOD, "PodScheduled=True\nReady=True")
+    assert row["Age"].moment == 1777626000.0
+
+
+def test_a_definition_says_what_is_shown_instead() -> None:
+    printer = (
+        PrinterColumn(name="Size", type="integer", json_path=".spec.size"),
+        PrinterColumn(name="Hidden", type="string", json_path=".spec.x", priority=1),
+        PrinterColumn(name="Age", type="date", json_path=".metadata.creationTimestamp"),
+    )
+
+    columns = columns_for(own_columns({"host": "{.spec.hosts[*]}"}), printer)
+
+    assert [column.name for column in columns] == ["Namespace", "Name", "Status", "Size", "host", "Age"]
+    assert cells(columns, obj("a", spec={"size": 3, "hosts": ["a.example", "b.example"]})) == {
+        "Namespace": "default",
+        "Name": "a",
+        "Status": "",
+        "Size": "3",
+        "host": "a.example, b.example",
+        "Age": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "said"),
+    [
+        ("integer", 3, "3"),
+        ("integer", 3.9, "3"),
+        ("integer", "3", ""),
+        ("integer", True, ""),
+        ("number", 0.5, "0.5"),
+        ("boolean", True, "true"),
+        ("boolean", "true", ""),
+        ("string", "a\nb\x1b[31m", "a b\N{REPLACEMENT CHARACTER}[31m"),
+        ("string", {"a": [1]}, '{"a":[1]}'),
+        ("string", 3, "3"),
+        ("date", "soon", "<invalid>"),
+        ("string", None, ""),
+    ],
+)
+def test_a_value_of_another_type_than_its_column_is_left_out(kind: str, value: Any, said: str) -> None:
+    columns = columns_for((), (PrinterColumn(name="V", type=kind, json_path=".v"),))
+
+    assert cells(columns, obj("a", v=value))["V"] == said
+
+
+def test_a_date_becomes_a_moment() -> None:
+    columns = columns_for((), (PrinterColumn(name="V", type="date", json_path=".v"),))
+
+    assert columns[3].of(obj("a", v="1970-01-01T00:01:00Z")).moment == 60.0
+
+
+def test_a_column_may_be_a_function_and_its_failure_is_one_cell() -> None:
+    columns = own_columns({"double": lambda each: each["size"] * 2})
+
+    assert columns[0].of(obj("a", size=2)).text == "4"
+    assert columns[0].of(obj("a")) == Cell("(failed)", Tone.BAD, "KeyError: 'size'")
+
+
+def test_an_object_whose_body_cannot_be_read_has_a_name_all_the_same() -> None:
+    broken = Unstructured(b'{"metadata": {"name": "a"}, "spec": "\xff"}')
+
+    assert cells(columns_for((), ()), broken) == {
+        "Namespace": "",
+        "Name": "a",
+        "Ready": "(failed)",
+        "Status": "(failed)",
+        "Age": "(failed)",
+    }
+
+
+def test_what_is_going_says_so_also_where_a_definition_says_what_is_shown() -> None:
+    going = Unstructured({"metadata": {"name": "a", "deletionTimestamp": "2026-05-06T12:00:00Z"}})
+    columns = columns_for((), (PrinterColumn(name="Size", type="integer", json_path=".size"),))
+
+    assert cells(columns, going)["Status"] == "Terminating"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["image"], "columns is a list: pass"),
+        ({"image": 3}, r"columns\['image'\] is a int: pass a JSONPath"),
+        ({"": "{.a}"}, "'' is no heading"),
+        ({"image": "{.spec[}"}, "spec"),
+    ],
+)
+def test_columns_that_are_none_are_refused(given: Any, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        own_columns(given)

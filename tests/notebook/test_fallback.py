@@ -1,0 +1,51 @@
+"""Without anywidget a live table is an output that is replaced by the next picture, in a real kernel."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube.testing import ServerThread
+from tests.display.kit import Page
+from tests.informers.kit import crd, widget
+from tests.notebook.kernel import Kernel
+
+pytestmark = pytest.mark.real_time
+
+FOLLOW = """
+import sys, threading
+sys.modules["anywidget"] = None  # what a kernel has that cannot import it
+widgets = k.informer("widgets.v1.example.com")
+table = widgets.live()
+
+shown = threading.Event()
+def show(message, picture, show=table.show):
+    show(message, picture)
+    if picture.rows:
+        shown.set()
+table.show = show
+display(table)
+print("displayed")
+assert shown.wait(30)
+"""
+
+
+def test_the_output_is_replaced_when_something_happens(cluster: ServerThread, kernel: Kernel) -> None:
+    def appear(printed: str) -> None:
+        cluster.create(crd())
+        cluster.create(widget("a", host="<b>bold</b>"))
+
+    cell = kernel.run(FOLLOW, on_output=appear)
+
+    page = Page(cell.result["text/html"])
+    assert cell.error == ""
+    assert page.rows()[1][:1] == ["a"]
+    assert cell.result["text/plain"].startswith("widgets.v1.example.com · ")
+
+
+def test_in_a_kernel_with_anywidget_it_is_a_widget_beside_its_text(kernel: Kernel) -> None:
+    pytest.importorskip("anywidget", reason="anywidget is not installed")
+
+    cell = kernel.run("sys.modules.pop('anywidget', None); k.informer('namespaces').live()")
+
+    assert set(cell.result) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
+    assert cell.result["text/plain"].startswith("namespaces.v1 · ")

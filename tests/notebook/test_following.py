@@ -1,0 +1,208 @@
+"""A live table follows its informer: objects, filter and state, four pictures a second at most."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+
+import dynkube
+from dynkube.notebook._columns import own_columns
+from dynkube.notebook._follower import PERIOD, Follower
+from dynkube.testing import APIServer
+from tests.informers.kit import WIDGETS, crd, namespace, pod, quiet, replace, widget
+from tests.notebook.kit import Page, attach, now
+
+
+@asynccontextmanager
+async def followed(
+    client: dynkube.Client, resource: str, *, limit: int = 200, **columns: str
+) -> AsyncIterator[tuple[dynkube.Informer, Follower, Page]]:
+    async with client.informer(resource) as informer, trio.open_nursery() as nursery:
+        follower = Follower(informer, columns=own_columns(columns), limit=limit, now=now)
+        page = attach(follower)
+        nursery.start_soon(follower.run)
+        await trio.sleep(2 * PERIOD)
+        yield informer, follower, page
+        await follower.close()
+
+
+async def test_objects_come_change_and_go(server: APIServer, client: dynkube.Client) -> None:
+    server.create(crd())
+    server.create(widget("a", size=1))
+    async with followed(client, WIDGETS, size="{.spec.size}") as (_, _, page):
+        first = page.texts("Name", "size")
+
+        server.create(widget("b", size=2))
+        replace(server, widget("a", size=9))
+        await trio.sleep(2 * PERIOD)
+        second = page.texts("Name", "size")
+        server.delete("widgets", "a")
+        await trio.sleep(2 * PERIOD)
+
+        assert (first, second, page.texts("Name")) == ([["a", "1"]], [["a", "9"], ["b", "2"]], [["b"]])
+
+
+async def test_a_storm_of_changes_is_four_pictures_a_second(server: APIServer, client: dynkube.Client) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    async with followed(client, WIDGETS, size="{.spec.size}") as (_, _, page):
+        page.times.clear()
+        start = trio.current_time()
+
+        for number in range(200):
+            replace(server, widget("a", size=number))
+            await trio.sleep(0.01)
+        await trio.sleep(PERIOD)
+
+        told = [when for when in page.times if when - start <= 2]
+        assert len(told) <= 2 / PERIOD + 1
+        assert page.texts("size") == [["199"]]
+
+
+async def test_where_nothing_happens_a_pulse_is_all_that_is_told(server: APIServer, client: dynkube.Client) -> None:
+    async with followed(client, "namespaces") as (_, _, page):
+        page.drain()
+
+        await trio.sleep(40)
+
+        assert page.drain() == ["pulse", "pulse"]
+
+
+async def test_an_absent_resource_says_so_and_turns_into_a_table(server: APIServer, client: dynkube.Client) -> None:
+    async with followed(client, WIDGETS) as (_, _, page):
+        absent = page.head
+
+        definition = crd()
+        definition["spec"]["versions"][0]["additionalPrinterColumns"] = [
+            {"name": "Size", "type": "integer", "jsonPath": ".spec.size"}
+        ]
+        server.create(definition)
+        server.create(widget("a", size=3))
+        await trio.sleep(3)
+
+        assert (absent["phase"], absent["message"]) == ("ABSENT", "no CRD widgets.example.com is installed")
+        assert (page.head["phase"], page.head["tone"], page.texts("Name", "Size")) == ("LIVE", "good", [["a", "3"]])
+        assert page.shown() == ["Name", "Size", "Age"]
+
+
+async def test_a_definition_that_goes_takes_the_rows_with_it(server: APIServer, client: dynkube.Client) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    async with followed(client, WIDGETS) as (_, _, page):
+        server.delete("customresourcedefinitions", "widgets.example.com")
+        await trio.sleep(3)
+
+        assert (page.rows, page.head["phase"]) == ({}, "ABSENT")
+
+
+async def test_another_filter_adds_and_removes_rows(server: APIServer, client: dynkube.Client) -> None:
+    for name, labels in [("a", {"team": "x"}), ("b", {"team": "y"})]:
+        server.create(namespace(name, labels))
+    async with followed(client, "namespaces") as (informer, _, page):
+        every = page.head["counts"]
+
+        informer.set_filter(dynkube.LabelFilter("team=y"))
+        await trio.sleep(2 * PERIOD)
+
+        assert every == "6 objects"
+        assert page.texts("Name") == [["b"]]
+        assert (page.head["counts"], page.head["filter"]) == ("1 of 6 objects", "LabelFilter('team=y')")
+
+
+async def test_a_filter_that_hides_the_same_is_told_too(client: dynkube.Client) -> None:
+    async with followed(client, "pods") as (informer, _, page):
+        informer.set_filter(dynkube.LabelFilter("a=b"))
+        await trio.sleep(1.5)
+
+        assert page.head["filter"] == "LabelFilter('a=b')"
+
+
+async def test_of_many_objects_the_first_are_shown_and_it_is_said(server: APIServer, client: dynkube.Client) -> None:
+    for number in range(12):
+        server.create(pod(f"p{number:02}", ["default", "kube-system"][number % 2]))
+    async with followed(client, "pods", limit=7) as (_, _, page):
+        assert page.head["counts"] == "7 of 12 shown"
+        assert page.texts("Namespace", "Name")[5:] == [["default", "p10"], ["kube-system", "p01"]]
+        assert page.shown() == ["Namespace", "Name", "Status", "Age"]
+
+        server.delete("pods", "p00", "default")
+        await trio.sleep(2 * PERIOD)
+
+        assert page.texts("Name")[5:] == [["p01"], ["p03"]]
+
+
+async def test_a_closed_informer_ends_the_table_and_leaves_the_rows(server: APIServer, client: dynkube.Client) -> None:
+    async with followed(client, "namespaces") as (informer, follower, page):
+        await informer.aclose()
+        await quiet()
+
+        assert (page.head["phase"], page.head["following"], len(page.rows)) == ("STOPPED", False, 4)
+        assert page.drain()[-1] == "delta"
+        assert (await follower.look()).rows == follower.picture.rows
+
+
+async def test_a_closed_table_leaves_the_informer_alone(server: APIServer, client: dynkube.Client) -> None:
+    async with followed(client, "namespaces") as (informer, follower, page):
+        await follower.close()
+        await follower.close()
+
+        assert (page.head["following"], page.head["phase"]) == (False, "STOPPED")
+        assert informer.state.phase is dynkube.LIVE
+        assert [s.name for s in informer.statistics().handlers] == []
+
+
+async def test_a_table_of_a_closed_informer_is_empty_and_ends(client: dynkube.Client) -> None:
+    informer = client.informer("pods")
+    await informer.aclose()
+    follower = Follower(informer, now=now)
+    page = attach(follower, greet=False)
+
+    await follower.run()
+
+    assert (page.head["phase"], page.head["following"]) == ("STOPPED", False)
+
+
+@pytest.mark.parametrize("gone", ["closed", "never said hello"])
+async def test_while_no_page_looks_nothing_is_sent(server: APIServer, client: dynkube.Client, gone: str) -> None:
+    async with followed(client, "namespaces") as (_, follower, page):
+        if gone == "closed":
+            follower.hear({"kind": "bye", "page": "1"})
+        page.drain()
+
+        server.create(namespace("new"))
+        await trio.sleep(20)
+
+        assert (page.drain(), len(page.rows)) == (([], 4) if gone == "closed" else (["delta", "pulse"], 5))
+        follower.hear({"kind": "hello", "page": "2"})
+        await trio.sleep(2 * PERIOD)
+        assert ["new"] in page.texts("Name")
+
+
+async def test_until_a_page_says_that_it_is_there_it_is_sent_the_whole(client: dynkube.Client) -> None:
+    async with client.informer("namespaces") as informer, trio.open_nursery() as nursery:
+        follower = Follower(informer, now=now)
+        page = attach(follower, greet=False)
+        nursery.start_soon(follower.run)
+
+        await trio.sleep(60)
+
+        assert set(page.drain()) == {"table"}
+        nursery.cancel_scope.cancel()
+
+
+async def test_details_are_sent_when_they_are_asked_for(server: APIServer, client: dynkube.Client) -> None:
+    secret = {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "s"}, "stringData": {"pin": "hunter2"}}
+    server.create({**secret, "metadata": {"name": "s", "namespace": "default"}})
+    async with followed(client, "secrets") as (_, follower, page):
+        follower.hear({"kind": "details", "id": "default/s"})
+        follower.hear({"kind": "details", "id": "default/gone"})
+        follower.hear({"kind": "nonsense", "id": 7})
+
+        sections = {block.get("section") for block in page.details["default/s"]}
+        assert {"data", "metadata"} <= sections
+        assert "hunter2" not in str(page.messages)
+        assert "aHVudGVyMg" not in str(page.messages)
+        assert page.details["default/gone"] == []

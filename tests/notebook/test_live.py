@@ -1,0 +1,166 @@
+"""``informer.live()``: what is sent to pages and heard from them, what saved notebooks keep, what is refused."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import dynkube.sync
+from dynkube.errors import ClosedError, InvalidInput
+from dynkube.notebook._live import WidgetTable
+from dynkube.testing import ServerThread, serve_in_thread
+from tests.informers.kit import WIDGETS, crd, namespace, widget
+from tests.notebook.comms import Comms
+
+pytestmark = pytest.mark.real_time
+
+
+@pytest.fixture
+def own() -> Iterator[ServerThread]:
+    """A server that nobody else uses."""
+    with serve_in_thread() as server:
+        yield server
+
+
+@pytest.fixture
+def k(own: ServerThread) -> Iterator[dynkube.sync.Client]:
+    """A blocking client of it."""
+    with dynkube.sync.connect(url=own.url) as client:
+        yield client
+
+
+@pytest.fixture
+def comms(monkeypatch: pytest.MonkeyPatch) -> Comms:
+    """What a kernel would send."""
+    pytest.importorskip("anywidget", reason="anywidget is not installed")
+    return Comms(monkeypatch)
+
+
+def test_a_page_that_says_hello_gets_the_table(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
+    own.create(namespace("shop"))
+    k.informer("namespaces").live()
+
+    comms.say(kind="hello", page="1")
+    page = comms.until(lambda page: len(page.rows) == 5)
+
+    assert page.texts("Name")[-1] == ["shop"]
+    assert (page.head["title"], page.head["phase"]) == ("namespaces.v1", "LIVE")
+
+
+def test_what_happens_later_is_sent_by_itself(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
+    widgets = k.informer(WIDGETS)
+    widgets.live(columns={"size": "{.spec.size}"})
+    comms.say(kind="hello", page="1")
+    comms.until(lambda page: page.head.get("phase") == "ABSENT")
+
+    own.create(crd())
+    own.create(widget("a", size=3))
+    own.create(widget("b", size=4))
+    comms.until(lambda page: len(page.rows) == 2)
+    widgets.set_filter(dynkube.JSONPathFilter("{.spec.size}", equals="4"))
+
+    page = comms.until(lambda page: len(page.rows) == 1)
+    assert page.texts("Name", "size") == [["b", "4"]]
+
+
+def test_details_come_on_request(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
+    k.informer("namespaces").live()
+
+    comms.say(kind="details", page="1", id="/default")
+    page = comms.until(lambda page: bool(page.details))
+
+    assert [block.get("section") for block in page.details["/default"]][-3:] == ["spec", "status", "metadata"]
+
+
+def test_closing_the_informer_ends_the_table(k: dynkube.sync.Client, comms: Comms) -> None:
+    informer = k.informer("namespaces")
+    table = informer.live()
+    comms.say(kind="hello", page="1")
+    comms.until(lambda page: bool(page.rows))
+
+    informer.close()
+    page = comms.until(lambda page: page.head["following"] is False)
+
+    assert (page.head["phase"], len(page.rows)) == ("STOPPED", 4)
+    assert repr(table) == "<LiveTable namespaces.v1 STOPPED 4 objects, closed>"
+    table.close()
+
+
+def test_closing_the_table_or_the_client_leaves_no_task(k: dynkube.sync.Client, comms: Comms) -> None:
+    first, second = k.informer("namespaces").live(), k.informer("pods").live()
+
+    first.close()
+    k.close()
+    second.close()
+
+    comms.until(lambda page: page.head.get("following") is False)
+    assert second.text.splitlines() == ["pods.v1 · STOPPED · Closed · 0 objects", "this table is no longer followed"]
+
+
+def test_a_saved_notebook_keeps_the_text(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
+    own.create(namespace("shop"))
+    table = k.informer("namespaces").live()
+    assert isinstance(table, WidgetTable)
+
+    bundle = table._repr_mimebundle_()
+
+    assert set(bundle) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
+    assert bundle["text/plain"].splitlines()[0] == "namespaces.v1 · LIVE · Watching · 5 objects"
+    assert [line.split() for line in bundle["text/plain"].splitlines()[1:]][-1][:2] == ["shop", "Active"]
+
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\x1b[31m\u202eevil"
+
+
+def test_hostile_text_stays_text(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
+    own.create(crd())
+    own.create(widget("a", host=HOSTILE))
+    table = k.informer(WIDGETS).live(columns={HOSTILE: "{.spec.host}"})
+    comms.say(kind="hello", page="1")
+    comms.say(kind="details", page="1", id="default/a")
+    page = comms.until(lambda page: bool(page.rows and page.details))
+
+    sent = repr(page.messages)
+    assert page.columns[4]["name"] == "</script><img src=x onerror=alert(1)>�[31m�evil"
+    assert not any(bad in sent or bad in table.text for bad in ("\x1b", "\\x1b", "\u202e", "\\u202e"))
+
+
+@pytest.mark.parametrize("limit", [0, 2001, "9", True, None])
+def test_a_limit_that_is_none_is_refused(k: dynkube.sync.Client, limit: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"limit must be a number of rows from 1 to 2,000"):
+        k.informer("pods").live(limit=limit)
+
+
+def test_columns_that_are_none_are_refused_before_anything_starts(k: dynkube.sync.Client) -> None:
+    with pytest.raises(InvalidInput, match="columns is a list"):
+        k.informer("pods").live(columns=["image"])  # type: ignore[arg-type]  # on purpose
+
+
+def test_a_closed_informer_has_no_live_table(k: dynkube.sync.Client) -> None:
+    informer = k.informer("pods")
+    informer.close()
+
+    with pytest.raises(ClosedError, match="this informer is closed"):
+        informer.live()
+
+
+def test_a_column_function_may_not_call_the_client(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
+    k.informer("namespaces").live(columns={"x": lambda obj: k.resource("namespaces").get(obj.name)})
+    comms.say(kind="hello", page="1")
+
+    page = comms.until(lambda page: bool(page.rows))
+
+    cell = page.rows["/default"][1][4]
+    assert (cell["t"], "wait for itself" in cell["h"]) == ("(failed)", True)
+
+
+def test_many_tables_of_one_thread_end_with_it(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
+    threads = threading.active_count()
+
+    for _ in range(5):
+        k.informer("namespaces").live()
+
+    assert threading.active_count() == threads

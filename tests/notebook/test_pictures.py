@@ -1,0 +1,106 @@
+"""A page that follows the differences shows what is there; a difference is no larger than what has changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube.informers import PrinterColumn
+from dynkube.meta import Added, Deleted, InformerEvent, Key, Unstructured, Updated
+from dynkube.notebook._columns import columns_for
+from dynkube.notebook._messages import delta_message, table_message
+from dynkube.notebook._picture import Head, Painter, Picture
+from dynkube.notebook._selection import Selection
+from tests.notebook.kit import Page, names, obj, paint
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "c", "d", "e"]), st.sampled_from(["x", "y"]), st.integers(0, 3)), max_size=6
+)
+COLUMNS = [
+    columns_for((), ()),
+    columns_for((), (PrinterColumn(name="Size", type="integer", json_path=".size"),)),
+]
+
+
+def event_for(known: dict[Key, Unstructured], name: str, namespace: str, size: int) -> InformerEvent | None:
+    """What an informer tells when an object has this size from now on; 0 for none."""
+    old = known.pop((namespace, name), None)
+    if not size:
+        return Deleted(old) if old is not None else None
+    new = known[(namespace, name)] = obj(name, namespace, size, size=size, status={"phase": "Bad" * (size > 2)})
+    return Updated(old, new) if old is not None else Added(new)
+
+
+@given(st.lists(st.tuples(STEPS, st.sampled_from(COLUMNS), st.integers(1, 6)), max_size=8))
+def test_folding_the_differences_gives_the_table_of_the_source(script: list[tuple[Any, Any, int]]) -> None:
+    selection, painter, page, known = Selection(), Painter(), Page(), dict[Key, Unstructured]()
+    last = Picture(Head(title="", phase=""))
+
+    for steps, columns, limit in script:
+        for step in steps:
+            if event := event_for(known, *step):
+                selection.fold(event)
+        picture = paint(selection, painter, limit=limit, columns=columns)
+        delta = delta_message(last, picture)
+        last = picture
+
+        whole = Page()
+        whole.show(table_message(picture))
+        if delta is not None:
+            page.show(delta)
+        assert (page.rows, page.columns, page.head) == (whole.rows, whole.columns, whole.head)
+        assert sorted(page.rows) == sorted("/".join(key) for key in sorted(known)[:limit])
+
+
+def test_nothing_is_told_where_nothing_has_changed() -> None:
+    selection, painter = Selection(), Painter()
+    selection.fold(Added(obj("a")))
+
+    assert delta_message(paint(selection, painter), paint(selection, painter)) is None
+
+
+def test_of_one_object_that_changed_only_the_cells_that_changed_are_told() -> None:
+    selection, painter = Selection(), Painter()
+    for number in range(100):
+        selection.fold(Added(obj(f"a{number}", status={"phase": "Pending"})))
+    before = paint(selection, painter)
+
+    selection.fold(Updated(obj("a7"), obj("a7", version=2, status={"phase": "Running"})))
+    delta = delta_message(before, paint(selection, painter))
+
+    cell = {"t": "Running", "c": "good"}
+    assert delta == {"kind": "delta", "put": [["default/a7", "2", {"3": cell}]]}
+
+
+def test_an_object_that_did_not_change_is_not_read_again() -> None:
+    selection, painter = Selection(), Painter()
+    for name in ("a", "b"):
+        selection.fold(Added(obj(name)))
+    before = paint(selection, painter)
+
+    selection.fold(Updated(obj("a"), obj("a", version=2)))
+    after = paint(selection, painter)
+
+    assert [old is new for old, new in zip(before.rows, after.rows, strict=True)] == [False, True]
+
+
+def test_rows_are_the_first_by_namespace_and_name_whatever_came_first() -> None:
+    selection = Selection()
+    for name, namespace in [("b", "y"), ("c", "x"), ("a", "y"), ("a", "z")]:
+        selection.fold(Added(obj(name, namespace)))
+    selection.fold(Deleted(obj("a", "y")))
+
+    assert [each.key for each in selection.window(2)] == [("x", "c"), ("y", "b")]
+    assert (len(selection), selection.namespaces, names(selection.window(9))) == (3, 3, ["c", "b", "a"])
+
+
+def test_the_head_says_how_many_there_are() -> None:
+    def counts(shown: int, matching: int, total: int, shows: str = "") -> str:
+        return Head(title="", phase="", shown=shown, matching=matching, total=total, filter=shows).counts
+
+    assert counts(1, 1, 1) == "1 object"
+    assert counts(200, 50_000, 50_000) == "200 of 50,000 shown"
+    assert counts(3, 3, 40, "LabelFilter('a=b')") == "3 of 40 objects"
+    assert counts(200, 1200, 4000, "f") == "200 of 1,200 shown · 1,200 of 4,000 objects pass the filter"
