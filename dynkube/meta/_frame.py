@@ -80,13 +80,16 @@ def table_columns(table: UnstructuredTable) -> list[FrameColumn]:
     objects = list(table)
     columns = [_namespaces(objects)] if table.namespaced else []
     for place, column in enumerate(table.columns):
+        cells = [row[place] for row in table.cells]
         declared = _DECLARED.get(column.type, FrameType.TEXT)
+        if declared is FrameType.TEXT and not any(isinstance(cell, str) for cell in cells):
+            declared = _common_type(cells)  # servers call counts text that they write as numbers (ConfigMaps' Data)
         if column.tells_age:
             columns.append(_by_path("Created", _CREATED, FrameType.TIME, objects))
         elif declared is FrameType.TIME and column.json_path:
             columns.append(_by_path(column.name, column.json_path, FrameType.TIME, objects))
         else:
-            columns.append(_typed(column.name, declared, [row[place] for row in table.cells]))
+            columns.append(_typed(column.name, declared, cells))
     return _with_names_of_their_own(columns)
 
 
