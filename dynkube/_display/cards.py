@@ -97,12 +97,14 @@ class Grid:
         rows: one cell for each heading.
         right: positions of the columns of numbers, which are aligned at their end.
         gap: where rows are left out, before which row, and what is said in their place.
+        is_tree: whether the first column is drawn with lines that go on from row to row.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Line, ...], ...]
     right: frozenset[int] = frozenset()
     gap: tuple[int, str] | None = None
+    is_tree: bool = False
 
 
 @dataclass(frozen=True, slots=True)

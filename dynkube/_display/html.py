@@ -15,6 +15,7 @@ from dynkube._display.style import STYLESHEET
 from dynkube._display.text import plain
 from dynkube._tables import html_text
 
+_ONE_LINE: Final = 40  # characters of a cell that are never broken into lines
 _DOT: Final = '<span class="dk-muted"> · </span>'
 
 
@@ -38,6 +39,8 @@ def _blocks(blocks: Iterable[Block]) -> str:
 
 def _block(block: Block) -> str:
     match block:
+        case Facts(()):
+            return ""
         case Facts(rows):
             found = (f"<tr><th>{html_text(name)}</th><td>{_line(said)}</td></tr>" for name, said in rows)
             return f'<table class="dk-facts"><tbody>{"".join(found)}</tbody></table>'
@@ -61,19 +64,22 @@ def _block(block: Block) -> str:
 
 
 def _grid(grid: Grid) -> str:
-    head = "".join(f"<th{_align(at, grid)}>{html_text(name)}</th>" for at, name in enumerate(grid.columns))
+    head = "".join(f"<th{_kind(at, grid, ())}>{html_text(name)}</th>" for at, name in enumerate(grid.columns))
     rows = [
-        f"<tr>{''.join(f'<td{_align(at, grid)}>{_line(cell)}</td>' for at, cell in enumerate(row))}</tr>"
+        f"<tr>{''.join(f'<td{_kind(at, grid, cell)}>{_line(cell)}</td>' for at, cell in enumerate(row))}</tr>"
         for row in grid.rows
     ]
     if grid.gap is not None:
         place, said = grid.gap
         rows.insert(place, f'<tr class="dk-gap"><td colspan="{len(grid.columns)}">{html_text(said)}</td></tr>')
-    return f'<table class="dk-grid"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    kind = "dk-grid dk-tree" if grid.is_tree else "dk-grid"
+    return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
-def _align(at: int, grid: Grid) -> str:
-    return ' class="dk-right"' if at in grid.right else ""
+def _kind(at: int, grid: Grid, cell: Line) -> str:
+    if at in grid.right:
+        return ' class="dk-right"'
+    return ' class="dk-long"' if sum(len(span.text) for span in cell) > _ONE_LINE else ""
 
 
 def _line(spans: Line) -> str:

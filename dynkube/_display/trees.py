@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dynkube._display.cards import Line, Span, muted
+from dynkube._display.cards import Line, Span, line, muted
 
 _BRANCH: Final = ("├─ ", "│  ")
 _LAST: Final = ("└─ ", "   ")
@@ -31,7 +31,7 @@ def tree_rows(root: Node) -> Iterator[tuple[Line, ...]]:
     while pending:
         node, lead, below = pending.pop()
         name, *rest = node.cells
-        yield ((muted(lead), name), *((cell,) for cell in rest))
+        yield (line(muted(lead), name), *(line(cell) for cell in rest))
         last = len(node.children) - 1
         for place in range(last, -1, -1):
             own, inner = _LAST if place == last else _BRANCH

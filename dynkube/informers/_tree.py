@@ -92,7 +92,7 @@ class OwnerTree(Shown):
         if len(rows) > _ROWS:
             notes.append(Note(line(f"{_ROWS} of {len(rows):,} objects shown")))
         columns = ("OBJECT", *(("NAMESPACE",) if several else ()), "READY", "REASON", "STATUS", "AGE")
-        return Card((), (Grid(columns, tuple(rows[:_ROWS])), *notes))
+        return Card((), (Grid(columns, tuple(rows[:_ROWS]), is_tree=True), *notes))
 
 
 def owner_uids(obj: Unstructured) -> list[str]:

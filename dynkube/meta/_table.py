@@ -14,11 +14,12 @@ from dynkube.meta._list import UnstructuredList
 from dynkube.meta._object import Unstructured
 
 if TYPE_CHECKING:
-    from dynkube._display import Card, Column
+    from dynkube._display import Card, Column, Span
     from dynkube.meta._frame import Fields, FrameColumn
 
 # What API servers write where a definition has no description of its own for a column.
 _PRINTED: Final = "Custom resource definition column (in JSONPath format): "
+_HEALTH: Final = frozenset({"ready", "status", "phase"})
 _CREATED: Final = ".metadata.creationTimestamp"
 
 
@@ -146,10 +147,12 @@ class UnstructuredTable(UnstructuredList):
             right = column.type in {"integer", "number"} or column.tells_age
             yield Column(column.name.upper(), partial(self._shown, place), right=right, wide=column.wide)
 
-    def _shown(self, place: int, row: int) -> str:
-        from dynkube._display import inline
+    def _shown(self, place: int, row: int) -> Span:
+        from dynkube._display import Span, inline, object_health
 
-        return inline(self.cells[row][place], 120)
+        text = inline(self.cells[row][place], 120)
+        fares = self.columns[place].name.lower() in _HEALTH
+        return Span(text, object_health(self[row]).tone) if fares else Span(text)
 
 
 def joined_tables(pages: Sequence[UnstructuredTable]) -> UnstructuredTable:

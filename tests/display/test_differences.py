@@ -40,6 +40,14 @@ def test_what_is_status_is_folded_away_unless_there_is_nothing_else() -> None:
     assert len(alone.all("details[open]")) == 1
 
 
+def test_what_kubectl_remembers_is_folded_away_too() -> None:
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
+
+    page = shown(compare(POD, after(spec={}, metadata={**POD["metadata"], "annotations": annotations})))
+
+    assert list(page.sections()) == ["annotation", "as YAML"]
+
+
 def test_where_nothing_differs_there_is_one_sentence() -> None:
     assert shown(compare(POD, POD)).text() == "Pod shop/web-1 · before → after Nothing differs."
 

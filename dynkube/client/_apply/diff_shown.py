@@ -13,6 +13,7 @@ from dynkube.meta import MISSING, encode_json
 if TYPE_CHECKING:
     from dynkube.client._apply.diff import Diff, FieldChange
 
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _ROWS: Final = 100
 _LINES: Final = 300
 _WIDTH: Final = 200
@@ -41,15 +42,25 @@ def _blocks(diff: Diff, note: str) -> Iterator[Block]:
     if not diff:
         yield Note(line("Nothing differs."))
         return
-    status = [change for change in diff.changes if change.path.steps[:1] == (Field("status"),)]
-    others = [change for change in diff.changes if change.path.steps[:1] != (Field("status"),)]
-    if others:
-        yield from _grid(others, diff.names)
+    parts: dict[str, list[FieldChange]] = {}
+    for change in diff.changes:
+        parts.setdefault(_part(change), []).append(change)
+    if "" in parts:
+        yield from _grid(parts[""], diff.names)
     if note:
         yield Note(line(Span(note, Tone.WARN)))
-    if status:
-        yield Section("status", tuple(_grid(status, diff.names)), counted(len(status), "field"), open=not others)
+    for name in sorted(parts.keys() - {""}):
+        changes = parts[name]
+        yield Section(name, tuple(_grid(changes, diff.names)), counted(len(changes), "field"), open="" not in parts)
     yield from _as_yaml(diff)
+
+
+def _part(change: FieldChange) -> str:
+    """What follows from other changes or repeats them is folded away, under a name; ``""`` for the rest."""
+    steps = change.path.steps
+    if steps[:1] == (Field("status"),):
+        return "status"
+    return "annotation" if steps == (Field("metadata"), Field("annotations"), Field(_LAST_APPLIED)) else ""
 
 
 def _grid(changes: Sequence[FieldChange], names: tuple[str, str]) -> Iterator[Block]:
@@ -63,7 +74,7 @@ def _grid(changes: Sequence[FieldChange], names: tuple[str, str]) -> Iterator[Bl
 def _row(change: FieldChange, owned: bool) -> tuple[Line, ...]:
     managers = short(", ".join(map(str, change.managers[:5])), 200)
     cells = (
-        line(Span(short(str(change.path), 300), Tone.STRONG)),
+        line(short(str(change.path), 300)),
         line(Span(_cell(change.before), Tone.REMOVED)),
         line(Span(_cell(change.after), Tone.ADDED)),
     )
