@@ -3,7 +3,7 @@
 Start with :func:`connect`. The floors, each importing only from those below it::
 
     cli         the command line                    testing         an embedded API server, aside
-                                                    pytest_plugin   fixtures with one
+    sync        the same without await              pytest_plugin   fixtures with one
     connect     Client: all floors put together
     manifests   many objects at once: files, order, report, prune
     informers   live copies of collections, filters, handlers
@@ -28,7 +28,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from dynkube import errors
+    from dynkube import errors, sync
     from dynkube._client import Client
     from dynkube._connect import connect
     from dynkube.client import Applied, Change, Diff, FieldChange, Permission, ResourceClient, UserInfo, compare
@@ -150,6 +150,7 @@ __all__ = [
     "owner_tree",
     "owner_uids",
     "owners",
+    "sync",
     "to_pandas",
     "to_polars",
 ]
@@ -214,8 +215,8 @@ _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in name
 
 
 def __getattr__(name: str) -> object:
-    if name == "errors":
-        return import_module("dynkube.errors")
+    if name in {"errors", "sync"}:
+        return import_module(f"dynkube.{name}")
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'dynkube' has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from types import TracebackType
 from typing import ClassVar, Self, overload
 
@@ -62,9 +63,10 @@ class Client(Facade[aio.Client]):
             Exception: what a handler raised that was to end the client with it (``on_error="cancel"``).
         """
         __tracebackhide__ = True
-        while self._informers:
-            self._informers.popitem()[0].close()
-        self._held.close()
+        with ExitStack() as stack:  # what one of them raises keeps none from being closed
+            stack.callback(self._held.close)
+            while self._informers:
+                stack.callback(self._informers.popitem()[0].close)
 
     # ── what it talks to ─────────────────────────────────────────────────────────────────────
 
