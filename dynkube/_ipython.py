@@ -1,19 +1,22 @@
 """``%load_ext dynkube``: IPython completes keys as deep as objects go, ``pod["metadata"]["labels"]["``.
 
 Of classes that it does not know IPython completes the first key alone, as it does not run their code to get at what is
-inside. Those of dynkube it may run: they decode JSON that is there already, and ask no server.
+inside. Those of dynkube it may run: they decode JSON that is there already, or give the verbs on a resource
+(``client["pods"].``), and ask no server.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynkube.meta import Unstructured, UnstructuredList
+from dynkube._client import Client
+from dynkube.meta import Unstructured, UnstructuredList, UnstructuredTable
+from dynkube.sync import Client as SyncClient
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-_READABLE: Final = frozenset({Unstructured, UnstructuredList})
+_READABLE: Final = frozenset({Unstructured, UnstructuredList, UnstructuredTable, Client, SyncClient})
 _POLICY: Final = "allowed_getitem"
 
 
