@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dynkube._display.lists import Column, list_card, object_columns
     from dynkube._display.objects import object_card, unreadable_card
     from dynkube._display.pills import pill
+    from dynkube._display.tables import Table, json_cell, printable, shortened
     from dynkube._display.text import plain
     from dynkube._display.trees import Node, tree_rows
     from dynkube._display.values import DEFAULT, Aside, Limits, counted, inline, short, size_text, yaml_code
@@ -60,6 +61,7 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "lists": ("Column", "list_card", "object_columns"),
     "objects": ("object_card", "unreadable_card"),
     "pills": ("pill",),
+    "tables": ("Table", "json_cell", "printable", "shortened"),
     "text": ("plain",),
     "trees": ("Node", "tree_rows"),
     "values": ("DEFAULT", "Aside", "Limits", "counted", "inline", "short", "size_text", "yaml_code"),
@@ -84,11 +86,13 @@ __all__ = [
     "Section",
     "Shown",
     "Span",
+    "Table",
     "Tone",
     "age_of",
     "counted",
     "duration_text",
     "inline",
+    "json_cell",
     "line",
     "list_card",
     "muted",
@@ -98,7 +102,9 @@ __all__ = [
     "object_health",
     "pill",
     "plain",
+    "printable",
     "short",
+    "shortened",
     "size_text",
     "tree_rows",
     "unreadable_card",

@@ -12,10 +12,11 @@ from typing import Final
 
 from dynkube._display.cards import Block, Bullets, Card, Chips, Code, Facts, Grid, Line, Note, Section, Span, Tone
 from dynkube._display.style import STYLESHEET
+from dynkube._display.tables import html_text
 from dynkube._display.text import plain
-from dynkube._tables import html_text
 
 _ONE_LINE: Final = 40  # characters of a cell that are never broken into lines
+_CLASSES: Final = {tone: f"dk-{tone}" for tone in Tone}  # so that nothing else gets into an attribute
 _DOT: Final = '<span class="dk-muted"> · </span>'
 
 
@@ -87,7 +88,7 @@ def _line(spans: Line) -> str:
 
 
 def _span(span: Span) -> str:
-    classes = [f"dk-{span.tone}"] if span.tone is not Tone.PLAIN else []
+    classes = [_CLASSES[span.tone]] if span.tone is not Tone.PLAIN else []
     classes += ["dk-chip"] if span.chip else []
     if not classes and not span.title:
         return html_text(span.text)

@@ -25,7 +25,7 @@ from dynkube._display.cards import (
     line,
     muted,
 )
-from dynkube._tables import printable
+from dynkube._display.tables import printable
 
 if TYPE_CHECKING:
     from rich.text import Text

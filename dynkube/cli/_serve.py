@@ -18,7 +18,7 @@ import yaml
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from dynkube._tables import printable
+from dynkube._display import printable
 from dynkube.cli._notes import note
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._state import StateFile

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypedDict, final
 
-from dynkube._tables import Table, json_cell, printable
+from dynkube._display import Table, json_cell, printable
 from dynkube.errors._status import StatusCause
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from dynkube._display import Shown
-from dynkube._tables import Table
+from dynkube._display import Shown, Table
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
 from dynkube.fields._path import FieldPath, PathLike

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from dynkube._display import Shown
-from dynkube._tables import Table, shortened
+from dynkube._display import Shown, Table, shortened
 from dynkube.informers._handlers import HandlerStatistics
 from dynkube.informers._states import State
 from dynkube.meta import GVR

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, overload
 
-from dynkube._display import Shown
-from dynkube._tables import printable
+from dynkube._display import Shown, printable
 from dynkube.client import Diff
 from dynkube.manifests._place import Place
 from dynkube.manifests._report import object_name

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, overload
 
-from dynkube._display import Shown
-from dynkube._tables import Table, printable
+from dynkube._display import Shown, Table, printable
 from dynkube.errors import ApplyConflict
 from dynkube.manifests._place import Place
 from dynkube.meta import Unstructured

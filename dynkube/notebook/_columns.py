@@ -12,9 +12,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
-from dynkube._display import Tone, inline, short
+from dynkube._display import Tone, inline, printable, short
 from dynkube._display.health import condition_chips, health_of, mapping
-from dynkube._tables import printable
 from dynkube.errors import InvalidInput
 from dynkube.informers import PrinterColumn
 from dynkube.meta import JSONPath, Unstructured, encode_json

@@ -19,9 +19,9 @@ from dynkube._display import (
     Span,
     Tone,
     object_card,
+    printable,
     unreadable_card,
 )
-from dynkube._tables import printable
 from dynkube.errors import InvalidObject
 from dynkube.meta import Unstructured
 

@@ -30,6 +30,12 @@ from dynkube.informers import HandlerStatistics, Informer, InformerStatistics, I
 from dynkube.informers._statistics import InformerStatus
 from dynkube.manifests import DiffEntry, DiffReport, Entry, Outcome, Place, Report
 from dynkube.meta import TableColumn, UnstructuredTable
+from dynkube.notebook._columns import Cell, Kind
+from dynkube.notebook._live import LiveTable, PageTable, WidgetTable
+from dynkube.notebook._picture import Head, Heading, Picture, Row
+from dynkube.notebook._static import html_of, text_of
+
+# What is in the page of a live table is its own: tests/notebook have it.
 
 #: Ends whatever it may stand in, of HTML, rich and terminals; and is found again by its last word.
 HOSTILE: Final = (
@@ -248,6 +254,22 @@ def _diff_report() -> DiffReport:
     return DiffReport([failed, DiffEntry(place=place, object=thing, diff=_diff())])
 
 
+class _Live:
+    """What each kind of live table is in IPython: a page where there is no widget, and a text everywhere."""
+
+    def __init__(self) -> None:
+        head = Head(title=HOSTILE, phase=HOSTILE, reason=HOSTILE, message=HOSTILE, filter=HOSTILE, shown=1, matching=1)
+        heading = Heading(HOSTILE, Kind.TEXT, HOSTILE, shown=True)
+        row = Row(HOSTILE, HOSTILE, (Cell(HOSTILE, title=HOSTILE),))
+        self._picture = Picture(head, (heading,), (row,))
+
+    def _repr_html_(self) -> str:
+        return html_of(self._picture, NOW)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(text_of(self._picture, NOW))
+
+
 SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     Shown: lambda: LabelFilter("evil"),  # by itself it shows nothing
     Unstructured: lambda: Unstructured(_thing()),
@@ -275,6 +297,9 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     Diff: _diff,
     UserInfo: lambda: UserInfo(username=HOSTILE, uid=HOSTILE, groups=(HOSTILE,), extra={HOSTILE: (HOSTILE,)}),
     Permission: lambda: Permission(allowed=False, action=HOSTILE, reason=HOSTILE, evaluation_error=HOSTILE),
+    LiveTable: _Live,
+    PageTable: _Live,
+    WidgetTable: _Live,
     Report: _report,
     DiffReport: _diff_report,
     APIError: lambda: APIError(_status(418), request=HOSTILE),

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from dynkube._display import Shown
-from dynkube._tables import Table, json_cell, printable
+from dynkube._display import Shown, Table, json_cell, printable
 from dynkube.client._apply.diff_text import unified
 from dynkube.errors import FieldConflict
 from dynkube.fields import FieldPath, Manager

@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dynkube._display import Block, Card, Code, Grid, Line, Note, Section, Span, Tone, counted, line, muted, short
-from dynkube._tables import json_cell
+from dynkube._display import (
+    Block,
+    Card,
+    Code,
+    Grid,
+    Line,
+    Note,
+    Section,
+    Span,
+    Tone,
+    counted,
+    json_cell,
+    line,
+    muted,
+    short,
+)
 from dynkube.fields import Field
 from dynkube.meta import MISSING, encode_json
 

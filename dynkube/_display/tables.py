@@ -1,4 +1,4 @@
-"""Tables for people: text for a terminal, HTML for a notebook, with whatever a cluster says made safe to show.
+"""Text made safe to show, and tables of it for whoever prints one.
 
 Names, messages and values come from servers and files. In text nothing in them may steer a terminal, in HTML
 nothing in them may be markup. Columns are aligned by characters, so wide ones (as in Chinese) shift a line.
@@ -7,7 +7,7 @@ nothing in them may be markup. Columns are aligned by characters, so wide ones (
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -31,13 +31,6 @@ class Table:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return "\n".join(self._line(row, widths) for row in rows)
 
-    def html(self) -> str:
-        """The table for a notebook."""
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
-        rows = ("".join(f"<td>{html_text(cell)}</td>" for cell in row) for row in self.rows)
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
     def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
         aligned = (
             cell.rjust(width) if name in self.right else cell.ljust(width)
@@ -54,11 +47,6 @@ def printable(text: str, *, keep: str = "") -> str:
 def html_text(text: str) -> str:
     """``text`` as part of a page: no markup in it counts, and no control character is left."""
     return escape(printable(text, keep="\n\t"))
-
-
-def html_list(items: Iterable[str]) -> str:
-    """A list of plain texts for a notebook."""
-    return f"<ul>{''.join(f'<li>{html_text(item)}</li>' for item in items)}</ul>"
 
 
 def shortened(text: str, width: int) -> str:
