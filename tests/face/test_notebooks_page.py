@@ -1,0 +1,77 @@
+"""docs/notebooks.md does what it says: its blocks run one after the other, and print what stands below them."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dynkube
+from dynkube.errors import InvalidInput, NoMatch
+from dynkube.testing import serve_in_thread
+
+pytestmark = pytest.mark.real_time
+
+TEXT = (Path(__file__).parents[2] / "docs/notebooks.md").read_text(encoding="utf-8")
+# A block, and what is shown below it, if anything is.
+BLOCKS = re.findall(r"^```python\n(.*?)^```\n(?:\n((?:(?:    [^\n]*)?\n)+))?", TEXT, re.DOTALL | re.MULTILINE)
+VARYING = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z|[0-9a-f]{8}(?:-[0-9a-f]+){4}|resourceVersion: \"\d+\"")
+WEB = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}},
+    "spec": {
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "web", "image": "web:1"}]},
+        },
+    },
+}
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    """What the blocks share, on a cluster as the page has it."""
+    connect = dynkube.sync.connect
+    with serve_in_thread() as cluster:
+        with connect(url=cluster.url) as client:
+            client["ns"].create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+            client["deploy"].create(WEB)
+        monkeypatch.setattr("dynkube.sync.connect", lambda **options: connect(url=cluster.url, **options))
+        scope: dict[str, Any] = {}
+        yield scope
+        scope["k"].close()
+
+
+def test_each_block_prints_what_is_below_it(names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    for code, shown in BLOCKS:
+        exec(compile(code, "docs/notebooks.md", "exec"), names)
+
+        printed = VARYING.sub("*", capsys.readouterr().out)
+        if shown.strip():
+            assert printed.strip() == VARYING.sub("*", textwrap.dedent(shown)).strip()
+
+    assert [len(BLOCKS), sum(bool(shown.strip()) for _, shown in BLOCKS)] == [9, 6]
+    assert names["configs"].get("notes", namespace="shop").name == "notes"
+
+
+def test_the_errors_of_the_table_are_those_that_come(names: dict[str, Any]) -> None:
+    exec(BLOCKS[0][0], names)
+    k = names["k"]
+
+    with pytest.raises(NoMatch) as nosuch:
+        k["deploymint"].list()
+    with pytest.raises(InvalidInput) as together:
+        k.get("pod/web")
+    with pytest.raises(InvalidInput) as verb:
+        k.can("apply", "deploy")
+
+    assert f"`NoMatch: {nosuch.value}`" in TEXT
+    assert str(together.value).startswith("resource 'pod/web': ")
+    assert f"`InvalidInput: {verb.value}`" in TEXT
