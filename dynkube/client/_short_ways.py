@@ -8,8 +8,8 @@ from dynkube.client._access import Permission, Question, UserInfo, can, whoami
 from dynkube.client._client import APIClient
 from dynkube.client._options import FieldSelectorLike, LabelSelectorLike
 from dynkube.client._resource import ResourceClient
-from dynkube.discovery import APIResources, ResourceLike, completions, listing, plain_failures
-from dynkube.errors import InvalidInput
+from dynkube.discovery import EVERYTHING, APIResources, ResourceLike, completions, listing, plain_failures
+from dynkube.errors import DiscoveryFailed, InvalidInput
 from dynkube.meta import Unstructured, UnstructuredTable
 
 
@@ -137,9 +137,11 @@ class ShortWays:
         mapper = self.api.mapper
         mapper.invalidate()
         with plain_failures():
-            found = await mapper.load()
+            found = (await mapper.load()).discovery
+            if EVERYTHING in found.failures:  # what is known from before is no answer to what is served now
+                raise DiscoveryFailed("cannot tell what the server serves", failures=found.failures)
         return listing(
-            found.discovery,
+            found,
             group=group,
             namespaced=namespaced,
             verb=verb,

@@ -10,9 +10,10 @@ from dynkube.discovery._listing import APIResources, completions, listing
 from dynkube.discovery._lookup import ResourceLike
 from dynkube.discovery._mapper import RESTMapper
 from dynkube.discovery._plain import plain_failures
-from dynkube.discovery._resources import APIDiscovery, APIResource, ServerVersion
+from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource, ServerVersion
 
 __all__ = [
+    "EVERYTHING",
     "APIDiscovery",
     "APIResource",
     "APIResources",

@@ -39,7 +39,7 @@ class APIResources(Shown, Sequence[APIResource]):
         return len(self._resources)
 
     def __repr__(self) -> str:
-        failed = f", {len(self.failures)} group versions unread" if self.failures else ""
+        failed = f", unread: {', '.join(self.failures)}" if self.failures else ""
         return f"<APIResources {len(self)}{failed}>"
 
     def _card(self, now: datetime) -> Card:
@@ -51,11 +51,11 @@ class APIResources(Shown, Sequence[APIResource]):
 def listing(
     discovery: APIDiscovery,
     *,
-    group: str | None,
-    namespaced: bool | None,
-    verb: str | None,
-    category: str | None,
-    all_versions: bool,
+    group: str | None = None,
+    namespaced: bool | None = None,
+    verb: str | None = None,
+    category: str | None = None,
+    all_versions: bool = False,
 ) -> APIResources:
     """Those resources that are as wanted; ``None`` wants nothing. In order of priority."""
     chosen = (

@@ -36,6 +36,8 @@ def to_pandas(
     pandas' own types (``Int64``, ``Float64``, ``boolean``, ``datetime64[us, UTC]``, ``string``); what is missing is
     missing there too. A column whose values are of several types is text.
 
+    A plain call, of a second or so for 20,000 objects: in async code use ``trio.to_thread.run_sync``.
+
     Args:
         objects: a list, a table, an informer, or any objects.
         fields: further columns by name: kubectl JSONPaths, or functions of the object. Several matches become one

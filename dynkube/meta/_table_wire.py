@@ -38,11 +38,6 @@ class _Table(msgspec.Struct, gc=False, rename="camel"):
     rows: list[_Row] | None = None
 
 
-class _Kind(msgspec.Struct, gc=False):
-    kind: str | None = None
-
-
-_kinds: Final = msgspec.json.Decoder(_Kind)
 _tables: Final = msgspec.json.Decoder(_Table)
 
 
@@ -71,11 +66,11 @@ class WireTable:
             ProtocolError: it cannot be read.
         """
         try:
-            if _kinds.decode(body).kind != "Table":
-                return None
-            table = _tables.decode(body)
+            table = _tables.decode(body)  # of anything else no more than its kind
         except UNREADABLE as exc:
             raise ProtocolError(f"the server's table cannot be read, or was cut short: {exc}") from exc
+        if table.kind != "Table":
+            return None
         meta = table.metadata or ListMeta()
         return cls(
             tuple(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import dynkube
-from dynkube.errors import InvalidInput, NoMatch, NotFound, WrongScope
+from dynkube.errors import ConnectFailed, InvalidInput, NoMatch, NotFound, WrongScope
 from dynkube.meta import GVR, UnstructuredTable
 from dynkube.testing import APIServer
 from tests.manifests.kit import definition
@@ -118,6 +118,16 @@ async def test_categories_choose_too(client: dynkube.Client) -> None:
     assert {"pods", "services", "deployments"} <= {
         each.gvr.resource for each in await client.api_resources(category="all")
     }
+
+
+async def test_what_was_known_before_is_no_answer_to_what_is_served_now(
+    client: dynkube.Client, server: APIServer
+) -> None:
+    await client.api_resources()
+    server.refuse_connections()
+
+    with pytest.raises(ConnectFailed):
+        await client.api_resources()
 
 
 async def test_keys_complete_from_what_is_known_and_ask_nobody(client: dynkube.Client, server: APIServer) -> None:
