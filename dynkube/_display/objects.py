@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from dynkube._display.ages import age_of
 from dynkube._display.cards import Block, Card, Chips, Facts, Line, Note, Section, Span, Tone, line, muted
+from dynkube._display.definitions import definition_facts
 from dynkube._display.health import condition_chips, health_of, mapping
 from dynkube._display.values import DEFAULT, Aside, Limits, counted, inline, short, size_text, yaml_code
 
@@ -71,6 +72,7 @@ def _blocks(obj: Mapping[str, Any], limits: Limits) -> Iterator[Block]:
             ("labels", _pairs(mapping(metadata, "labels"), limits.items)),
             ("owned by", _owners(metadata.get("ownerReferences"))),
             ("finalizers", _finalizers(metadata)),
+            *definition_facts(obj),
             *((short(name, 80), inline(obj[name], 400)) for name in names if not _is_inner(obj[name])),
         ]
     )

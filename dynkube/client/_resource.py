@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import TYPE_CHECKING
 
+from dynkube._display import Shown
 from dynkube.client import _wait, _watching
 from dynkube.client._apply_verbs import ApplyVerbs
 from dynkube.client._conditions import ConditionLike, parse_condition
@@ -16,8 +19,11 @@ from dynkube.client._write_verbs import WriteVerbs
 from dynkube.discovery import APIResource
 from dynkube.meta import Unstructured
 
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
-class ResourceClient(ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
+
+class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
     """The verbs on one resource; made by :meth:`APIClient.resource`, which does no I/O.
 
     What the resource is (its group and version, whether it lives in namespaces) is asked of the mapper when
@@ -141,3 +147,6 @@ class ResourceClient(ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
 
     def __repr__(self) -> str:
         return f"<ResourceClient {self._target.spec}>"
+
+    def _card(self, now: datetime) -> Card:
+        return self._target.session.mapper.card_of(self._target.spec)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -20,6 +21,9 @@ from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource
 from dynkube.discovery._suggest import no_match
 from dynkube.errors import ClosedError, DiscoveryFailed, DynkubeError, InvalidInput, NoMatch
 from dynkube.meta import GroupVersion
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
 _log = logging.getLogger("dynkube.discovery")
 
@@ -111,6 +115,12 @@ class DeferredRESTMapper:
     def loaded(self) -> RESTMapper | None:
         """The mapper as last read, perhaps out of date by now; ``None`` before the first load."""
         return self._mapper
+
+    def card_of(self, name: ResourceLike) -> Card:
+        """What is known here of a name, to be shown; asks nobody."""
+        from dynkube.discovery._shown import named_card
+
+        return named_card(name, self._mapper)
 
     def invalidate(self, group: str | None = None) -> None:
         """Say that ``group`` (``""`` for core), or with ``None`` everything, may have changed.

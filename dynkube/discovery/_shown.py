@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from dynkube._display import Block, Card, Column, Facts, Note, Span, Tone, counted, line, list_card, muted, short
+from dynkube.errors import MappingError, NoMatch
 
 if TYPE_CHECKING:
+    from dynkube.discovery._lookup import ResourceLike
+    from dynkube.discovery._mapper import RESTMapper
     from dynkube.discovery._resources import APIResource
 
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
@@ -33,10 +36,37 @@ def _verbs(resource: APIResource) -> str:
     return "all verbs" if resource.verbs.issuperset(_VERBS) else short(", ".join(verbs_of(resource)), 120)
 
 
-def resource_card(resource: APIResource) -> Card:
-    """One resource."""
+def named_card(name: ResourceLike, mapper: RESTMapper | None) -> Card:
+    """What a name means, as far as it is known here: that nothing of the kind is served is an answer, and no trouble.
+
+    Args:
+        name: as somebody gave it.
+        mapper: what was read of the server; ``None`` before anything was.
+    """
+    asked = Span(short(str(name), 200), Tone.STRONG)
+    if mapper is None:
+        return Card(line("resource", asked), (Note(line("The server is asked what it is when a verb is used.")),))
+    try:
+        resource = mapper.resource_for(name)
+    except NoMatch as exc:
+        goes_live = "An informer on its full name follows it from the moment that it is served."
+        notes = (Note(line(short(str(exc), 400))), Note(line(goes_live)))
+        return Card(line("resource", asked, Span("not installed", chip=True)), notes)
+    except MappingError as exc:
+        return Card(line("resource", asked), (Note(line(Span(short(str(exc), 400), Tone.BAD))),))
+    return resource_card(resource, mapper.discovery.group(resource.gvr.group))
+
+
+def resource_card(resource: APIResource, siblings: Sequence[APIResource] = ()) -> Card:
+    """One resource.
+
+    Args:
+        resource: which one.
+        siblings: the resources of its group, in all versions; empty where they are not known.
+    """
     gvr = resource.gvr
     preferred = resource.group_preferred_version
+    versions = [each.gvr.version for each in siblings if each.gvr.resource == gvr.resource]
     facts = Facts.of(
         [
             ("name", Span(str(gvr))),
@@ -44,6 +74,7 @@ def resource_card(resource: APIResource) -> Card:
             ("categories", ", ".join(resource.categories)),
             ("verbs", ", ".join(verbs_of(resource)) or muted("none")),
             ("subresources", ", ".join(sorted(resource.subresources))),
+            ("versions", ", ".join(versions) if len(versions) > 1 else ""),
             ("preferred", f"{preferred}, and not {gvr.version}" if preferred not in ("", gvr.version) else ""),
         ]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any, Final
 
 import dynkube.sync
@@ -22,8 +23,10 @@ from dynkube import (
     UnstructuredList,
 )
 from dynkube._display import Shown
-from dynkube.client import Applied, Change, Diff, FieldChange, Permission, UserInfo
-from dynkube.discovery import APIDiscovery, APIResource, APIResources
+from dynkube.client import Applied, Change, Diff, FieldChange, Permission, ResourceClient, UserInfo
+from dynkube.client._target import Target
+from dynkube.discovery import APIDiscovery, APIResource, APIResources, RESTMapper
+from dynkube.discovery._shown import named_card
 from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidObject, Status, StatusCause
 from dynkube.fields import Field, ManagedFieldsEntry, Owners
 from dynkube.informers import HandlerStatistics, Informer, InformerStatistics, InformerStatuses, OwnerTree, Phase
@@ -114,6 +117,13 @@ def _resource() -> APIResource:
         subresources=frozenset({HOSTILE}),
         group_preferred_version=HOSTILE,
     )
+
+
+def _verbs() -> ResourceClient:
+    """Verbs on what is not installed: the message has the name, and the nearest there is."""
+    served: Any = SimpleNamespace(card_of=lambda name: named_card(name, RESTMapper(APIDiscovery(resources=()))))
+    session: Any = SimpleNamespace(mapper=served)
+    return ResourceClient(Target(session, GVR(HOSTILE, HOSTILE, HOSTILE)))
 
 
 def _state() -> State:
@@ -280,6 +290,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     GVR: lambda: GVR(HOSTILE, HOSTILE, HOSTILE),
     GVK: lambda: GVK(HOSTILE, HOSTILE, HOSTILE),
     APIResource: _resource,
+    ResourceClient: _verbs,
     APIResources: lambda: APIResources([_resource()], failures={HOSTILE: ValueError(HOSTILE)}),
     APIDiscovery: lambda: APIDiscovery(resources=(_resource(),), failures={HOSTILE: ValueError(HOSTILE)}),
     State: _state,

@@ -1,0 +1,94 @@
+"""How informers show themselves: where one stands and why, what passes the filter, and what its handlers do."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import trio
+
+from dynkube import ABSENT, LIVE, Client, LabelFilter, Phase, State, Unstructured
+from dynkube.testing import APIServer
+from tests.display.kit import NOW, Page, lines
+from tests.informers.kit import WIDGETS, crd, quiet, widget
+
+
+async def test_it_says_where_it_stands_and_what_it_shows(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    server.create(widget("a", labels={"app": "web"}))
+    server.create(widget("b"))
+    async with client.informer(WIDGETS, filter=LabelFilter("app=web"), namespace="default") as widgets:
+        await widgets.wait_state(LIVE)
+
+        shown = lines(widgets._card(datetime.now(UTC)))
+
+    assert shown[0] == f"informer · {WIDGETS} · default · LIVE"
+    assert shown[1].startswith("state        Watching")
+    assert shown[2] == "objects      1 of 2 pass the filter"
+    assert shown[3] == "filter       LabelFilter('app=web')"
+    assert shown[-1] == "+ objects  1"
+
+
+async def test_an_absent_resource_is_no_trouble(server: APIServer, client: Client) -> None:
+    async with client.informer("gadgets.v1.example.com") as gadgets:
+        await gadgets.wait_state(ABSENT)
+
+        shown = Page(gadgets._card(datetime.now(UTC)))
+
+    assert shown.text(".dk-head") == "informer · gadgets.v1.example.com · all namespaces · ABSENT"
+    assert "no CRD gadgets.example.com is installed" in shown.text()
+    assert shown.text(".dk-note").startswith("Nothing is wrong")
+    assert not shown.all(".dk-bad")
+
+
+async def test_handlers_show_what_waits_and_what_failed(server: APIServer, client: Client) -> None:
+    async def slow(obj: Unstructured) -> None:
+        await trio.sleep(1000)
+
+    def failing(obj: Unstructured) -> None:
+        raise ValueError("no such thing")
+
+    server.create(crd())
+    for name in "abc":
+        server.create(widget(name))
+    async with client.informer(WIDGETS) as widgets:
+        widgets.add_handler(on_add=slow, name="slow")
+        widgets.add_handler(on_add=failing, on_error=lambda exc, event: None, name="failing")
+        await widgets.wait_state(LIVE)
+        await quiet()
+
+        shown = Page(widgets._card(datetime.now(UTC)))
+
+    assert shown.rows()[:3] == [
+        ["HANDLER", "BACKLOG", "HANDLED", "SKIPPED", "ERRORS", "LAST ERROR"],
+        ["slow", "2", "1", "0", "0", ""],
+        ["failing", "0", "3", "0", "3", "ValueError: no such thing"],
+    ]
+
+
+async def test_trouble_is_told_of_all_informers_of_a_client(server: APIServer, client: Client) -> None:
+    server.fail(resource="pods", status=503)
+    async with client.informer("pods.v1") as pods, client.informer("secrets.v1", namespace="shop"):
+        await pods.wait_state(Phase.DEGRADED)
+        await quiet()
+
+        shown = Page(client.informers()._card(datetime.now(UTC)))
+
+    assert [row[:5] for row in shown.rows()[1:]] == [
+        ["pods.v1", "all", "", "DEGRADED", "ServiceUnavailable"],
+        ["secrets.v1", "shop", "", "LIVE", "Watching"],
+    ]
+    assert shown.text(".dk-note").startswith("pods.v1: ServiceUnavailable: 503")
+
+
+async def test_one_that_was_never_entered_says_so(client: Client) -> None:
+    assert lines(client.informer("pods.v1")._card(datetime.now(UTC)))[:2] == [
+        "informer · pods.v1 · all namespaces · STOPPED",
+        "state    NotEntered · for 0s",
+    ]
+
+
+def test_a_state_is_one_line() -> None:
+    state = State(Phase.DEGRADED, "Forbidden", "may not list pods", NOW - timedelta(minutes=5))
+
+    assert lines(state._card(NOW)) == ["DEGRADED · Forbidden · may not list pods · for 5m"]
+    assert Page(state._card(NOW)).all(".dk-chip.dk-bad") == ["DEGRADED"]

@@ -1,0 +1,75 @@
+"""How many objects show themselves: the first and last rows, how many there are, and what is not here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynkube import TableColumn, Unstructured, UnstructuredList, UnstructuredTable
+from tests.display.kit import NOW, Page, lines
+
+
+def pods(count: int, *, namespaces: int = 1, **options: Any) -> UnstructuredList:
+    metadata = ({"name": f"web-{n}", "namespace": f"n{n % namespaces}"} for n in range(count))
+    items = [Unstructured({"apiVersion": "v1", "kind": "Pod", "metadata": each}) for each in metadata]
+    return UnstructuredList(items, api_version="v1", kind="PodList", **options)
+
+
+@pytest.mark.parametrize(("count", "rows", "gap"), [(0, 0, []), (1, 1, []), (11, 11, []), (12, 10, ["… 2 more …"])])
+def test_of_many_the_first_and_the_last_are_shown(count: int, rows: int, gap: list[str]) -> None:
+    page = Page(pods(count)._card(NOW))
+
+    assert len(page.all(".dk-grid tbody tr:not(.dk-gap)")) == rows
+    assert page.all(".dk-gap") == gap
+
+
+def test_how_many_there_are_is_said_also_of_what_is_not_here() -> None:
+    page = Page(pods(500, remaining_item_count=1200, continue_token="x", resource_version="42")._card(NOW))
+
+    assert page.text(".dk-head") == "v1 PodList · 500 objects · n0 · resourceVersion 42"
+    assert page.text(".dk-note") == "10 of 500 shown · 1,200 more on the server"
+
+
+def test_a_server_that_does_not_count_is_told_of() -> None:
+    assert (
+        Page(pods(1, continue_token="x")._card(NOW)).text(".dk-note").startswith("more on the server, which does not")
+    )
+
+
+def test_namespaces_have_a_column_where_there_are_several() -> None:
+    assert Page(pods(3)._card(NOW)).rows()[0] == ["NAME", "READY", "STATUS", "AGE"]
+    assert Page(pods(3, namespaces=2)._card(NOW)).rows()[0] == ["NAMESPACE", "NAME", "READY", "STATUS", "AGE"]
+
+
+def test_an_object_that_cannot_be_read_has_a_row_all_the_same() -> None:
+    bad = Unstructured(b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"bad"},"spec":"\xff"}')
+
+    assert Page(UnstructuredList([bad])._card(NOW)).rows()[1] == ["bad", "", "(unreadable)", ""]
+
+
+def test_of_a_long_list_only_what_is_shown_is_decoded() -> None:
+    many = pods(1000)
+
+    many._repr_html_()
+
+    assert sum(obj._body is not None for obj in many) == 10
+
+
+def test_a_table_of_the_server_hides_what_is_for_wide_screens_and_says_so() -> None:
+    columns = [TableColumn(name="Name"), TableColumn(name="Status"), TableColumn(name="IP", priority=1)]
+    failed = Unstructured({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "status": {"phase": "Failed"}})
+    table = UnstructuredTable([failed], columns=columns, cells=[("a", "Error", "10.0.0.1")], namespaced=True)
+
+    page = Page(table._card(NOW))
+
+    assert page.rows() == [["NAME", "STATUS"], ["a", "Error"]]
+    assert page.all("td .dk-bad") == ["Error"]
+    assert page.text(".dk-note") == "1 column not shown: IP"
+
+
+def test_in_a_terminal_numbers_are_aligned_at_their_end() -> None:
+    shown = lines(pods(12)._card(NOW))
+
+    assert shown[1].split() == ["NAME", "READY", "STATUS", "AGE"]
+    assert shown[7] == "… 2 more …"

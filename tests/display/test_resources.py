@@ -1,0 +1,122 @@
+"""How resources show themselves: what the server allows, and "not installed" as an answer like any other."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynkube import GVK, GVR, APIResource, Client
+from dynkube._display import object_card
+from dynkube.discovery import APIDiscovery, APIResources, RESTMapper
+from dynkube.discovery._shown import named_card
+from dynkube.testing import APIServer
+from tests.display.kit import NOW, Page, lines
+from tests.informers.kit import WIDGETS, crd
+
+
+def resource(name: str, version: str = "v1", group: str = "apps", verbs: str = "get list watch") -> APIResource:
+    return APIResource(
+        gvr=GVR(group, version, name),
+        kind=name.title(),
+        singular=name,
+        namespaced=True,
+        verbs=frozenset(verbs.split()),
+        short_names=("x",),
+        categories=("all",),
+        subresources=frozenset({"status", "scale"}),
+        group_preferred_version="v1",
+    )
+
+
+def test_one_resource_says_what_discovery_says() -> None:
+    shown = Page(resource("webs", "v1beta1")._card(NOW))
+
+    assert shown.text(".dk-head") == "apps/v1beta1 Webs · webs · in namespaces"
+    assert shown.all(".dk-facts tr") == [
+        "namewebs.v1beta1.apps",
+        "shortx, webs",
+        "categoriesall",
+        "verbsget, list, watch",
+        "subresourcesscale, status",
+        "preferredv1, and not v1beta1",
+    ]
+
+
+def test_many_are_a_table_and_what_could_not_be_read_stands_below() -> None:
+    everything = "get list watch create update patch delete deletecollection"
+    many = APIResources([resource("webs"), resource("jobs", verbs=everything)], {"metrics/v1": ValueError("no answer")})
+
+    shown = Page(many._card(NOW))
+
+    assert shown.text(".dk-head") == "API resources · 2 resources · 1 group"
+    assert [row[0] for row in shown.rows()] == ["NAME", "webs", "jobs"]
+    assert [row[5] for row in shown.rows()] == ["VERBS", "get, list, watch", "all"]
+    assert shown.all(".dk-note") == ["metrics/v1 could not be read: no answer"]
+
+
+def test_a_name_is_shown_as_far_as_it_is_known() -> None:
+    served = RESTMapper(APIDiscovery(resources=(resource("webs"), resource("webs", "v1beta1"))))
+
+    known, unknown, unasked = named_card("webs", served), named_card("gadgets", served), named_card("webs", None)
+
+    assert "versionsv1, v1beta1" in Page(known).all(".dk-facts tr")
+    assert Page(unknown).text(".dk-head") == "resource · gadgets · not installed"
+    assert Page(unasked).text().endswith("The server is asked what it is when a verb is used.")
+
+
+def test_names_that_mean_several_resources_say_which() -> None:
+    two = (resource("webs"), resource("sites"))
+    served = RESTMapper(APIDiscovery(resources=tuple(each for each in two)))
+
+    assert "may mean" in Page(named_card("x", served)).text(".dk-bad")
+
+
+async def test_the_verbs_of_a_resource_show_what_it_is_without_asking(server: APIServer, client: Client) -> None:
+    widgets = client.resource(WIDGETS)
+    before = lines(widgets._card(NOW))
+    asked = len(server.requests)
+    server.create(crd())
+    await widgets.list()
+
+    assert before[0] == f"resource · {WIDGETS}"
+    assert asked == 0
+    assert lines(widgets._card(NOW))[0] == "example.com/v1 Widget · widgets · in namespaces"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (GVR("apps", "v1", "deployments"), "resource · deployments · apps · v1 · deployments.v1.apps"),
+        (GVR("", "v1", "pods"), "resource · pods · core group · v1 · pods.v1"),
+        (GVK("", "v1", "Pod"), "kind · Pod · core group · v1"),
+    ],
+)
+def test_names_of_types_say_their_parts(value: GVR | GVK, shown: str) -> None:
+    assert lines(value._card(NOW)) == [shown]
+
+
+def test_a_definition_says_what_it_defines() -> None:
+    definition = crd()
+    definition["spec"]["versions"] = [
+        {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}},
+        {"name": "v1beta1", "served": True, "deprecated": True},
+        {"name": "v1alpha1", "served": False},
+    ]
+    definition["spec"]["versions"][0]["additionalPrinterColumns"] = [{"name": "Size"}, {"name": "Age"}]
+
+    shown = lines(object_card(definition, now=NOW))
+
+    assert (
+        shown[1:5]
+        == [
+            "defines     Widget  widgets.example.com  in namespaces",
+            "versions    v1 (stored, status), v1beta1 (deprecated), v1alpha1 (not served)",
+            "columns     Size, Age",
+            "+ spec  group, names, scope, versions",
+        ]
+        or shown
+    )
+
+
+@pytest.mark.parametrize("wrong", [None, 7, "x", [None], {"versions": 7}, {"versions": [{"name": 7}]}, {"names": []}])
+def test_a_definition_of_any_shape_is_shown(wrong: object) -> None:
+    assert lines(object_card({**crd(), "spec": wrong}, now=NOW))
