@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test model fuzz test-cluster control-plane scenarios check format bench soak clean
+.PHONY: help demo notebook notebooks test model fuzz test-cluster control-plane scenarios check format bench soak clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -17,7 +17,11 @@ $(STAMPS)/venv:
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/demo: $(STAMPS)/venv pyproject.toml
+$(STAMPS)/$(STAMPS)/notebook: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group notebooks
+	@touch $@
+
+demo: $(STAMPS)/venv pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[cli,serve]'
 	@touch $@
 
@@ -29,8 +33,18 @@ $(STAMPS)/check: $(STAMPS)/venv pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group check
 	@touch $@
 
+$(STAMPS)/notebook: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group notebooks
+	@touch $@
+
 demo: $(STAMPS)/demo ## show the main job: a resource that appears, fills, goes and returns
 	$(BIN)/dynkube demo
+
+notebook: $(STAMPS)/notebook ## open the notebooks in JupyterLab; ARGS="--no-browser" goes to it
+	$(BIN)/jupyter lab --notebook-dir=notebooks $(ARGS)
+
+notebooks: $(STAMPS)/test ## run the notebooks, and write what they show into them; ARGS="02" for some
+	@$(BIN)/python -m tools.notebooks run $(ARGS)
 
 test: $(STAMPS)/test ## run the tests; ARGS="..." goes to pytest
 	$(BIN)/python -m pytest $(ARGS)

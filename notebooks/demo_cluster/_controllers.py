@@ -1,0 +1,256 @@
+"""The parts that controllers, the scheduler and kubelets play in a cluster: one step at a time, when told to."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from demo_cluster._apps import NODES, App
+from dynkube import Unstructured
+from dynkube.sync import Client
+
+Body = dict[str, Any]
+
+_READY = '{.status.conditions[?(@.type=="Ready")].status}'
+_EVENTS_LAST = timedelta(hours=1)
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # what generated names are made of: no vowels, no words
+
+
+class Clock:
+    """The cluster's clock, which may be set back: what happens then happened a while ago."""
+
+    def __init__(self, *, behind: timedelta) -> None:
+        self.behind = behind
+
+    def now(self) -> datetime:
+        """The time in the cluster."""
+        return datetime.now(UTC) - self.behind
+
+    def text(self) -> str:
+        """The same as objects have it."""
+        return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Controllers:
+    """Makes ReplicaSets of Deployments, pods of ReplicaSets, and tells how they do.
+
+    Args:
+        k: A client of the cluster.
+        clock: The cluster's clock.
+        chance: Where names come from.
+    """
+
+    def __init__(self, k: Client, clock: Clock, chance: random.Random) -> None:
+        self._k = k
+        self._clock = clock
+        self._chance = chance
+        self._scheduled = 0
+
+    def deploy(self, app: App) -> list[Unstructured]:
+        """A Deployment with its Service and all that comes of it, running; returns the pods."""
+        self._k["deployments"].apply(_deployment(app), field_manager="argocd")
+        self._k["services"].apply(_service(app), field_manager="argocd")
+        replica_set = self.replica_set(app)
+        pods = [self.pod(app, replica_set) for _ in range(app.replicas)]
+        for pod in pods:
+            self.schedule(pod)
+            self.run(pod, app)
+        self.report(app)
+        return pods
+
+    def replica_set(self, app: App, revision: int = 1) -> Unstructured:
+        """Of the Deployment as it is now."""
+        deployment = self._k.get("deployments", app.name, namespace=app.namespace)
+        mark = self._letters(9)
+        labels = {"app": app.name, "tier": app.tier, "pod-template-hash": mark}
+        template = deployment.to_dict()["spec"]["template"]
+        template["metadata"]["labels"] = labels
+        body: Body = {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {
+                "name": f"{app.name}-{mark}",
+                "namespace": app.namespace,
+                "labels": labels,
+                "annotations": {"deployment.kubernetes.io/revision": str(revision)},
+                "ownerReferences": [_owner(deployment)],
+            },
+            "spec": {"replicas": app.replicas, "selector": {"matchLabels": labels}, "template": template},
+        }
+        return self._k["replicasets"].create(body, field_manager="kube-controller-manager")
+
+    def pod(self, app: App, replica_set: Unstructured) -> Unstructured:
+        """One more pod of a ReplicaSet, pending."""
+        body: Body = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"{replica_set.name}-{self._letters(5)}",
+                "namespace": app.namespace,
+                "labels": dict(replica_set.labels),
+                "ownerReferences": [_owner(replica_set)],
+            },
+            "spec": replica_set.to_dict()["spec"]["template"]["spec"],
+        }
+        return self._k["pods"].create(body, field_manager="kube-controller-manager")
+
+    def schedule(self, pod: Unstructured) -> None:
+        """Bind a pod to the next node."""
+        node = NODES[self._scheduled % len(NODES)]
+        self._scheduled += 1
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": pod.name, "namespace": pod.namespace},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+        self._k["pods"].subresource("binding").create(pod.name, binding, namespace=pod.namespace)
+        self.event(pod, "Scheduled", f"Successfully assigned {pod.namespace}/{pod.name} to {node}", "default-scheduler")
+
+    def run(self, pod: Unstructured, app: App) -> Unstructured:
+        """What a kubelet tells once the containers of a pod have started."""
+        container = {
+            "name": app.name,
+            "image": pod["spec"]["containers"][0]["image"],
+            "imageID": "",
+            "ready": not app.crashes,
+            "started": not app.crashes,
+            "restartCount": 36 if app.crashes else 0,
+            "state": {"running": {"startedAt": self._clock.text()}},
+        }
+        if app.crashes:
+            waiting = {"reason": "CrashLoopBackOff", "message": f"back-off 5m0s restarting failed container={app.name}"}
+            ended = {"exitCode": 1, "reason": "Error", "message": app.crashes}
+            container |= {"state": {"waiting": waiting}, "lastState": {"terminated": ended}}
+        return self.status(
+            pod,
+            {
+                "phase": "Running",
+                "podIP": f"10.42.{self._scheduled % 3}.{20 + self._scheduled}",
+                "startTime": self._clock.text(),
+                "containerStatuses": [container],
+            },
+            ready=not app.crashes,
+            reason=f"containers with unready status: [{app.name}]" if app.crashes else "",
+        )
+
+    def status(self, pod: Unstructured, status: Mapping[str, object], *, ready: bool, reason: str = "") -> Unstructured:
+        """Write a pod's status, as its kubelet; conditions keep their time unless they turn."""
+        wanted: Body = {"PodScheduled": "True", "Initialized": "True", "ContainersReady": ready, "Ready": ready}
+        old = self._k.get("pods", pod.name, namespace=pod.namespace)
+        known = _conditions(old)
+        conditions = [
+            _turned(known.get(kind), kind, str(value), self._clock.text(), reason if value is False else "")
+            for kind, value in wanted.items()
+        ]
+        return self._status("pods", pod, {**status, "conditions": conditions}, "kubelet")
+
+    def report(self, app: App) -> None:
+        """Tell in the status of the Deployment and of its ReplicaSets how many pods are ready."""
+        selector = {"app": app.name}
+        pods = self._k["pods"].list(namespace=app.namespace, label_selector=selector)
+        ready = {pod.name for pod in pods if pod.jsonpath(_READY) == ["True"]}
+        for replica_set in self._k["replicasets"].list(namespace=app.namespace, label_selector=selector):
+            mine = [pod for pod in pods if pod.name.startswith(f"{replica_set.name}-")]
+            counts = {"replicas": len(mine), "readyReplicas": sum(pod.name in ready for pod in mine)}
+            self._status("replicasets", replica_set, {**counts, "observedGeneration": 1}, "kube-controller-manager")
+        deployment = self._k.get("deployments", app.name, namespace=app.namespace)
+        self._status("deployments", deployment, self._progress(deployment, pods, ready), "kube-controller-manager")
+
+    def event(self, obj: Unstructured, reason: str, message: str, source: str, kind: str = "Normal") -> None:
+        """Something to read in ``kubectl describe``; not of long ago, as clusters keep events for an hour."""
+        if self._clock.behind > _EVENTS_LAST:
+            return
+        body: Body = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"{obj.name}.{self._letters(16)}", "namespace": obj.namespace},
+            "involvedObject": {
+                "apiVersion": obj.api_version,
+                "kind": obj.kind,
+                "name": obj.name,
+                "namespace": obj.namespace,
+                "uid": obj.uid,
+            },
+            "reason": reason,
+            "message": message,
+            "type": kind,
+            "count": 1,
+            "firstTimestamp": self._clock.text(),
+            "lastTimestamp": self._clock.text(),
+            "source": {"component": source},
+        }
+        self._k["events.v1"].create(body, field_manager=source)
+
+    def _progress(self, deployment: Unstructured, pods: Sequence[Unstructured], ready: set[str]) -> Body:
+        wanted = deployment["spec"]["replicas"]
+        image = deployment["spec"]["template"]["spec"]["containers"][0]["image"]
+        known = _conditions(deployment)
+        enough = len(ready) >= wanted
+        available = _turned(known.get("Available"), "Available", str(enough), self._clock.text(), "")
+        available["reason"] = "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable"
+        return {
+            "observedGeneration": deployment["metadata"]["generation"],
+            "replicas": len(pods),
+            "updatedReplicas": sum(pod["spec"]["containers"][0]["image"] == image for pod in pods),
+            "readyReplicas": len(ready),
+            "availableReplicas": len(ready),
+            "unavailableReplicas": max(0, wanted - len(ready)),
+            "conditions": [available],
+        }
+
+    def _status(self, resource: str, obj: Unstructured, status: Mapping[str, object], manager: str) -> Unstructured:
+        return (
+            self._k[resource]
+            .subresource("status")
+            .patch(obj.name, {"status": status}, namespace=obj.namespace, field_manager=manager)
+        )
+
+    def _letters(self, count: int) -> str:
+        return "".join(self._chance.choices(_LETTERS, k=count))
+
+
+def _conditions(obj: Unstructured) -> dict[str, Body]:
+    return {each["type"]: each for each in obj.to_dict().get("status", {}).get("conditions", ())}
+
+
+def _turned(known: Body | None, kind: str, status: str, now: str, message: str) -> Body:
+    since = known["lastTransitionTime"] if known is not None and known["status"] == status else now
+    condition = {"type": kind, "status": status, "lastTransitionTime": since}
+    return condition | {"message": message} if message else condition
+
+
+def _owner(obj: Unstructured) -> Body:
+    reference = {"apiVersion": obj.api_version, "kind": obj.kind, "name": obj.name, "uid": obj.uid}
+    return reference | {"controller": True, "blockOwnerDeletion": True}
+
+
+def _deployment(app: App) -> Body:
+    labels = {"app": app.name, "tier": app.tier}
+    container = {
+        "name": app.name,
+        "image": f"registry.example.com/{app.image}",
+        "ports": [{"name": "http", "containerPort": 8080}],
+        "resources": {"requests": {"cpu": "250m", "memory": "128Mi"}},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": app.name, "namespace": app.namespace, "labels": labels},
+        "spec": {
+            "replicas": app.replicas,
+            "selector": {"matchLabels": {"app": app.name}},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+def _service(app: App) -> Body:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": app.name, "namespace": app.namespace, "labels": {"app": app.name}},
+        "spec": {"selector": {"app": app.name}, "ports": [{"name": "http", "port": 80, "targetPort": "http"}]},
+    }

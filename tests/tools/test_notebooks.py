@@ -1,0 +1,92 @@
+"""How notebooks are run and compared: what counts as a difference, and what is left out of the files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from tools import notebooks
+from tools.notebooks import Failed, differences, execute
+
+
+def showing(*outputs: Any) -> nbformat.NotebookNode:
+    """A notebook whose only cell has shown ``outputs``."""
+    cell = new_code_cell("...", outputs=list(outputs), execution_count=1, id="cell")
+    notebook: nbformat.NotebookNode = new_notebook(cells=[cell])
+    return notebook
+
+
+def printed(text: str) -> Any:
+    return new_output("stream", name="stdout", text=text)
+
+
+def result(**data: str) -> Any:
+    return new_output("execute_result", data={kind.replace("_", "/"): text for kind, text in data.items()})
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(result(text_plain="<Pod rv=12>"), result(text_plain="<Pod rv=120>"), id="resourceVersion"),
+        pytest.param(result(image_png="aaaa"), result(image_png="bbbb"), id="pictures"),
+        pytest.param(
+            result(text_plain="<f at 0x7f3a9c0012>"), result(text_plain="<f at 0x7f3a9cffff>"), id="addresses"
+        ),
+    ],
+)
+def test_what_differs_from_run_to_run_is_no_difference(before: Any, after: Any) -> None:
+    assert differences(showing(before), showing(after)) == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(printed("3 pods"), printed("4 pods"), id="text"),
+        pytest.param(result(text_html="<b>3</b>"), result(text_html="<b>4</b>"), id="html"),
+        pytest.param(result(image_png="aaaa"), result(text_plain="a plot"), id="no picture"),
+        pytest.param(
+            new_output("error", ename="NoMatch", evalue="", traceback=[]),
+            new_output("error", ename="NotFound", evalue="", traceback=[]),
+            id="error",
+        ),
+    ],
+)
+def test_what_a_reader_would_see_is_a_difference(before: Any, after: Any) -> None:
+    assert differences(showing(before), showing(after))
+
+
+def test_a_name_that_no_notebook_has_is_answered_with_those_there_are() -> None:
+    with pytest.raises(Failed, match="no notebook begins with '77'; there are 01-"):
+        notebooks.notebooks(["77"])
+
+
+@pytest.mark.real_time
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        pytest.param("1 / 0", "ZeroDivisionError", id="an error"),
+        pytest.param("import warnings; warnings.warn('old ways')", "old ways", id="a warning"),
+    ],
+)
+def test_a_notebook_that_goes_wrong_is_named_with_what_it_said(tmp_path: Path, source: str, told: str) -> None:
+    file = tmp_path / "broken.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell(source)]), file)
+
+    with pytest.raises(Failed, match=rf"(?s)broken\.ipynb.*{told}"):
+        execute(file)
+
+
+@pytest.mark.real_time
+def test_a_run_has_the_same_clock_each_time_and_leaves_no_traces_of_the_machine(tmp_path: Path) -> None:
+    file = tmp_path / "told.ipynb"
+    source = "from datetime import *\nprint(datetime.now(UTC), '127.0.0.1:4711')"
+    nbformat.write(new_notebook(cells=[new_code_cell(source)]), file)
+
+    played = execute(file)
+
+    assert played.cells[0].outputs[0].text == "2026-11-02 09:00:00+00:00 127.0.0.1:6443\n"
+    assert "execution" not in played.cells[0].metadata
