@@ -24,7 +24,7 @@ def page(card: Card) -> str:
     """A card as an output of its own, with its stylesheet and what is shown where styles are taken out."""
     return (
         f'<div class="dynkube">{STYLESHEET}'
-        f'<pre class="dk-fallback">{html_text(plain(card))}</pre>'
+        f'<pre class="dk-fallback" style="white-space:pre">{html_text(plain(card))}</pre>'
         f'<div class="dk-card" style="display:none">{_card(card)}</div></div>'
     )
 

@@ -59,7 +59,7 @@ body.vscode-dark .dynkube { color-scheme: dark; }
 .dynkube.dynkube th { font-weight: 400; color: var(--dk-dim); white-space: nowrap; }
 .dynkube.dynkube .dk-grid thead th { font-size: 11px; letter-spacing: .04em; border-bottom: 1px solid var(--dk-rule); }
 .dynkube.dynkube .dk-grid td { white-space: nowrap; }
-.dynkube.dynkube .dk-grid .dk-long { white-space: normal; min-width: 18em; }
+.dynkube.dynkube .dk-grid .dk-long { white-space: normal; overflow-wrap: anywhere; min-width: 16em; }
 .dynkube.dynkube .dk-tree td { padding-top: 0; padding-bottom: 0; line-height: 1.35; }
 .dynkube .dk-tree td:first-child .dk-muted { font-family: var(--dk-mono); white-space: pre; }
 .dynkube.dynkube .dk-grid tbody tr:hover { background: var(--dk-soft); }
