@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo notebook notebooks test model fuzz test-cluster control-plane scenarios check format bench soak clean
+.PHONY: help demo notebook notebooks test browser model fuzz test-cluster control-plane scenarios check format bench soak clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -29,6 +29,10 @@ $(STAMPS)/test: $(STAMPS)/venv pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group test
 	@touch $@
 
+$(STAMPS)/browser: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group browser
+	@touch $@
+
 $(STAMPS)/check: $(STAMPS)/venv pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group check
 	@touch $@
@@ -48,6 +52,9 @@ notebooks: $(STAMPS)/test ## run the notebooks, and write what they show into th
 
 test: $(STAMPS)/test ## run the tests; ARGS="..." goes to pytest
 	$(BIN)/python -m pytest $(ARGS)
+
+browser: $(STAMPS)/browser ## drive JupyterLab in a chromium without a window; ARGS="--pictures" writes docs/images
+	$(BIN)/python -m pytest tests/notebook/browser $(ARGS)
 
 test-cluster: $(STAMPS)/test ## run what a cluster decides on real API servers too; builds them first; ARGS="..." goes to pytest
 	@$(BIN)/python -m tools.control_plane test $(if $(OPTIONAL),--optional) $(ARGS)

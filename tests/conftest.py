@@ -50,6 +50,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--record", action="store_true", help="write what these clusters answer into the tables of tests/contract"
     )
+    parser.addoption(
+        "--pictures", action="store_true", help="write the pictures of docs/images, as the browser shows them"
+    )
 
 
 @pytest.fixture

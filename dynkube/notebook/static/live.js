@@ -236,6 +236,7 @@ export class Table {
     this.skew = 0;
     this.heard = Date.now();
     this.lost = "";
+    this.ended = false;
     this.build();
   }
 
@@ -247,7 +248,7 @@ export class Table {
     this.root = element("div", "dkl");
     this.root.dataset.lmSuppressShortcuts = "true"; // keys pressed in here are not JupyterLab's
     this.title = element("span", "dkl-title", "…");
-    this.pill = element("span", "dkl-chip dkl-plain");
+    this.pill = element("span", "dkl-pill dkl-chip dkl-plain");
     this.reason = element("span", "dkl-muted");
     this.counts = element("span", "dkl-counts");
     this.search = element("input", "dkl-search");
@@ -279,6 +280,7 @@ export class Table {
   // ── messages ──
 
   hear(message) {
+    if (this.ended) return; // what a kernel says on its way out
     this.heard = Date.now();
     if (typeof message.now === "number") this.skew = message.now - Date.now() / 1000;
     if (message.kind === "details") {
@@ -357,7 +359,7 @@ export class Table {
     const head = this.head ?? { title: "…", phase: "…", tone: "plain", reason: "", message: "waiting for the kernel", counts: "" };
     setText(this.title, head.title);
     setText(this.pill, this.lost ? "STOPPED" : head.phase);
-    this.pill.className = `dkl-chip ${this.lost ? "dkl-plain" : toneClass(head.tone)}`;
+    this.pill.className = `dkl-pill dkl-chip ${this.lost ? "dkl-plain" : toneClass(head.tone)}`;
     setTitle(this.pill, head.since ? `since ${new Date(head.since * 1000).toLocaleString()}` : "");
     setText(this.reason, this.lost ? "" : head.reason);
     setText(this.counts, head.counts);
@@ -480,33 +482,41 @@ export class Table {
   tick() {
     for (const row of this.rows.values()) row.tick();
     const silent = (Date.now() - this.heard) / 1000;
-    if (silent > SILENT && !this.lost && this.head?.following !== false) this.lose("no word from the kernel for a while: this may be old");
+    if (silent > SILENT && !this.lost && this.head?.following !== false)
+      this.lose("no word from the kernel for a while: this may be old");
   }
 
   lose(why) {
     this.lost = why;
     this.drawHead();
   }
+
+  end() {
+    this.ended = true;
+    this.lose("the kernel has ended: run the cell again");
+  }
 }
 
 function render({ model, el }) {
   const page = crypto.randomUUID?.() ?? String(Math.random());
-  const table = new Table((message) => model.send({ ...message, page }));
+  const table = new Table((message) => {
+    try {
+      model.send({ ...message, page });
+    } catch {
+      // Nobody is at the other end; what is shown says so.
+    }
+  });
   const hear = (message) => table.hear(message);
   model.on("msg:custom", hear);
   el.append(table.root);
   table.send({ kind: "hello" });
   const clock = setInterval(() => table.tick(), 1000);
-  // ipywidgets says by this class that nobody is at the other end: the kernel was restarted, or has died.
-  const gone = () => {
-    if (el.closest(".jupyter-widgets-disconnected")) table.lose("the kernel has ended: run the cell again");
-  };
-  const watch = new MutationObserver(gone);
-  for (let node = el, depth = 0; node && depth < 4; node = node.parentElement, depth++)
-    watch.observe(node, { attributes: true, attributeFilter: ["class"] });
+  // ipywidgets says so when nobody is at the other end any more: the kernel is restarted.
+  const gone = () => table.end();
+  model.on("comm_live_update", gone);
   return () => {
     clearInterval(clock);
-    watch.disconnect();
+    model.off("comm_live_update", gone);
     model.off("msg:custom", hear);
     table.send({ kind: "bye" });
   };

@@ -1,0 +1,58 @@
+"""The script of live tables on a page with nothing else: messages in, elements out."""
+
+from __future__ import annotations
+
+import base64
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from dynkube.notebook._messages import Message
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+_STATIC = files("dynkube.notebook") / "static"
+_LOAD = """async (script) => {
+    const { Table, age } = await import(`data:text/javascript;base64,${script}`);
+    window.age = age;
+    window.begin = () => {
+        window.sent = [];
+        window.table = new Table((message) => sent.push(message));
+        document.body.replaceChildren(table.root);
+    };
+    begin();
+}"""
+_ROWS = """() => [...document.querySelectorAll("tbody")].filter((body) => !body.hidden).map((body) =>
+    [...body.firstChild.children].slice(1).filter((cell) => !cell.hidden).map((cell) => cell.textContent))"""
+
+
+class Bare:
+    """A page with one table."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.page = browser.new_page(viewport={"width": 900, "height": 700})
+        self.page.clock.install()
+        self.page.set_content(f"<style>{(_STATIC / 'live.css').read_text(encoding='utf-8')}</style>")
+        self.page.evaluate(_LOAD, base64.b64encode((_STATIC / "live.js").read_bytes()).decode())
+
+    def begin(self) -> None:
+        """Have another table, which has heard nothing yet."""
+        self.page.evaluate("begin()")
+
+    def hear(self, message: Message, seq: int) -> None:
+        """A message comes."""
+        self.page.evaluate("(message) => table.hear(message)", {**message, "seq": seq})
+
+    def rows(self) -> list[list[str]]:
+        """What is to be read, row by row."""
+        found: list[list[str]] = self.page.evaluate(_ROWS)
+        return found
+
+    def said(self) -> list[Any]:
+        """What the page sent since the last call."""
+        found: list[Any] = self.page.evaluate("sent.splice(0)")
+        return found
+
+    def text(self, selector: str) -> str:
+        """What is to be read in one place."""
+        return self.page.locator(selector).inner_text()

@@ -1,0 +1,49 @@
+"""JupyterLab with one notebook, whose cells have a client ``k`` of a cluster that runs here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dynkube.testing import ServerThread
+from tests.notebook.browser.lab import CHROMIUM, ROOT, Notebook, browser, lab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A browser; where there is none, what needs one is skipped."""
+    pytest.importorskip("playwright", reason="playwright is not installed: say 'make browser'")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium: install the package 'chromium' of the system")
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def notebook(chromium: Browser, cluster: ServerThread, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
+    """One notebook for a module: to open JupyterLab takes ten seconds."""
+    pytest.importorskip("jupyterlab", reason="jupyterlab is not installed: say 'make browser'")
+    folder = tmp_path_factory.mktemp("lab")
+    with lab(folder) as address:
+        notebook = Notebook(chromium.new_page(viewport={"width": 1000, "height": 1100}), address, folder)
+        notebook.run(f"import dynkube, dynkube.sync, time\nk = dynkube.sync.connect(url={cluster.url!r})")
+        yield notebook
+
+
+@pytest.fixture
+def picture(request: pytest.FixtureRequest) -> Callable[[str, Locator], None]:
+    """Writes a picture for the documentation, if pictures are asked for."""
+
+    def take(name: str, what: Locator) -> None:
+        if request.config.getoption("--pictures"):
+            folder = Path(ROOT / "docs/images")
+            folder.mkdir(exist_ok=True)
+            what.screenshot(path=folder / f"{name}.png", animations="disabled")
+
+    return take

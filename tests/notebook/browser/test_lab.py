@@ -1,0 +1,190 @@
+"""In JupyterLab: what shows itself and live tables, in light and dark, until the kernel ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dynkube.testing import ServerThread
+from tests.informers.kit import crd, pod, widget
+from tests.notebook.browser.lab import Notebook
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
+
+    Take = Callable[[str, Locator], None]
+
+pytestmark = [pytest.mark.real_time, pytest.mark.browser, pytest.mark.timeout(180)]
+
+
+def running(name: str, namespace: str, ready: bool, image: str = "web:1") -> dict[str, Any]:
+    """A pod with a status, as a kubelet would have written it."""
+    phase = "Running" if ready else "Pending"
+    found = pod(name, namespace, containers=[{"name": "web", "image": image}])
+    conditions = [{"type": "Ready", "status": str(ready), "reason": "" if ready else "ContainersNotReady"}]
+    return {**found, "status": {"phase": phase, "conditions": conditions}}
+
+
+def cells(output: Locator, column: int) -> list[str]:
+    """What the rows of a live table say in one column, counted from 0; the first is the name's where all is default."""
+    return [str(text) for text in output.locator(f".dkl-row > td:nth-child({column + 2})").all_inner_texts()]
+
+
+def wait_text(output: Locator, selector: str, text: str) -> None:
+    """Wait until there is such a text."""
+    output.locator(selector, has_text=re.compile(text)).first.wait_for()
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark"])
+def test_an_object_and_a_list_show_themselves(
+    cluster: ServerThread, notebook: Notebook, picture: Take, theme: str
+) -> None:
+    for number in range(14):
+        cluster.load(running(f"web-{number:02}", "default", number % 5 != 2))
+    notebook.theme(theme)
+
+    one = notebook.run("k.resource('pods').get('web-02', namespace='default')").locator(".dk-card")
+    many = notebook.run("k.resource('pods').list()").locator(".dk-card")
+
+    assert "default/web-02" in one.inner_text()
+    assert "Ready=False ContainersNotReady" in one.inner_text()
+    assert "14 objects" in many.inner_text()
+    picture(f"object-{theme.lower()}", one)
+    picture(f"list-{theme.lower()}", many)
+
+
+CONTRAST = """([front, back]) => {
+    const channels = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((c) => c / 255);
+    const light = (colour) => channels(colour)
+        .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+    const [a, b] = [light(front), light(back)].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+}"""
+COLOUR = "node => getComputedStyle(node).color"
+GROUND = "node => getComputedStyle(node).getPropertyValue('background-color')"
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark"])
+def test_a_live_table_can_be_read_in_any_theme(
+    cluster: ServerThread, notebook: Notebook, picture: Take, theme: str
+) -> None:
+    cluster.load(running("web-00", "kube-system", True))
+    notebook.theme(theme)
+    output = notebook.run("pods = k.informer('pods'); pods.live(columns={'image': '{.spec.containers[*].image}'})")
+    wait_text(output, ".dkl-pill", "LIVE")
+    wait_text(output, ".dkl-row", "kube-system")
+
+    ground = output.locator("thead th").first.evaluate(GROUND)
+    for what in (".dkl-title", ".dkl-row td:nth-child(3)", ".dkl-row .dkl-good", ".dkl-row .dkl-bad", ".dkl-muted"):
+        colour = output.locator(what).first.evaluate(COLOUR)
+        assert notebook.page.evaluate(CONTRAST, [colour, ground]) >= 4.5, (what, colour, ground)
+
+    output.locator(".dkl-toggle").nth(2).click()
+    output.locator(".dkl-details details", has_text="spec").locator("summary").first.click()
+    picture(f"live-{theme.lower()}", output.locator(".dkl"))
+
+
+def test_an_absent_resource_turns_into_a_table_that_follows_the_filter(
+    cluster: ServerThread, notebook: Notebook, picture: Take
+) -> None:
+    notebook.theme("Light")
+    output = notebook.run("widgets = k.informer('widgets.v1.example.com'); widgets.live()")
+    wait_text(output, ".dkl-message", "no CRD widgets.example.com is installed")
+    assert output.locator(".dkl-pill").inner_text() == "ABSENT"
+    picture("live-absent", output.locator(".dkl"))
+
+    definition = crd()
+    definition["spec"]["versions"][0]["additionalPrinterColumns"] = [
+        {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
+        {"name": "Host", "type": "string", "jsonPath": ".spec.host"},
+    ]
+    cluster.create(definition)
+    for number, name in enumerate(["cart", "pay", "search", "web"]):
+        team = ["front", "back"][number % 2]
+        cluster.create(widget(name, labels={"team": team}, size=number * 5, host=f"{name}.example"))
+    wait_text(output, ".dkl-row", "search.example")
+    wait_text(output, ".dkl-pill", "LIVE")
+    assert cells(output, 1) == ["cart", "pay", "search", "web"]
+    picture("live-appeared", output.locator(".dkl"))
+
+    notebook.run("widgets.set_filter(dynkube.LabelFilter('team=front'))")
+    wait_text(output, ".dkl-counts", "2 of 4 objects")
+    assert cells(output, 1) == ["cart", "search"]
+    assert "LabelFilter('team=front')" in output.locator(".dkl-filter").inner_text()
+    picture("live-filtered", output.locator(".dkl"))
+
+
+def test_what_is_unfolded_scrolled_and_selected_stays_over_50_updates(
+    cluster: ServerThread, notebook: Notebook
+) -> None:
+    for number in range(40):
+        metadata = {"name": f"p{number:02}", "namespace": "kube-public", "labels": {"step": "none"}}
+        cluster.create({**pod("any"), "metadata": metadata})
+    output = notebook.run(
+        "many = k.informer('pods', namespace='kube-public'); many.live(columns={'step': '{.metadata.labels.step}'})"
+    )
+    wait_text(output, ".dkl-row", "p39")
+    output.locator(".dkl-toggle").nth(3).click()
+    details = output.locator(".dkl-details details").first
+    details.locator("summary").click()
+    output.locator(".dkl-row", has_text="p20").locator("td").nth(4).evaluate(
+        "node => getSelection().selectAllChildren(node)"
+    )
+    scroll = output.locator(".dkl-scroll")
+    scroll.evaluate("node => { node.scrollTop = 200; node.dataset.mark = 'same'; }")
+
+    for step in range(50):
+        stored = cluster.get("pods", "p03", "kube-public")
+        cluster.update({**stored, "metadata": {**stored["metadata"], "labels": {"step": f"s{step}"}}})
+        wait_text(output, ".dkl-row > td", f"^s{step}$")
+
+    assert details.evaluate("node => node.open")
+    assert scroll.evaluate("node => [node.scrollTop, node.dataset.mark]") == [200, "same"]
+    assert notebook.page.evaluate("() => String(getSelection()).trim()") == "Pending"
+    wait_text(output, ".dkl-details", "step=s49")
+
+
+def test_a_table_is_live_while_a_cell_runs_and_after_a_reload(cluster: ServerThread, notebook: Notebook) -> None:
+    output = notebook.run("spaces = k.informer('namespaces'); spaces.live()")
+    notebook.run("import threading; end = threading.Event(); end.wait(60)", wait=False)
+
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "during"}})
+    wait_text(output, ".dkl-row", "during")
+    notebook.page.evaluate("() => jupyterapp.commands.execute('notebook:interrupt-kernel')")
+    notebook.save()
+    notebook.open()
+    reopened = notebook.page.locator(".dkl", has_text="during").last
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "later"}})
+
+    reopened.locator(".dkl-row", has_text="later").wait_for()
+
+
+def test_hostile_text_is_text(cluster: ServerThread, notebook: Notebook) -> None:
+    hostile = "<img src=x onerror=\"document.title='broken'\"><b>bold</b>"
+    cluster.create(crd("gadgets"))
+    cluster.create(widget("a", kind="Gadget", text=hostile))
+    output = notebook.run(
+        f"gadgets = k.informer('gadgets.v1.example.com'); gadgets.live(columns={{{hostile!r}: '{{.spec.text}}'}})"
+    )
+    wait_text(output, ".dkl-row", "bold")
+    output.locator(".dkl-toggle").click()
+    wait_text(output, ".dkl-details", "spec")
+
+    assert cells(output, 4) == [hostile]
+    assert output.locator(".dkl :is(img, script, .dkl-row b)").count() == 0
+    assert notebook.page.title() != "broken"
+
+
+def test_a_restarted_kernel_is_told_and_the_table_stops(cluster: ServerThread, notebook: Notebook) -> None:
+    output = notebook.run("spaces = k.informer('namespaces'); spaces.live()")
+    wait_text(output, ".dkl-pill", "LIVE")
+    rows = cells(output, 1)
+
+    notebook.restart()  # the kernel is a new one from here on: this test is the last of the module
+
+    wait_text(output, ".dkl-message", "the kernel has ended")
+    assert (output.locator(".dkl-pill").inner_text(), cells(output, 1)) == ("STOPPED", rows)

@@ -1,0 +1,196 @@
+"""The script of live tables: it shows what the kernel's pictures show, and touches nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dynkube._display import duration_text
+from dynkube.informers import PrinterColumn
+from dynkube.meta import Added, Deleted, Key, Unstructured, Updated
+from dynkube.notebook._columns import columns_for
+from dynkube.notebook._messages import delta_message, table_message
+from dynkube.notebook._picture import Head, Painter, Picture
+from dynkube.notebook._selection import Selection
+from tests.notebook.browser.bare import Bare
+from tests.notebook.kit import obj, paint
+from tests.notebook.test_pictures import COLUMNS, STEPS, event_for
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = [pytest.mark.real_time, pytest.mark.browser]
+
+MARK = "document.querySelectorAll('tbody').forEach((body) => (body.mark = body.innerText.split('\\n')[0]))"
+SAME = """() => [...document.querySelectorAll("tbody")].filter((body) => body.mark).length"""
+FLASHED = """() => document.getAnimations().map(({ effect }) => effect.target.innerText.trim())"""
+
+
+@pytest.fixture(scope="module")
+def bare_page(chromium: Browser) -> Iterator[Bare]:
+    """One page for all tests of the module."""
+    bare = Bare(chromium)
+    yield bare
+    bare.page.close()
+
+
+@pytest.fixture
+def bare(bare_page: Bare) -> Bare:
+    """A table that has heard nothing yet."""
+    bare_page.begin()
+    return bare_page
+
+
+def visible(picture: Picture) -> list[list[str]]:
+    """What a picture shows."""
+    shown = [place for place, heading in enumerate(picture.headings) if heading.shown]
+    return [[row.cells[place].text for place in shown] for row in picture.rows]
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(st.lists(st.tuples(STEPS, st.sampled_from(COLUMNS), st.integers(1, 6)), max_size=6))
+def test_the_page_shows_what_the_picture_shows(bare_page: Bare, script: list[tuple[Any, Any, int]]) -> None:
+    bare_page.begin()
+    selection, painter, known = Selection(), Painter(), dict[Key, Unstructured]()
+    last = Picture(Head(title="", phase=""))
+    bare_page.hear(table_message(last), 1)
+
+    for number, (steps, columns, limit) in enumerate(script):
+        for step in steps:
+            if event := event_for(known, *step):
+                selection.fold(event)
+        picture = paint(selection, painter, limit=limit, columns=columns)
+        message = delta_message(last, picture) or {"kind": "pulse"}
+        bare_page.hear(message, number + 2)
+        last = picture
+
+        assert bare_page.rows() == visible(picture)
+        assert bare_page.said() == []
+
+
+def shown(bare: Bare, *objects: Unstructured, columns: Any = None) -> tuple[Selection, Painter, Picture]:
+    """A table of some objects."""
+    selection, painter = Selection(), Painter()
+    for each in objects:
+        selection.fold(Added(each))
+    picture = paint(selection, painter, columns=columns)
+    bare.hear(table_message(picture), 1)
+    return selection, painter, picture
+
+
+def test_rows_that_stay_are_the_same_elements_and_only_what_changed_lights_up(bare: Bare) -> None:
+    selection, painter, before = shown(bare, *(obj(name, status={"phase": "Pending"}) for name in "abcdef"))
+    bare.page.evaluate(MARK)
+
+    selection.fold(Deleted(obj("b")))
+    selection.fold(Added(obj("aa")))
+    selection.fold(Updated(obj("c"), obj("c", version=2, status={"phase": "Running"})))
+    delta = delta_message(before, paint(selection, painter))
+    assert delta is not None
+    bare.hear(delta, 2)
+
+    assert [row[0] for row in bare.rows()] == ["a", "aa", "c", "d", "e", "f"]
+    assert bare.page.evaluate(SAME) == 5
+    assert bare.page.evaluate(FLASHED) == ["aa", "Running"]
+
+
+SIZES = columns_for((), (PrinterColumn(name="Size", type="integer", json_path=".size"),))
+
+
+def test_rows_are_sorted_by_number_up_down_and_not_at_all(bare: Bare) -> None:
+    shown(bare, obj("a", size=10), obj("b", size=9), obj("c", size=100), columns=SIZES)
+    top = bare.page.locator("th button", has_text="Size")
+    orders = []
+
+    for _ in range(4):
+        orders.append("".join(row[0] for row in bare.rows()))
+        top.click()
+
+    assert orders == ["abc", "bac", "cab", "abc"]
+    assert bare.page.locator("th[aria-sort=ascending]").count() == 1
+
+
+def test_a_change_moves_a_row_to_where_it_is_sorted_and_keeps_it_unfolded(bare: Bare) -> None:
+    selection, painter, before = shown(bare, *(obj(name, size=i) for i, name in enumerate("abcdef")), columns=SIZES)
+    bare.page.locator("th button", has_text="Size").click()
+    bare.page.locator(".dkl-toggle").first.click()
+    details = {"kind": "details", "id": "default/a", "blocks": [{"section": "spec", "hint": "", "open": False}]}
+    details["blocks"][0]["blocks"] = [{"code": [["size: 0"]]}]  # type: ignore[index]  # a message as it comes
+    bare.hear(details, 1)
+    bare.page.locator(".dkl-details summary").click()
+
+    selection.fold(Updated(obj("a"), obj("a", version=2, size=50)))
+    delta = delta_message(before, paint(selection, painter, columns=SIZES))
+    assert delta is not None
+    bare.hear(delta, 2)
+
+    assert "".join(row[0] for row in bare.rows()) == "bcdefa"
+    assert bare.page.locator("tbody").last.locator("details[open]").count() == 1
+    assert [message["kind"] for message in bare.said()] == ["details", "details"]
+
+
+def test_words_find_rows_and_it_is_said_how_many(bare: Bare) -> None:
+    shown(bare, obj("web-1", "shop"), obj("web-2", "cart"), obj("db-1", "shop"))
+
+    bare.page.locator(".dkl-search").fill("WEB shop")
+
+    assert bare.rows() == [["shop", "web-1", ""]]
+    assert bare.text(".dkl-note") == "1 of these 3 rows match"
+    bare.page.locator(".dkl-search").fill("nothing")
+    assert bare.rows() == []
+    assert bare.page.locator(".dkl-search").is_visible()
+
+
+def test_a_page_that_missed_a_message_asks_for_the_whole(bare: Bare) -> None:
+    _, _, picture = shown(bare, obj("a"))
+
+    bare.hear({"kind": "delta", "drop": ["default/a"]}, 3)
+
+    assert [message["kind"] for message in bare.said()] == ["hello"]
+    assert bare.rows() == visible(picture)
+    bare.hear({"kind": "delta", "drop": ["default/a"]}, 1)  # an old one, that comes late
+    assert bare.said() == []
+
+
+def test_a_page_that_came_late_waits_for_the_whole(bare: Bare) -> None:
+    bare.hear({"kind": "delta", "drop": ["default/a"]}, 7)
+
+    assert bare.text(".dkl-message") == "waiting for the kernel"
+    shown(bare, obj("a"))
+    assert len(bare.rows()) == 1
+
+
+def test_silence_is_told_and_forgotten_when_there_is_a_word(bare: Bare) -> None:
+    shown(bare, obj("a"))
+    bare.page.clock.run_for(60_000)
+    bare.page.evaluate("table.tick()")
+    silent = bare.text(".dkl-message")
+
+    bare.hear({"kind": "pulse"}, 2)
+
+    assert silent == "no word from the kernel for a while: this may be old"
+    assert not bare.page.locator(".dkl-message").is_visible()
+    assert bare.text(".dkl-pill") == "LIVE"
+
+
+def test_a_click_selects_a_row_and_another_one_lets_go(bare: Bare) -> None:
+    shown(bare, obj("a"), obj("b"))
+    cells = bare.page.locator(".dkl-row > td:nth-child(3)")
+
+    cells.nth(0).click()
+    cells.nth(1).click(modifiers=["Control"])
+    both = bare.page.locator("[aria-selected=true]").count()
+    cells.nth(1).click()
+
+    assert (both, bare.page.locator("[aria-selected=true]").count()) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "seconds", [-5, -1, 0, 1.9, 59, 119, 121, 599, 600, 10_799, 10_800, 30_000, 172_800, 700_000, 7e7, 2e8, 3e8]
+)
+def test_ages_are_written_as_everywhere_else(bare: Bare, seconds: float) -> None:
+    assert bare.page.evaluate("(seconds) => age(seconds)", seconds) == duration_text(seconds)
