@@ -20,7 +20,7 @@ from typing import Protocol, TypeAlias
 from dynkube.errors import InvalidInput
 from dynkube.informers._index import printed
 from dynkube.informers._store import Snapshot
-from dynkube.meta import JSONPath, LabelSelector, Unstructured
+from dynkube.meta import JSONPath, LabelSelector, Unstructured, a_type
 
 Predicate: TypeAlias = Callable[[Unstructured], bool]
 """Whether an object is shown; plain, as reads call it too, on any thread."""
@@ -132,7 +132,7 @@ def as_filter(value: Filter | Predicate) -> Filter:
     if callable(given) and not isinstance(given, type):
         return PredicateFilter(value)
     raise InvalidInput(
-        f"filter is a {type(value).__name__}: pass a Filter (like LabelFilter('app=web')), "
+        f"filter is {a_type(value)}: pass a Filter (like LabelFilter('app=web')), "
         "a function of the object, or None for no filter"
     )
 

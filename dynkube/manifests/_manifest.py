@@ -10,7 +10,7 @@ from dynkube.errors import DynkubeError, InvalidInput, InvalidObject
 from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._documents import Document
 from dynkube.manifests._place import Place
-from dynkube.meta import GVK, Unstructured, json_of
+from dynkube.meta import GVK, Unstructured, a_type, json_of
 
 Identity = tuple[str, str, str, str]
 """Group, kind, namespace and name: what says that two manifests are about one object, in whichever version."""
@@ -59,7 +59,7 @@ def from_document(document: Document) -> Iterator[Manifest]:
 def from_data(data: object, place: Place) -> Manifest:
     """One object, from what a decoder gave or a caller passed."""
     if not isinstance(data, Mapping):
-        what = f"a {type(data).__name__}" if data is not None else "empty"
+        what = a_type(data) if data is not None else "empty"
         return Manifest(
             place=place, error=InvalidObject(f"it is {what}, not a Kubernetes object with apiVersion and kind")
         )

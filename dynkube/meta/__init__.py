@@ -1,5 +1,6 @@
 """The field's words as data: GVR, GVK, Unstructured, selectors, patches, paths. No I/O, no trio."""
 
+from dynkube.meta._arguments import a_type, is_seconds
 from dynkube.meta._edit import REMOVE
 from dynkube.meta._encode import encode_json, json_of
 from dynkube.meta._events import Added, Bookmark, Deleted, InformerEvent, Modified, Updated, WatchEvent
@@ -54,12 +55,14 @@ __all__ = [
     "UnstructuredList",
     "Updated",
     "WatchEvent",
+    "a_type",
     "check_resource",
     "cut_managed_fields",
     "decode_watch_line",
     "encode_json",
     "freeze",
     "is_older",
+    "is_seconds",
     "is_version",
     "json_of",
     "label_key_problem",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from dynkube.errors import InvalidObject
+from dynkube.meta._arguments import a_type
 from dynkube.meta._encode import json_of
 from dynkube.meta._frozen import FrozenDict, freeze_fresh
 from dynkube.meta._gvr import GVK, GroupVersion
@@ -370,4 +371,4 @@ def _to_bytes(source: bytes | str | Mapping[str, object]) -> bytes:
         return source.json
     if isinstance(source, Mapping):
         return json_of(dict(source), "the object")
-    raise InvalidObject(f"an object is JSON (bytes or str) or a mapping, not {type(source).__name__}")
+    raise InvalidObject(f"an object is JSON (bytes or str) or a mapping, not {a_type(source)}")

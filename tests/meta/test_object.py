@@ -114,7 +114,7 @@ def test_transform_changes_fields_and_leaves_the_original() -> None:
         ((["spec"],), "pairs"),
         (("spec.replicas", 3), "not a sequence of keys"),
         (([], 3), "not a sequence of keys"),
-        ((["spec", "replicas", "x"], 3), "'x' is a key, and what is there is a int"),
+        ((["spec", "replicas", "x"], 3), "'x' is a key, and what is there is an int"),
         ((["spec", 0], 3), "0 is a list index, and what is there is no list"),
         ((["spec", "template", "spec", "containers", 4], 3), "index 4 is outside a list of 1"),
         ((["spec", None], 3), "neither a key nor a list index"),
