@@ -69,7 +69,7 @@ def test_a_url_that_cannot_be_right_is_named_with_the_fix(url: str, hint: str) -
     ("arguments", "complaint"),
     [
         ({"url": 5}, "url is an int: pass text like 'https://HOST:PORT'"),
-        ({"token": b"t"}, "token is a bytes: pass the bearer token as text"),
+        ({"token": b"t"}, "token is bytes: pass the bearer token as text"),
         ({"verify": None}, "verify is None: pass True, the path of a PEM file"),
     ],
 )

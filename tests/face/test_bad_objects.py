@@ -25,7 +25,7 @@ CASES: list[tuple[object, str]] = [
     ),
     (b'{"apiVersion": "v1",', "not a Kubernetes object: Input data was truncated"),
     ("hello", "not a Kubernetes object: JSON is malformed"),
-    ([config_map()], r"an object is JSON \(bytes or str\) or a mapping, not list"),
+    ([config_map()], r"an object is JSON \(bytes or str\) or a mapping, not a list"),
     (None, r"an object is JSON \(bytes or str\) or a mapping, not None"),
     (config_map(data={"x": object()}), "the object cannot be written as JSON"),
 ]

@@ -141,7 +141,7 @@ def test_evolve_replaces_whole_fields() -> None:
         ({"metadata": {"labels": {"a": 1}}}, r"Expected `str`, got `int` - at `\$.metadata.labels"),
         ({"metadata": {"name": 7}}, r"Expected `str \| null`, got `int` - at `\$.metadata.name"),
         ({"spec": {1, 2}.__iter__()}, "cannot be written as JSON"),
-        (7, "not int"),
+        (7, "not an int"),
     ],
 )
 def test_what_is_no_object_is_refused_with_the_field(source: Any, complaint: str) -> None:
