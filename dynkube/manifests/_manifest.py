@@ -105,6 +105,9 @@ def _unfold(data: Mapping[str, object], document: Document) -> Iterator[Manifest
 
 def _problem(obj: Unstructured) -> DynkubeError | None:
     """What the object lacks to be applied."""
+    for name, value in (("apiVersion", obj.api_version), ("kind", obj.kind)):
+        if not value:
+            return InvalidObject(f"it has no {name}: add it, the server needs to know what it is")
     try:
         _ = obj.gvk
         metadata = obj.get("metadata")

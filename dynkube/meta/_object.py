@@ -21,7 +21,7 @@ from dynkube.meta._arguments import a_type
 from dynkube.meta._encode import json_of
 from dynkube.meta._frozen import FrozenDict, freeze_fresh
 from dynkube.meta._gvr import GVK, GroupVersion
-from dynkube.meta._json import UNREADABLE
+from dynkube.meta._json import UNREADABLE, complaint
 
 if TYPE_CHECKING:
     from dynkube.meta._jsonpath import JSONPath
@@ -119,7 +119,7 @@ class Unstructured(Mapping[str, Any]):
         try:
             header = _header_decoder.decode(raw)
         except UNREADABLE as exc:
-            raise InvalidObject(f"not a Kubernetes object: {exc}") from exc
+            raise InvalidObject(f"not a Kubernetes object: {complaint(exc)}") from exc
         self._set(raw, header, None)
 
     @classmethod
