@@ -13,6 +13,7 @@ from dynkube._client import Client
 from dynkube.config import ClientConfig, explicit_config, from_kubernetes_configuration, load_config
 from dynkube.errors import InvalidInput
 from dynkube.informers import InformerSettings
+from dynkube.meta import a_type
 from dynkube.rest import Limits
 from dynkube.telemetry import Observer
 
@@ -110,4 +111,4 @@ def _check_options(settings: object, limits: object) -> None:
     """Refuse what is of another class, which would show only in the middle of something."""
     for name, value, wanted in (("settings", settings, InformerSettings), ("limits", limits, Limits)):
         if value is not None and not isinstance(value, wanted):
-            raise InvalidInput(f"{name} is a {type(value).__name__}: pass dynkube.{wanted.__name__}(...)")
+            raise InvalidInput(f"{name} is {a_type(value)}: pass dynkube.{wanted.__name__}(...)")

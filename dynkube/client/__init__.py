@@ -1,7 +1,7 @@
 """Floor 5: the verbs on one resource, and below them the list and watch that informers stand on.
 
 :class:`APIClient` gives a :class:`ResourceClient` for a resource; what its verbs do is in ``_reads.py``,
-``_writes.py``, ``_apply.py``, ``_watch.py`` and ``_wait.py``. :class:`ListWatch` is the hot path under all of
+``_writes.py``, ``_apply/``, ``_watch.py`` and ``_wait.py``. :class:`ListWatch` is the hot path under all of
 them. Start reading in ``_resource.py``.
 """
 

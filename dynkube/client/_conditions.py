@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import JSONPath, Unstructured
+from dynkube.meta import JSONPath, Unstructured, a_type
 
 _FORMS = (
     "'condition=Ready', 'condition=Ready=False', 'jsonpath={.status.phase}=Running', 'jsonpath={.status.phase}', "
@@ -41,7 +41,7 @@ def parse_condition(condition: ConditionLike, *, uid: str | None = None) -> Cond
     if callable(condition):
         return Predicate(condition)
     if not isinstance(condition, str):
-        raise InvalidInput(f"condition is a {type(condition).__name__}, not one of {_FORMS}")
+        raise InvalidInput(f"condition is {a_type(condition)}, not one of {_FORMS}")
     word, separator, rest = condition.partition("=")
     match word, separator:
         case "create", "":

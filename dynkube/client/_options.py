@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import FieldSelector, LabelSelector, encode_json
+from dynkube.meta import FieldSelector, LabelSelector, encode_json, is_seconds
 
 LabelSelectorLike: TypeAlias = str | Mapping[str, object] | LabelSelector | None
 FieldSelectorLike: TypeAlias = str | Mapping[str, str] | FieldSelector | None
@@ -175,7 +175,7 @@ def check_field_manager(name: object, argument: str = "field_manager") -> None:
 
 
 def _check_timeout(timeout: object) -> None:
-    if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
+    if timeout is not None and not is_seconds(timeout):
         raise InvalidInput(f"timeout must be a positive number of seconds, or None for the default, not {timeout!r}")
 
 

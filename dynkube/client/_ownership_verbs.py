@@ -10,7 +10,17 @@ from dynkube.client._apply.applied import Applied
 from dynkube.client._apply.ownership import Named
 from dynkube.client._options import check_field_manager
 from dynkube.client._target import Verbs
-from dynkube.fields import FieldPath, Operation, PathLike, migrated, released, several_names, several_paths, transferred
+from dynkube.fields import (
+    Operation,
+    PathLike,
+    check_operation,
+    check_subresource,
+    migrated,
+    read_paths,
+    released,
+    several_names,
+    transferred,
+)
 
 
 class OwnershipVerbs(Verbs):
@@ -61,8 +71,10 @@ class OwnershipVerbs(Verbs):
             NotFound: there is none of that name.
             Conflict: somebody else wrote it each time.
         """
-        name = self._named(manager)
-        rewriting = partial(released, paths=_kept(paths), manager=name, operation=operation, subresource=subresource)
+        name, given = self._named(manager), read_paths(paths)
+        check_operation(operation)
+        check_subresource(subresource)
+        rewriting = partial(released, paths=given, manager=name, operation=operation, subresource=subresource)
         return await self._rewrite(obj, namespace, dry_run, timeout, rewriting)
 
     async def transfer(
@@ -100,8 +112,10 @@ class OwnershipVerbs(Verbs):
             NotFound: there is none of that name.
             Conflict: somebody else wrote it each time.
         """
+        check_field_manager(from_, "from_")
         check_field_manager(to, "to")
-        wanted = None if paths is None else _kept(paths)
+        check_subresource(subresource)
+        wanted = None if paths is None else read_paths(paths)
         rewriting = partial(transferred, from_=from_, to=to, paths=wanted, subresource=subresource)
         return await self._rewrite(obj, namespace, dry_run, timeout, rewriting)
 
@@ -143,6 +157,7 @@ class OwnershipVerbs(Verbs):
             Conflict: somebody else wrote it each time.
         """
         name = self._named(manager)
+        check_subresource(subresource)
         names = None if client_side is None else several_names(client_side)
         rewriting = partial(migrated, manager=name, client_side=names, subresource=subresource)
         return await self._rewrite(obj, namespace, dry_run, timeout, rewriting)
@@ -163,8 +178,3 @@ class OwnershipVerbs(Verbs):
     ) -> Applied:
         options = self._target.write_options(dry_run=dry_run, timeout=timeout)
         return await ownership.rewrite(self._target, obj, namespace, options, rewriting)
-
-
-def _kept(paths: PathLike | Iterable[PathLike]) -> PathLike | tuple[PathLike, ...]:
-    """Paths that can be gone through several times."""
-    return paths if isinstance(paths, str | FieldPath) else several_paths(paths)

@@ -12,7 +12,7 @@ from dynkube.client._options import Selection
 from dynkube.client._target import Target
 from dynkube.client._watching import open_watch
 from dynkube.errors import DeadlineExceeded, InvalidInput, NotFound
-from dynkube.meta import Added, Deleted, FieldSelector, Modified, Unstructured
+from dynkube.meta import Added, Deleted, FieldSelector, Modified, Unstructured, is_seconds
 
 
 async def wait_for(
@@ -21,8 +21,8 @@ async def wait_for(
     """The object once the condition holds."""
     if not name:
         raise InvalidInput("name is empty: say which object is waited for")
-    if timeout is not None and not timeout > 0:
-        raise InvalidInput(f"timeout must be a positive number of seconds, or None for no deadline, not {timeout}")
+    if timeout is not None and not is_seconds(timeout):
+        raise InvalidInput(f"timeout must be a positive number of seconds, or None for no deadline, not {timeout!r}")
     seconds = math.inf if timeout is None else timeout
     waiting = _Waiting(condition)
     with trio.move_on_after(seconds):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dynkube.errors import InvalidInput
+from dynkube.meta import is_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ class WatchSettings:
                 f"with {self.max_timeout}"
             )
         for name in ("timeout_margin", "silence", "short"):
-            if not getattr(self, name) > 0:
-                raise InvalidInput(f"{name} must be a positive number of seconds, not {getattr(self, name)}")
+            if not is_seconds(getattr(self, name)):
+                raise InvalidInput(f"{name} must be a positive number of seconds, not {getattr(self, name)!r}")
         if self.max_unreadable < 1:
             raise InvalidInput(f"max_unreadable must be at least 1, not {self.max_unreadable}")

@@ -18,6 +18,7 @@ from dynkube.meta import (
     PatchType,
     Unstructured,
     UnstructuredList,
+    a_type,
     json_of,
     resource_path,
 )
@@ -138,7 +139,7 @@ def _patch_body(change: PatchLike, kind: PatchType) -> bytes:
     if kind is PatchType.JSON:
         fits, wanted = (isinstance(change, list | tuple), _OPERATIONS)
     if not fits:
-        raise InvalidInput(f"a patch of type {kind.value!r} is {wanted}, not a {type(change).__name__}")
+        raise InvalidInput(f"a patch of type {kind.value!r} is {wanted}, not {a_type(change)}")
     return json_of(change, "the patch")
 
 

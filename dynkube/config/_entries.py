@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dynkube.config._files import absolute_path
 from dynkube.errors import ConfigError
+from dynkube.meta import a_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,4 +122,4 @@ def _kind(value: object) -> str:
         return "a string"
     if isinstance(value, Mapping):
         return "a mapping"
-    return "a list" if isinstance(value, list | tuple) else f"a {type(value).__name__}"
+    return "a list" if isinstance(value, list | tuple) else a_type(value)

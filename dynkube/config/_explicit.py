@@ -20,6 +20,7 @@ from dynkube.config._credentials import (
 from dynkube.config._files import CertificateFiles, TokenFile, absolute_path
 from dynkube.config._tls import ClientCertificate, TLSSettings
 from dynkube.errors import InvalidInput
+from dynkube.meta import a_type
 
 CertificateSource = ClientCertificate | tuple[str | os.PathLike[str], str | os.PathLike[str]]
 
@@ -72,9 +73,9 @@ def explicit_config(
             "or pass the path of the CA as verify="
         )
     if not isinstance(url, str):
-        raise InvalidInput(f"url is a {type(url).__name__}: pass text like 'https://HOST:PORT'")
+        raise InvalidInput(f"url is {a_type(url)}: pass text like 'https://HOST:PORT'")
     if not isinstance(token, str | None):
-        raise InvalidInput(f"token is a {type(token).__name__}: pass the bearer token as text")
+        raise InvalidInput(f"token is {a_type(token)}: pass the bearer token as text")
     tls = _tls(verify, server_name)
     tls.check(now())
     return ClientConfig(
@@ -94,9 +95,7 @@ def _tls(verify: bool | str | os.PathLike[str] | ssl.SSLContext, server_name: st
     if isinstance(verify, ssl.SSLContext):
         return TLSSettings(context=verify, server_name=server_name)
     if not isinstance(verify, str | os.PathLike):
-        raise InvalidInput(
-            f"verify is a {type(verify).__name__}: pass True, the path of a PEM file, an ssl.SSLContext or False"
-        )
+        raise InvalidInput(f"verify is {a_type(verify)}: pass True, the path of a PEM file, an ssl.SSLContext or False")
     return TLSSettings(ca_file=absolute_path(verify), server_name=server_name)
 
 

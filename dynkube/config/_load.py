@@ -14,6 +14,7 @@ from dynkube.config._incluster import in_cluster, load_incluster
 from dynkube.config._kubeconfig import Kubeconfig, find_files, merge_files, read_mapping
 from dynkube.config._users import read_credentials, read_impersonation
 from dynkube.errors import ConfigError, InvalidInput
+from dynkube.meta import a_type, is_seconds
 
 _SHOWN = 10
 
@@ -43,10 +44,10 @@ def load_config(
         CredentialError: a token file or certificate is unreadable or has expired.
         InvalidInput: an argument that cannot be right.
     """
-    if exec_timeout is not None and not exec_timeout > 0:  # also refuses nan
-        raise InvalidInput(f"exec_timeout must be a positive number of seconds, not {exec_timeout}")
+    if exec_timeout is not None and not is_seconds(exec_timeout):
+        raise InvalidInput(f"exec_timeout must be a positive number of seconds, not {exec_timeout!r}")
     if kubeconfig is not None and not isinstance(kubeconfig, Mapping | str | os.PathLike):
-        raise InvalidInput(f"kubeconfig is a {type(kubeconfig).__name__}: pass a path, or the decoded file as a dict")
+        raise InvalidInput(f"kubeconfig is {a_type(kubeconfig)}: pass a path, or the decoded file as a dict")
     if isinstance(kubeconfig, Mapping):
         merged = read_mapping(kubeconfig)
     else:

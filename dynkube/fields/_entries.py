@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._set import FieldSet
-from dynkube.meta import JSONObject
+from dynkube.meta import JSONObject, a_type
 
 Operation: TypeAlias = Literal["Apply", "Update"]
 """How a manager came to own fields: by applying, or by any other write."""
@@ -82,7 +82,7 @@ def managed(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
 def raw_entries(obj: Mapping[str, Any]) -> list[Any]:
     """The list ``metadata.managedFields`` as it is; empty where there is none."""
     if not isinstance(obj, Mapping):
-        raise InvalidInput(f"this is about one object as it was read, not about a {type(obj).__name__}")
+        raise InvalidInput(f"this is about one object as it was read, not about {a_type(obj)}")
     metadata = obj.get("metadata")
     raw = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
     if raw is None:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._entries import ManagedFieldsEntry, Manager
 from dynkube.fields._items import KeyedItems
-from dynkube.fields._owners import called, name_of, recorded
+from dynkube.fields._owners import called, check_subresource, name_of, recorded
 from dynkube.fields._set import FieldSet
 from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step
 from dynkube.meta import MISSING, JSONObject, Unstructured
@@ -50,6 +50,7 @@ def extract(
     if isinstance(manager, Manager) and subresource is None:
         subresource = manager.subresource
     name = name_of(manager)
+    check_subresource(subresource)
     entries = recorded(obj)
     metadata = _identity(obj)
     found = next((entry for entry in entries if _applied(entry, name, subresource)), None)

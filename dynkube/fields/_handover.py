@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, raw_entries
-from dynkube.fields._owners import Owners, called, check_operation, recorded
+from dynkube.fields._owners import Owners, called, check_operation, check_subresource, recorded
 from dynkube.fields._path import FieldPath, PathLike
 from dynkube.fields._set import FieldSet
 from dynkube.fields._steps import Field, ItemKey
@@ -48,6 +48,7 @@ def released(
             manager goes on owning; or ``operation`` is neither ``"Apply"`` nor ``"Update"``.
     """
     check_operation(operation)
+    check_subresource(subresource)
     entries = recorded(obj)
     givers = [
         index
@@ -56,8 +57,9 @@ def released(
         and operation in (None, entry.manager.operation)
         and subresource in (None, entry.manager.subresource)
     ]
-    wanted = _read(paths)
-    _check_owned(obj, manager, wanted, _all_of(entries, givers), Owners(entries))
+    wanted = read_paths(paths)
+    how = f"{f' by {operation}' if operation else ''}{f' through {subresource}' if subresource else ''}"
+    _check_owned(obj, f"{manager!r}{how}", wanted, _all_of(entries, givers), Owners(entries))
     left = {index: _without(entries[index].fields, wanted) for index in givers}
     return _written(obj, left)
 
@@ -85,6 +87,7 @@ def transferred(
         InvalidInput: A path does not parse, or ``from_`` owns nothing there; or the two wrote it in different
             versions, in which its fields may have different names.
     """
+    check_subresource(subresource)
     entries, through = recorded(obj), subresource or ""
     target = _index_of(entries, to, "Apply", through)
     givers = [
@@ -93,8 +96,10 @@ def transferred(
         if entry.manager.name == from_ and entry.manager.subresource == through and index != target
     ]
     owned = _all_of(entries, givers)
-    wanted = _read(paths) if paths is not None else list(dict.fromkeys(FieldPath(path.steps[:1]) for path in owned))
-    _check_owned(obj, from_, wanted, owned, Owners(entries))
+    all_of_it = dict.fromkeys(FieldPath(path.steps[:1]) for path in owned)
+    wanted = list(all_of_it) if paths is None else read_paths(paths)
+    giver = f"{from_!r} through {through}" if through else repr(from_)
+    _check_owned(obj, giver, wanted, owned, Owners(entries))
     givers = [index for index in givers if entries[index].fields.within(*wanted)]
     newest = max(givers, key=lambda index: _age(entries[index].manager))
     first = entries[newest if target is None else target]
@@ -143,6 +148,7 @@ def migrated(
         InvalidObject: The object has no managedFields, or some that cannot be read.
         InvalidInput: ``client_side`` is neither a name nor several.
     """
+    check_subresource(subresource)
     entries, through = list(recorded(obj)), subresource or ""
     raw = _copied_entries(obj)
     if client_side is None:
@@ -214,16 +220,19 @@ def _check_versions(obj: Mapping[str, Any], givers: Iterable[Manager], taker: Ma
 # ── fields ────────────────────────────────────────────────────────────────────────────────────
 
 
-def several_paths(paths: Iterable[PathLike]) -> tuple[PathLike, ...]:
-    """Paths that can be gone through several times.
+def read_paths(paths: PathLike | Iterable[PathLike]) -> list[FieldPath]:
+    """What a caller passed as one path or several.
 
     Raises:
-        InvalidInput: They are none.
+        InvalidInput: There is none, or one does not parse.
     """
     try:
-        return tuple(paths)
+        given = [paths] if isinstance(paths, str | FieldPath) else list(paths)
     except TypeError:
         raise InvalidInput(f"paths must be one path, like '.spec.replicas', or several, not {paths!r}") from None
+    if not given:
+        raise InvalidInput("paths is empty: name at least one, like '.spec.replicas'")
+    return [FieldPath.parse(path) for path in given]
 
 
 def several_names(client_side: str | Iterable[str]) -> tuple[str, ...]:
@@ -244,25 +253,18 @@ def several_names(client_side: str | Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-def _read(paths: PathLike | Iterable[PathLike]) -> list[FieldPath]:
-    given = [paths] if isinstance(paths, str | FieldPath) else list(several_paths(paths))
-    if not given:
-        raise InvalidInput("paths is empty: name at least one, like '.spec.replicas'")
-    return [FieldPath.parse(path) for path in given]
-
-
 def _check_owned(
-    obj: Mapping[str, Any], manager: str, wanted: Iterable[FieldPath], owned: FieldSet, all_owners: Owners
+    obj: Mapping[str, Any], giver: str, wanted: Iterable[FieldPath], owned: FieldSet, all_owners: Owners
 ) -> None:
     """Refuse what the manager cannot give, as it is not its own."""
     if not owned:
         known = ", ".join(map(str, all_owners.managers()))
-        raise InvalidInput(f"{manager!r} owns no field of {called(obj)} that it could give up; there are: {known}")
+        raise InvalidInput(f"{giver} owns no field of {called(obj)} that it could give up; there are: {known}")
     inside = {path.steps[:length] for path in owned for length in range(len(path) + 1)}
     for path in wanted:
         if path.steps in inside:
             continue
-        problem = f"{manager!r} does not own {path} of {called(obj)}"
+        problem = f"{giver} does not own {path} of {called(obj)}"
         whole = next((above for above in owned.leaves() if path.is_within(above)), None)
         if whole is not None:
             raise InvalidInput(f"{problem} by itself: it owns {whole} as a whole, so name that")

@@ -140,9 +140,11 @@ def fields_of(
 
     Raises:
         InvalidObject: The object has no managedFields, or some that cannot be read.
-        InvalidInput: ``operation`` is neither ``"Apply"`` nor ``"Update"``, or ``manager`` is no manager.
+        InvalidInput: ``operation`` is neither ``"Apply"`` nor ``"Update"``, or ``manager`` is no manager, or
+            ``subresource`` no name.
     """
     check_operation(operation)
+    check_subresource(subresource)
     if isinstance(manager, Manager):
         operation = manager.operation if operation is None else operation
         subresource = manager.subresource if subresource is None else subresource
@@ -171,6 +173,12 @@ def check_operation(operation: object) -> None:
     """Refuse what is no operation; ``None`` is both."""
     if operation not in (None, "Apply", "Update"):
         raise InvalidInput(f"operation is {operation!r}: say 'Apply' or 'Update', or leave it out for both")
+
+
+def check_subresource(name: object) -> None:
+    """Refuse what is no name of a subresource; ``None`` is all of them or none, and ``""`` the object itself."""
+    if name is not None and (not isinstance(name, str) or "/" in name):
+        raise InvalidInput(f"subresource is {name!r}: say the name of one, like 'status' or 'scale', or leave it out")
 
 
 def recorded(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:

@@ -22,7 +22,7 @@ from dynkube._display import Shown
 from dynkube.errors import InvalidInput
 from dynkube.informers._index import printed
 from dynkube.informers._store import Snapshot
-from dynkube.meta import JSONPath, LabelSelector, Unstructured
+from dynkube.meta import JSONPath, LabelSelector, Unstructured, a_type
 
 if TYPE_CHECKING:
     from dynkube._display import Card
@@ -142,7 +142,7 @@ def as_filter(value: Filter | Predicate) -> Filter:
     if callable(given) and not isinstance(given, type):
         return PredicateFilter(value)
     raise InvalidInput(
-        f"filter is a {type(value).__name__}: pass a Filter (like LabelFilter('app=web')), "
+        f"filter is {a_type(value)}: pass a Filter (like LabelFilter('app=web')), "
         "a function of the object, or None for no filter"
     )
 

@@ -13,7 +13,7 @@ import trio
 from dynkube.errors import InvalidInput
 from dynkube.informers._slices import Slices
 from dynkube.informers._subscriber import Subscriber
-from dynkube.meta import Added, InformerEvent, Unstructured, Updated
+from dynkube.meta import Added, InformerEvent, Unstructured, Updated, a_type
 from dynkube.telemetry import Collection, HandlerRun
 
 _log = logging.getLogger("dynkube.informers")
@@ -38,7 +38,7 @@ class Handler:
         for name in ("on_add", "on_update", "on_delete"):
             function = getattr(self, name)
             if function is not None and not callable(function):
-                raise InvalidInput(f"{name} is a {type(function).__name__}, not a function")
+                raise InvalidInput(f"{name} is {a_type(function)}, not a function")
         if not (self.on_add or self.on_update or self.on_delete):
             raise InvalidInput("a handler needs at least one of on_add, on_update and on_delete")
         if not callable(self.on_error) and self.on_error not in ("log", "cancel"):

@@ -26,7 +26,17 @@ from dynkube.informers._reads import Reads, Selector
 from dynkube.informers._sharing import SharingKey
 from dynkube.informers._states import Phase, State
 from dynkube.informers._transform import Transform, drop_managed_fields
-from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg, Unstructured, is_older, resource_path
+from dynkube.meta import (
+    GVK,
+    GVR,
+    FieldSelector,
+    LabelSelector,
+    ResourceArg,
+    Unstructured,
+    a_type,
+    is_older,
+    resource_path,
+)
 
 if TYPE_CHECKING:
     from dynkube._display import Card
@@ -73,9 +83,9 @@ class Informer(Reads, Shown):
         self._surroundings = Surroundings(factory, self.notify_changed)
         self._view.filter = None if filter is None else as_filter(filter)
         if transform is not None and not callable(transform):
-            raise InvalidInput(f"transform is a {type(transform).__name__}: pass a function of the object, or None")
+            raise InvalidInput(f"transform is {a_type(transform)}: pass a function of the object, or None")
         if not isinstance(indexes or {}, Mapping):
-            raise InvalidInput(f"indexes is a {type(indexes).__name__}: pass {{name: function or JSONPath}}")
+            raise InvalidInput(f"indexes is {a_type(indexes)}: pass {{name: function or JSONPath}}")
         for name, source in (indexes or {}).items():
             self._view.indexes[name] = self._new_index(name, source)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import BodyCache, ObjectDecoder, Unstructured, cut_managed_fields
+from dynkube.meta import BodyCache, ObjectDecoder, Unstructured, a_type, cut_managed_fields
 
 Transform: TypeAlias = Callable[[Unstructured], Unstructured]
 """From an object as it came to what is kept of it; name, namespace, uid and resourceVersion stay. Plain."""
@@ -54,7 +54,7 @@ class _TransformingDecoder(ObjectDecoder):
 
 def _checked(result: object, obj: Unstructured) -> Unstructured:
     if not isinstance(result, Unstructured):
-        raise InvalidInput(f"the transform returned a {type(result).__name__}, not an Unstructured")
+        raise InvalidInput(f"the transform returned {a_type(result)}, not an Unstructured")
     if (result.key, result.uid, result.resource_version) != (obj.key, obj.uid, obj.resource_version):
         raise InvalidInput("the transform changed name, namespace, uid or resourceVersion")
     return result

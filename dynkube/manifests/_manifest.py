@@ -10,7 +10,7 @@ from dynkube.errors import DynkubeError, InvalidInput, InvalidObject
 from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._documents import Document
 from dynkube.manifests._place import Place
-from dynkube.meta import GVK, Unstructured, json_of
+from dynkube.meta import GVK, Unstructured, a_type, json_of
 
 Identity = tuple[str, str, str, str]
 """Group, kind, namespace and name: what says that two manifests are about one object, in whichever version."""
@@ -59,7 +59,7 @@ def from_document(document: Document) -> Iterator[Manifest]:
 def from_data(data: object, place: Place) -> Manifest:
     """One object, from what a decoder gave or a caller passed."""
     if not isinstance(data, Mapping):
-        what = f"a {type(data).__name__}" if data is not None else "empty"
+        what = a_type(data) if data is not None else "empty"
         return Manifest(
             place=place, error=InvalidObject(f"it is {what}, not a Kubernetes object with apiVersion and kind")
         )
@@ -105,6 +105,9 @@ def _unfold(data: Mapping[str, object], document: Document) -> Iterator[Manifest
 
 def _problem(obj: Unstructured) -> DynkubeError | None:
     """What the object lacks to be applied."""
+    for name, value in (("apiVersion", obj.api_version), ("kind", obj.kind)):
+        if not value:
+            return InvalidObject(f"it has no {name}: add it, the server needs to know what it is")
     try:
         _ = obj.gvk
         metadata = obj.get("metadata")

@@ -10,6 +10,7 @@ from dynkube.client import FieldValidation, check_field_manager
 from dynkube.errors import InvalidInput
 from dynkube.fields import FieldPath, PathLike
 from dynkube.manifests._applyset import ApplySet
+from dynkube.meta import is_seconds
 
 OnError: TypeAlias = Literal["stop", "continue"]
 
@@ -38,9 +39,9 @@ class ApplyOptions:
             raise InvalidInput(
                 f"parallel must be at least 1 (requests at once), and a whole number, not {self.parallel!r}"
             )
-        if not _is_time(self.crd_timeout):
+        if not is_seconds(self.crd_timeout):
             raise InvalidInput(f"crd_timeout must be a positive number of seconds, not {self.crd_timeout!r}")
-        if self.timeout is not None and not _is_time(self.timeout):
+        if self.timeout is not None and not is_seconds(self.timeout):
             raise InvalidInput(
                 f"timeout must be a positive number of seconds, or None for the default, not {self.timeout!r}"
             )
@@ -51,10 +52,6 @@ class ApplyOptions:
             raise InvalidInput(f"dry_run must be True or False, not {self.dry_run!r}")
         if self.namespace is not None and (type(self.namespace) is not str or self.namespace in {"", "*"}):
             raise InvalidInput(f"namespace={self.namespace!r} names no namespace: leave it out for the context's")
-
-
-def _is_time(seconds: object) -> bool:
-    return isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
 
 
 def read_force(force: bool | Iterable[PathLike]) -> bool | tuple[FieldPath, ...]:

@@ -18,6 +18,7 @@ from dynkube.errors import InvalidInput
 from dynkube.manifests._documents import read_documents
 from dynkube.manifests._manifest import Manifest, from_data, from_document, refuse_contradictions
 from dynkube.manifests._place import Place
+from dynkube.meta import a_type
 
 ManifestSource: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, object] | Iterable[ManifestSource]"
 """Objects, YAML or JSON text, paths of files and folders, ``"-"`` for standard input, or any number of these."""
@@ -81,7 +82,7 @@ def _leaves(source: object) -> Iterator[_Text | Path | Mapping[str, object] | No
             yield from _leaves(part)
     else:
         raise InvalidInput(
-            f"source is a {type(source).__name__}: pass objects, YAML or JSON text, paths of files or folders, "
+            f"source is {a_type(source)}: pass objects, YAML or JSON text, paths of files or folders, "
             "'-' for standard input, or a list of these"
         )
 

@@ -1,5 +1,6 @@
 """The field's words as data: GVR, GVK, Unstructured, selectors, patches, paths. No I/O, no trio."""
 
+from dynkube.meta._arguments import a_type, is_seconds
 from dynkube.meta._dataframes import to_pandas, to_polars
 from dynkube.meta._edit import REMOVE
 from dynkube.meta._encode import encode_json, json_of
@@ -62,12 +63,14 @@ __all__ = [
     "Updated",
     "WatchEvent",
     "WireTable",
+    "a_type",
     "check_resource",
     "cut_managed_fields",
     "decode_watch_line",
     "encode_json",
     "freeze",
     "is_older",
+    "is_seconds",
     "is_version",
     "joined_tables",
     "json_of",

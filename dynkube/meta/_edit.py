@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, final
 
 from dynkube.errors import InvalidInput
+from dynkube.meta._arguments import a_type
 
 
 @final
@@ -48,7 +49,7 @@ def _changed(node: Any, steps: tuple[object, ...], change: object, path: Sequenc
 
 def _changed_mapping(node: Any, key: str, rest: tuple[object, ...], change: object, path: Sequence[object]) -> Any:
     if node is not None and not isinstance(node, Mapping):
-        raise InvalidInput(f"path {list(path)!r}: {key!r} is a key, and what is there is a {type(node).__name__}")
+        raise InvalidInput(f"path {list(path)!r}: {key!r} is a key, and what is there is {a_type(node)}")
     copy = dict(node or {})
     if change is REMOVE and (not rest or key not in copy):
         copy.pop(key, None)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dynkube.errors import InvalidSelector
+from dynkube.meta._arguments import a_type
 
 FieldOperator = Literal["=", "!="]
 
@@ -89,7 +90,7 @@ class FieldSelector:
             return cls(tuple(_parse_term(term, selector) for term in _terms(selector)))
         if not isinstance(selector, Mapping):
             raise InvalidSelector(
-                f"field selector is a {type(selector).__name__}: write text like 'metadata.name=web', or a dict "
+                f"field selector is {a_type(selector)}: write text like 'metadata.name=web', or a dict "
                 "like {'metadata.name': 'web'}"
             )
         return cls(tuple(_from_item(field, value) for field, value in selector.items()))
@@ -136,7 +137,7 @@ def _parse_term(term: str, text: str) -> FieldRequirement:
 
 def _from_item(field: object, value: object) -> FieldRequirement:
     if not isinstance(field, str):
-        raise InvalidSelector(f"field selector: field {field!r} is a {type(field).__name__}, not text")
+        raise InvalidSelector(f"field selector: field {field!r} is {a_type(field)}, not text")
     if not isinstance(value, str):
         raise InvalidSelector(f"field selector: the value of field {field!r} is {value!r}, not text: quote it")
     return FieldRequirement(field, "=", value)

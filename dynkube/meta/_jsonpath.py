@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar, overload
 import msgspec
 
 from dynkube.errors import InvalidJSONPath, InvalidObject
+from dynkube.meta._arguments import a_type
 from dynkube.meta._json import UNREADABLE
 from dynkube.meta._jsonpath_nodes import Descend, Field, Step, Union
 from dynkube.meta._jsonpath_parse import parse_steps
@@ -59,7 +60,7 @@ class JSONPath:
             InvalidJSONPath: it does not parse; the message points at the character.
         """
         if not isinstance(text, str):
-            raise InvalidJSONPath(f"JSONPath is a {type(text).__name__}: write text like '{{.metadata.name}}'")
+            raise InvalidJSONPath(f"JSONPath is {a_type(text)}: write text like '{{.metadata.name}}'")
         return _compile(text, strict)
 
     def find(self, document: object) -> list[object]:
@@ -73,7 +74,7 @@ class JSONPath:
         """
         if not isinstance(document, dict) and isinstance(document, Mapping):
             raise TypeError(
-                f"JSONPath searches dicts and lists, not a {type(document).__name__}: "
+                f"JSONPath searches dicts and lists, not {a_type(document)}: "
                 "use obj.jsonpath(path), or find() in obj.to_dict()"
             )
         return self._find(document)

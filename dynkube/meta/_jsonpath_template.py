@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from dynkube.errors import InvalidJSONPath
+from dynkube.meta._arguments import a_type
 from dynkube.meta._jsonpath import finder, refuse_deep_nesting
 from dynkube.meta._jsonpath_nodes import Step
 from dynkube.meta._jsonpath_parse import parse_steps
@@ -66,7 +67,7 @@ class JSONPathTemplate:
             InvalidJSONPath: it does not parse; the message points at the character.
         """
         if not isinstance(text, str):
-            raise InvalidJSONPath(f"JSONPath is a {type(text).__name__}: write text like '{{.metadata.name}}'")
+            raise InvalidJSONPath(f"JSONPath is {a_type(text)}: write text like '{{.metadata.name}}'")
         return _compile(text, strict)
 
     def render(self, document: object) -> str:

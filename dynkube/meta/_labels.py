@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from dynkube.errors import InvalidSelector
+from dynkube.meta._arguments import a_type
 from dynkube.meta._labels_parse import Term, parse_terms
 from dynkube.meta._names import label_key_problem, label_value_problem
 
@@ -161,8 +162,7 @@ class LabelSelector:
             return cls(tuple(_requirement(term, selector) for term in parse_terms(selector)))
         if not isinstance(selector, Mapping):
             raise InvalidSelector(
-                f"label selector is a {type(selector).__name__}: write text like 'app=web', or a dict like "
-                "{'app': 'web'}"
+                f"label selector is {a_type(selector)}: write text like 'app=web', or a dict like {{'app': 'web'}}"
             )
         # A label may be called matchLabels; its value would be text.
         if any(key in _OBJECT_FIELDS and not isinstance(value, str) for key, value in selector.items()):
@@ -212,7 +212,7 @@ def _requirement(term: Term, text: str) -> LabelRequirement:
 def _from_labels(labels: Mapping[str, object], where: str) -> Iterable[LabelRequirement]:
     for key, value in labels.items():
         if not isinstance(key, str):
-            raise InvalidSelector(f"{where}: label key {key!r} is a {type(key).__name__}, not text")
+            raise InvalidSelector(f"{where}: label key {key!r} is {a_type(key)}, not text")
         if not isinstance(value, str):
             raise InvalidSelector(
                 f"{where}: the value of label {key!r} is {value!r}, not text: quote it, or write several "

@@ -19,10 +19,11 @@ import msgspec
 
 from dynkube._display import Shown
 from dynkube.errors import InvalidObject
+from dynkube.meta._arguments import a_type
 from dynkube.meta._encode import json_of
 from dynkube.meta._frozen import FrozenDict, freeze_fresh
 from dynkube.meta._gvr import GVK, GroupVersion
-from dynkube.meta._json import UNREADABLE
+from dynkube.meta._json import UNREADABLE, complaint
 
 if TYPE_CHECKING:
     from dynkube._display import Card
@@ -121,7 +122,7 @@ class Unstructured(Shown, Mapping[str, Any]):
         try:
             header = _header_decoder.decode(raw)
         except UNREADABLE as exc:
-            raise InvalidObject(f"not a Kubernetes object: {exc}") from exc
+            raise InvalidObject(f"not a Kubernetes object: {complaint(exc)}") from exc
         self._set(raw, header, None)
 
     @classmethod
@@ -357,4 +358,4 @@ def _to_bytes(source: bytes | str | Mapping[str, object]) -> bytes:
         return source.json
     if isinstance(source, Mapping):
         return json_of(dict(source), "the object")
-    raise InvalidObject(f"an object is JSON (bytes or str) or a mapping, not {type(source).__name__}")
+    raise InvalidObject(f"an object is JSON (bytes or str) or a mapping, not {a_type(source)}")

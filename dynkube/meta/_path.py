@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from dynkube.errors import InvalidInput
+from dynkube.meta._arguments import a_type
 from dynkube.meta._gvr import GVR
 from dynkube.meta._names import namespace_problem
 
@@ -48,7 +49,7 @@ def resource_path(
 
 def _segment(what: str, text: str) -> str:
     if not isinstance(text, str):
-        raise InvalidInput(f"{what} is a {type(text).__name__} ({text!r}), not text")
+        raise InvalidInput(f"{what} is {a_type(text)} ({text!r}), not text")
     if not text:
         raise InvalidInput(f"{what} is empty")
     if text in (".", ".."):

@@ -11,8 +11,9 @@ import msgspec
 from dynkube.errors import APIError, ProtocolError, Status
 from dynkube.rest._messages import Request
 
-# Enough for a Status that names thousands of causes, and little enough to hold for any error page.
-MAX_ERROR_BYTES = 1 << 20
+_MAX_ERROR_BYTES = 1 << 20  # of any error page
+# A conflict takes about 170 bytes a field, and the largest objects that etcd holds have some 100,000 fields.
+_MAX_STATUS_BYTES = 16 << 20
 _EXCERPT = 200
 _LOOKED_AT = 64 << 10  # bytes of a body, for what it begins with
 _DEFINITE = frozenset({404, 410})  # what clients take for the last word on whether something exists
@@ -20,6 +21,16 @@ _INVISIBLE = re.compile(rb"<(script|style|head)\b.*?</\1\s*>", re.DOTALL | re.IG
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(rb"<[^>]*>?")
 _HTML_START = re.compile(rb"\s*<(!doctype html|html)\b", re.IGNORECASE)
+
+
+def most_of_error(headers: Mapping[str, str]) -> int:
+    """How many bytes of an answer that says no are read: of JSON, which may be a Status, more than of any page."""
+    return _MAX_STATUS_BYTES if is_json(headers) else _MAX_ERROR_BYTES
+
+
+def is_json(headers: Mapping[str, str]) -> bool:
+    """Whether an answer says that it is JSON."""
+    return _media_type(headers) == "application/json"
 
 
 def error_from(
@@ -36,7 +47,7 @@ def error_from(
     Args:
         code: the HTTP status, 400 or above.
         headers: with names in lower case.
-        body: what came of it; may be cut at :data:`MAX_ERROR_BYTES`.
+        body: what came of it; may be cut, see :func:`most_of_error`.
         request: what was asked, for the message.
         retry_after: what ``Retry-After`` said; used where the Status has no ``retryAfterSeconds``.
         secrets: texts to cut out of it, in case whatever answered echoes the request.

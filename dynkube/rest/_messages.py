@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dynkube.errors import InvalidInput
+from dynkube.meta import is_seconds
 
 _MOST_HEADER_BYTES = 96 << 10  # httpcore2 has h11 refuse a head of 100 KiB
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
@@ -183,7 +184,7 @@ class RESTStatistics:
     last_error: str
 
 
-def check_seconds(name: str, value: float) -> None:
+def check_seconds(name: str, value: object) -> None:
     """Raise InvalidInput unless ``value`` is a positive number of seconds (infinity is one)."""
-    if not value > 0:  # also refuses nan
-        raise InvalidInput(f"{name} must be a positive number of seconds (math.inf for none), not {value}")
+    if not is_seconds(value):
+        raise InvalidInput(f"{name} must be a positive number of seconds (math.inf for none), not {value!r}")

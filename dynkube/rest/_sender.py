@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from urllib.parse import quote, urlencode
 
 import httpx2
@@ -14,7 +15,7 @@ import trio
 
 from dynkube.config import ClientConfig, Credential, patience_of
 from dynkube.errors import APIError, ClosedError, DynkubeError, InvalidInput, ProtocolError, TransportError
-from dynkube.rest._answers import MAX_ERROR_BYTES, check_head, error_from
+from dynkube.rest._answers import check_head, error_from, is_json, most_of_error
 from dynkube.rest._attempts import Attempt, Attempts, Counters, Subject
 from dynkube.rest._failures import FAILURES, Failure, Peer, understand
 from dynkube.rest._headers import compose, secrets_of
@@ -25,6 +26,7 @@ from dynkube.rest._stream import Exchange
 from dynkube.rest._throttle import TokenBucket
 
 _logger = logging.getLogger("dynkube.rest")
+_MOST_AT_ONCE = 256 << 10  # bytes of a Status, which are read within some ten milliseconds
 
 
 @dataclass(slots=True, kw_only=True)
@@ -241,22 +243,24 @@ class Sender:
     async def _read_error(self, exchange: Exchange, call: Call, credential: Credential) -> APIError | ProtocolError:
         """Read the body of an answer that says no, as far as it comes, and close it."""
         call.doing = f"reading the {exchange.status} that {self._peer} answered"
-        body = bytearray()
         try:
-            while len(body) < MAX_ERROR_BYTES and (chunk := await exchange.read()):
-                body += chunk
-        except TransportError:
-            pass  # the status has come, and says more than that its explanation was cut
-        finally:
-            error = error_from(
+            body = await _error_body(exchange)
+            reading = partial(
+                error_from,
                 exchange.status,
                 exchange.headers,
-                bytes(body[:MAX_ERROR_BYTES]),
+                body,
                 request=call.text,
                 retry_after=self._retry_after(exchange),
                 secrets=secrets_of(credential),
             )
+            if is_json(exchange.headers) and len(body) > _MOST_AT_ONCE:
+                # Not abandoned: it ends within a second, and the answer is there, whatever deadline passes meanwhile.
+                error = await trio.to_thread.run_sync(reading)
+            else:
+                error = reading()
             exchange.attempt.end(code=exchange.status, received=exchange.received, error=error)
+        finally:
             await exchange.aclose()
         return error
 
@@ -308,6 +312,17 @@ class Sender:
             level = logging.DEBUG if self._warning_failed else logging.ERROR
             self._warning_failed = True
             _logger.log(level, "on_warning raised for %r; the request goes on", warning, exc_info=exc)
+
+
+async def _error_body(exchange: Exchange) -> bytes:
+    """The body of an answer that says no, as far as it comes."""
+    body, most = bytearray(), most_of_error(exchange.headers)
+    try:
+        while len(body) < most and (chunk := await exchange.read()):
+            body += chunk
+    except TransportError:
+        pass  # the status has come, and says more than that its explanation was cut
+    return bytes(body[:most])
 
 
 def _in_time(call: Call, delay: float | None) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Generic, ParamSpec, TypeVar
 
 from dynkube.errors import InvalidInput
+from dynkube.meta import a_type
 from dynkube.telemetry._observed import ObservedClient
 from dynkube.telemetry._observer import Observer
 from dynkube.telemetry._records import (
@@ -136,7 +137,7 @@ def _check_fields(fields: object) -> None:
         InvalidInput: it is no mapping, a name or a value is malformed, or a name is one of HTTP's own business.
     """
     if not isinstance(fields, Mapping):
-        raise InvalidInput(f"request_started returned a {type(fields).__name__}: return a mapping of names, or None")
+        raise InvalidInput(f"request_started returned {a_type(fields)}: return a mapping of names, or None")
     for name, value in fields.items():
         if not isinstance(name, str) or _TOKEN.match(name) is None:
             raise InvalidInput(f"request_started returned {name!r}, which is not the name of a header field")
@@ -150,9 +151,7 @@ def _check(observer: object, position: int) -> None:
     if isinstance(observer, type) and issubclass(observer, Observer):
         raise InvalidInput(f"observers[{position}] is the class {observer.__name__}: pass an instance of it")
     if not isinstance(observer, Observer):
-        raise InvalidInput(
-            f"observers[{position}] is a {type(observer).__name__}: derive it from dynkube.telemetry.Observer"
-        )
+        raise InvalidInput(f"observers[{position}] is {a_type(observer)}: derive it from dynkube.telemetry.Observer")
 
 
 NOBODY: Final = Observers()

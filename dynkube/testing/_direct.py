@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from dynkube.errors import AlreadyExists, APIError, InvalidInput, NoMatch
-from dynkube.meta import GVR, ResourceArg, version_priority, yaml
+from dynkube.meta import GVR, ResourceArg, a_type, version_priority, yaml
 from dynkube.testing._calls.api import APPLY_PATCH, Call, JSONObject, Result, Verb
 from dynkube.testing._definitions.crds import DEFINITIONS
 from dynkube.testing._engine import Engine
@@ -209,7 +209,7 @@ def _mapping(obj: Manifest) -> JSONObject:
         except ValueError as error:
             raise InvalidInput(f"the object is not YAML: {error}") from None
     if not isinstance(obj, Mapping):
-        raise InvalidInput(f"the object is a {type(obj).__name__}, not a mapping with apiVersion, kind and metadata")
+        raise InvalidInput(f"the object is {a_type(obj)}, not a mapping with apiVersion, kind and metadata")
     return dict(obj)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import yaml
+from dynkube.meta import a_type, yaml
 from dynkube.testing._calls.api import JSONObject
 
 #: A path to a file or folder, YAML or JSON text, one object, or any number of these.
@@ -57,7 +57,7 @@ def _read(source: object) -> Iterator[Manifest]:
         yield from _read_path(Path(source))
     elif isinstance(source, bytes) or not isinstance(source, Iterable):
         raise InvalidInput(
-            f"manifests come from a path, YAML text, a mapping or a list of these, not from a {type(source).__name__}"
+            f"manifests come from a path, YAML text, a mapping or a list of these, not from {a_type(source)}"
         )
     else:
         for part in source:
@@ -91,9 +91,7 @@ def _parse(text: str | bytes, name: str) -> Iterator[Manifest]:
 def _flatten(document: object, origin: str) -> Iterator[Manifest]:
     where = f"{origin}: " if origin else ""
     if not isinstance(document, dict):
-        raise InvalidInput(
-            f"{where}a document is a {type(document).__name__}, not a Kubernetes object with apiVersion and kind"
-        )
+        raise InvalidInput(f"{where}a document is {a_type(document)}, not a Kubernetes object with apiVersion and kind")
     kind, items = document.get("kind"), document.get("items")
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
         # The items of a list of one kind may leave out what the list says.

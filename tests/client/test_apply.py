@@ -184,7 +184,7 @@ async def test_the_timeout_is_for_all_of_it() -> None:
     assert trio.current_time() - began == 6
 
 
-@pytest.mark.parametrize("timeout", [0, -1, float("nan"), "5", [5]])
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), True, "5", [5]])
 async def test_what_is_no_timeout_is_refused(timeout: Any) -> None:
     with pytest.raises(InvalidInput, match="timeout must be a positive number of seconds, or None"):
         await apply(timeout=timeout)

@@ -103,7 +103,7 @@ def test_what_was_seen_is_told_in_words(condition: Any, seen: Unstructured | Non
         ("jsonpath=", InvalidInput, "is not one of"),
         ("jsonpath={.a}=", InvalidInput, "nothing after '='"),
         ("jsonpath={.a[}=x", InvalidJSONPath, "a"),
-        (None, InvalidInput, "condition is a NoneType"),
+        (None, InvalidInput, "condition is None"),
     ],
 )
 def test_a_condition_that_is_none_shows_the_forms(condition: Any, error: type[Exception], message: str) -> None:

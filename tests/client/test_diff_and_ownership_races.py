@@ -12,6 +12,7 @@ from dynkube import fields_of
 from dynkube.errors import Conflict, InvalidInput, InvalidObject
 from dynkube.testing import APIServer
 from tests.client.interrupted import Interrupted
+from tests.client.wire import ScriptedServer, connect
 
 
 def config(**data: str) -> dict[str, Any]:
@@ -118,3 +119,24 @@ async def test_what_cannot_be_right_is_refused(
 async def test_a_manager_that_servers_refuse_is_given_nothing(client: dynkube.Client, to: str) -> None:
     with pytest.raises(InvalidInput, match=r"^to (must be the name of a field manager|'.* must be printable)"):
         await client.resource("configmaps").transfer("a", "first", to)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda c: c.release("a", ".data["),
+        lambda c: c.release("a", ".data.a", operation="apply"),
+        lambda c: c.release("a", ".data.a", subresource=3),
+        lambda c: c.transfer("a", "", "team-b"),
+        lambda c: c.transfer("a", "first", "team-b", ".data["),
+        lambda c: c.transfer("a", "first", "team-b", subresource="a/b"),
+        lambda c: c.migrate_from_client_side("a", subresource=3),
+    ],
+)
+async def test_what_can_never_be_given_is_refused_before_anything_is_sent(call: Callable[[Any], Any]) -> None:
+    server = ScriptedServer()
+
+    with pytest.raises(InvalidInput):
+        await call(connect(server).resource("configmaps"))
+
+    assert server.requests == []

@@ -68,9 +68,9 @@ def test_a_url_that_cannot_be_right_is_named_with_the_fix(url: str, hint: str) -
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"url": 5}, "url is a int: pass text like 'https://HOST:PORT'"),
-        ({"token": b"t"}, "token is a bytes: pass the bearer token as text"),
-        ({"verify": None}, "verify is a NoneType: pass True, the path of a PEM file"),
+        ({"url": 5}, "url is an int: pass text like 'https://HOST:PORT'"),
+        ({"token": b"t"}, "token is bytes: pass the bearer token as text"),
+        ({"verify": None}, "verify is None: pass True, the path of a PEM file"),
     ],
 )
 def test_an_argument_of_the_wrong_type_is_named(arguments: dict[str, Any], complaint: str) -> None:

@@ -239,5 +239,5 @@ def test_an_expired_ca_is_named(document: Any, write: Write, authority: Any, clo
 
 
 def test_a_kubeconfig_that_is_neither_path_nor_mapping_is_named() -> None:
-    with pytest.raises(InvalidInput, match="kubeconfig is a int: pass a path"):
+    with pytest.raises(InvalidInput, match="kubeconfig is an int: pass a path"):
         load_config(kubeconfig=5)  # type: ignore[arg-type]  # the mistake under test

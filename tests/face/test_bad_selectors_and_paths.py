@@ -25,14 +25,14 @@ FIELD_SELECTORS: list[tuple[object, str]] = [
     ("metadata.name", "has no operator: write FIELD=VALUE or FIELD!=VALUE"),
     ("=x", "no field before '=': write FIELD=VALUE"),
     ({"metadata.name": 1}, "the value of field 'metadata.name' is 1, not text: quote it"),
-    (3, r"field selector is a int: write text like 'metadata\.name=web'"),
+    (3, r"field selector is an int: write text like 'metadata\.name=web'"),
 ]
 JSON_PATHS: list[tuple[object, str]] = [
     ("{.spec", "expected '}' at the end of the expression, found the end"),
     ("{.a[}", "expected an index, a slice"),
     ("", r"it is empty: write a path like '{\.metadata\.name}'"),
     ("{.a}{.b}", "several expressions make a template"),
-    (3, "JSONPath is a int: write text like"),
+    (3, "JSONPath is an int: write text like"),
 ]
 
 
@@ -102,7 +102,7 @@ async def test_a_malformed_jsonpath_is_refused_wherever_it_is_passed(
 async def test_what_is_no_filter_is_refused_and_the_old_filter_stays(
     client: dynkube.Client, filter_: LabelFilter
 ) -> None:
-    complaint = r"filter is a \w+: pass a Filter \(like LabelFilter\('app=web'\)\), a function of the object, or None"
+    complaint = r"filter is an? \w+: pass a Filter \(like LabelFilter\('app=web'\)\), a function of the object, or None"
     old = LabelFilter("a=b")
 
     async with client.informer("pods.v1", filter=old) as pods:

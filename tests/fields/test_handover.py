@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube import FieldPath, FieldSet, Unstructured, fields_of, owners
+from dynkube import FieldPath, FieldSet, Unstructured, extract, fields_of, owners
 from dynkube.errors import InvalidInput, InvalidObject
-from dynkube.fields import released, transferred
+from dynkube.fields import migrated, released, transferred
 from tests.fields.objects import deployment, entry, owned_image
 from tests.fields.strategies import field_sets
 
@@ -160,6 +160,35 @@ def test_an_operation_that_there_is_not_is_refused() -> None:
 def test_what_cannot_be_given_is_refused(hand_over: Any, manager: str, path: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         hand_over(SHARED, manager, "new", path)
+
+
+@pytest.mark.parametrize("wrong", [3, "status/scale"])
+@pytest.mark.parametrize(
+    "hand_over",
+    [
+        lambda wrong: released(SHARED, ".spec.replicas", "ops", subresource=wrong),
+        lambda wrong: transferred(SHARED, "ops", "new", subresource=wrong),
+        lambda wrong: migrated(SHARED, "ops", subresource=wrong),
+        lambda wrong: fields_of(SHARED, "ops", subresource=wrong),
+        lambda wrong: extract(SHARED, "ops", subresource=wrong),
+    ],
+)
+def test_what_is_no_name_of_a_subresource_is_refused(hand_over: Any, wrong: Any) -> None:
+    with pytest.raises(InvalidInput, match=f"subresource is {wrong!r}: say the name of one, like 'status'"):
+        hand_over(wrong)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "who"),
+    [
+        ({"subresource": "status"}, "'hand' through status"),
+        ({"operation": "Apply"}, "'hand' by Apply"),
+        ({"operation": "Apply", "subresource": "scale"}, "'hand' by Apply through scale"),
+    ],
+)
+def test_of_what_was_chosen_it_is_said_that_nothing_is_owned(chosen: Any, who: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{who} owns no field of Deployment 'web'"):
+        released(SHARED, ".spec.replicas", "hand", **chosen)
 
 
 def test_fields_of_different_versions_are_not_mixed() -> None:

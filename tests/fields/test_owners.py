@@ -179,7 +179,7 @@ def test_managed_fields_that_are_no_entries_are_refused(listed: Any) -> None:
 
 
 @pytest.mark.parametrize("read", [owners, lambda obj: fields_of(obj, "a"), lambda obj: extract(obj, "a")])
-@pytest.mark.parametrize("wrong", [None, "web", [{}], 1])
-def test_what_is_no_object_is_refused(read: Any, wrong: Any) -> None:
-    with pytest.raises(InvalidInput, match=f"one object as it was read, not about a {type(wrong).__name__}"):
+@pytest.mark.parametrize(("wrong", "called"), [(None, "None"), ("web", "a str"), ([{}], "a list"), (1, "an int")])
+def test_what_is_no_object_is_refused(read: Any, wrong: Any, called: str) -> None:
+    with pytest.raises(InvalidInput, match=f"one object as it was read, not about {called}"):
         read(wrong)

@@ -39,12 +39,15 @@ def told(source: ManifestSource) -> list[str]:
         ("a: \x00\n", "<text>:1: malformed YAML: "),
         ("- 1\n- 2\n", "<text>:1: it is a list, not a Kubernetes object"),
         ("just words\n", "<text>:1: it is a str, not a Kubernetes object"),
-        ("kind: ConfigMap\nmetadata: {name: a}\n", "<text>:1: apiVersion '' is neither"),
-        ("apiVersion: v1\nmetadata: {name: a}\n", "<text>:1: kind is empty"),
+        ("kind: ConfigMap\nmetadata: {name: a}\n", "<text>:1: it has no apiVersion: add it"),
+        ("apiVersion: v1\nmetadata: {name: a}\n", "<text>:1: it has no kind: add it"),
         ("apiVersion: v1\nkind: ConfigMap\n", "<text>:1: it has no metadata.name"),
         ("apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n", "<text>:1: it has metadata.generateName"),
-        ("apiVersion: v1\nkind: Pod\nmetadata: {name: 7}\n", r"<text>:1: not a Kubernetes object: .*\$.metadata.name"),
-        ("apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {a: 1}}\n", r"<text>:1: .*\$.metadata.labels"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: 7}\n", "<text>:1: .*: metadata.name is a number, and has to be"),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {a: 1}}\n",
+            r"<text>:1: .*labels\[...\] is a number",
+        ),
     ],
 )
 def test_a_mistake_is_told_with_its_place_and_the_next_document_is_read(text: str, mistake: str) -> None:

@@ -74,7 +74,7 @@ def test_a_key_or_value_the_server_would_refuse_is_named(text: str, trouble: str
     [
         ({"app": 5}, r"value of label 'app' is 5, not text: quote it"),
         ({"app": ["a", "b"]}, r"write several values as 'app in \(a,b\)'"),
-        ({5: "app"}, r"label key 5 is a int, not text"),
+        ({5: "app"}, r"label key 5 is an int, not text"),
         ({"-app": "web"}, r"label key '-app' may only have"),
         (["app=web"], r"label selector is a list: write text"),
         ({"matchLabels": {}, "app": "web"}, r"unknown field 'app' beside matchLabels and matchExpressions"),

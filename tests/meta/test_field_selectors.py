@@ -90,7 +90,7 @@ def test_every_selector_survives_its_text(requirements: list[FieldRequirement]) 
         (r"a=b\x", r"unknown escape \\x"),
         ("a=b\\", r"unknown escape \\:"),
         ({"a": 1}, r"value of field 'a' is 1, not text"),
-        ({1: "a"}, r"field 1 is a int, not text"),
+        ({1: "a"}, r"field 1 is an int, not text"),
         ({"a,b": "c"}, r"field 'a,b' is not the name of a field"),
         (["a=b"], r"field selector is a list: write text"),
     ],

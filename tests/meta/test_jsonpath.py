@@ -132,7 +132,7 @@ class Other(Mapping[str, Any]):
 
 @pytest.mark.parametrize("text", ["{.metadata.name}", "{..name}"])
 def test_a_mapping_that_is_no_dict_is_refused_rather_than_searched_in_vain(text: str) -> None:
-    with pytest.raises(TypeError, match=r"not a Other: use obj\.jsonpath"):
+    with pytest.raises(TypeError, match=r"not an Other: use obj\.jsonpath"):
         JSONPath.compile(text).find(Other())
 
 

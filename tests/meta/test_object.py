@@ -114,7 +114,7 @@ def test_transform_changes_fields_and_leaves_the_original() -> None:
         ((["spec"],), "pairs"),
         (("spec.replicas", 3), "not a sequence of keys"),
         (([], 3), "not a sequence of keys"),
-        ((["spec", "replicas", "x"], 3), "'x' is a key, and what is there is a int"),
+        ((["spec", "replicas", "x"], 3), "'x' is a key, and what is there is an int"),
         ((["spec", 0], 3), "0 is a list index, and what is there is no list"),
         ((["spec", "template", "spec", "containers", 4], 3), "index 4 is outside a list of 1"),
         ((["spec", None], 3), "neither a key nor a list index"),
@@ -136,12 +136,15 @@ def test_evolve_replaces_whole_fields() -> None:
     ("source", "complaint"),
     [
         (b"", "not a Kubernetes object"),
-        (b"[]", "Expected `object`"),
+        (b"[]", "it is a list, and has to be a mapping$"),
         ("{", "not a Kubernetes object"),
-        ({"metadata": {"labels": {"a": 1}}}, r"Expected `str`, got `int` - at `\$.metadata.labels"),
-        ({"metadata": {"name": 7}}, r"Expected `str \| null`, got `int` - at `\$.metadata.name"),
+        ({"metadata": {"labels": {"a": 1}}}, r"metadata.labels\[...\] is a number, and has to be text: put it"),
+        ({"metadata": {"name": 7}}, "metadata.name is a number, and has to be text: put it in quotes"),
+        ({"metadata": {"name": True}}, "metadata.name is true or false, and has to be text: put it in quotes"),
+        ({"metadata": {"name": ["a"]}}, "metadata.name is a list, and has to be text$"),
+        ({"metadata": []}, "metadata is a list, and has to be a mapping$"),
         ({"spec": {1, 2}.__iter__()}, "cannot be written as JSON"),
-        (7, "not int"),
+        (7, "not an int"),
     ],
 )
 def test_what_is_no_object_is_refused_with_the_field(source: Any, complaint: str) -> None:

@@ -68,5 +68,5 @@ def test_a_subresource_needs_an_object() -> None:
 
 
 def test_a_name_that_is_no_text_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"name is a int \(5\), not text"):
+    with pytest.raises(InvalidInput, match=r"name is an int \(5\), not text"):
         resource_path(PODS, name=5)  # type: ignore[arg-type]  # what a user without a type checker gets wrong

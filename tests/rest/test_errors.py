@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import httpx2
 import pytest
 
@@ -115,6 +117,22 @@ async def test_an_error_cut_in_its_body_is_still_the_error(make_client: MakeClie
 
     with pytest.raises(Forbidden, match="no entr"):
         await make_client(wire).request(GET)
+
+
+async def test_a_refusal_of_thousands_of_fields_is_read_to_its_end(make_client: MakeClient) -> None:
+    causes = [
+        {"reason": "FieldManagerConflict", "message": 'conflict with "other"', "field": f".data.key-number-{index}"}
+        for index in range(12_000)
+    ]
+    refusal = {"kind": "Status", "reason": "Conflict", "code": 409, "details": {"causes": causes}}
+    content = json.dumps(refusal).encode()
+    assert len(content) > 1 << 20
+    wire = Wire(httpx2.Response(409, headers={"content-type": "application/json"}, content=content))
+
+    with pytest.raises(ApplyConflict) as caught:
+        await make_client(wire).request(GET)
+
+    assert len(caught.value.conflicts) == 12_000
 
 
 async def test_an_endless_error_page_is_read_no_further_than_a_megabyte(make_client: MakeClient) -> None:

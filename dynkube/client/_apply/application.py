@@ -24,7 +24,7 @@ from dynkube.client._target import Target
 from dynkube.client._writes import write_request
 from dynkube.discovery import APIResource
 from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidInput, InvalidObject, NotFound
-from dynkube.meta import PatchType, Unstructured
+from dynkube.meta import PatchType, Unstructured, a_type
 from dynkube.rest import Answer, Request
 
 
@@ -48,7 +48,7 @@ class Application:
             InvalidInput: it was not read from a server, or is another object.
         """
         if not isinstance(live, Unstructured) or not live.resource_version:
-            shown = repr(live) if isinstance(live, Unstructured) else f"a {type(live).__name__}"  # no values of Secrets
+            shown = repr(live) if isinstance(live, Unstructured) else f"{a_type(live)}"  # no values of Secrets
             raise InvalidInput(
                 f"live is {shown}: give the object as it was read or watched, with its resourceVersion, or leave it out"
             )

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import UNREADABLE
+from dynkube.meta import UNREADABLE, a_type
 from dynkube.testing._asgi import ASGIApp, Message, Receive, Scope, Send
 from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._faults.headers import header, without_header
@@ -115,7 +115,7 @@ class _Rewriting:
         for piece in result if isinstance(result, list) else () if result is None else (result,):
             if not isinstance(piece, bytes | dict):
                 raise InvalidInput(
-                    f"the function of Rewrite returned a {type(piece).__name__}; it has to return a document, bytes, a "
+                    f"the function of Rewrite returned {a_type(piece)}; it has to return a document, bytes, a "
                     "list of these, or None (and rewrites.rewind and its like are called first: rewrites.rewind(10))"
                 )
             yield piece if isinstance(piece, bytes) else msgspec.json.encode(piece) + end

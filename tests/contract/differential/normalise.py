@@ -3,7 +3,8 @@
 A sequence of answers is normalised as a whole, so that equal things have equal symbols from its first answer to its
 last, and different things different ones:
 
-- UIDs, cluster IPs, node ports and generated names are numbered in the order of their appearance.
+- UIDs, cluster IPs, node ports and generated names are numbered in the order of their appearance. A cluster IP is that
+  of one Service: what another one gets is a new one, also where the server gives that of a deleted one again.
 - ``resourceVersion`` of objects, and where messages quote them, become their rank among all that were seen: which
   write came before which is compared, how far the counter went in between is not. Those of lists, which others' writes
   raise too, become ``<list>``.
@@ -72,12 +73,21 @@ def _is_list(value: JSONObject) -> bool:
     return "items" in value or kind == "Table" or kind.endswith("List")
 
 
+def _uid_of(value: JSONObject) -> str:
+    """Of an object, or of the one that a row of a table shows."""
+    obj = value["object"] if "cells" in value and isinstance(value.get("object"), dict) else value
+    metadata = obj.get("metadata")
+    uid = metadata.get("uid") if isinstance(metadata, dict) else None
+    return uid if isinstance(uid, str) else ""
+
+
 class _Normaliser:
     """Symbols for one sequence."""
 
     def __init__(self, versions: Iterable[str]) -> None:
         self._ranks = {version: rank for rank, version in enumerate(sorted(set(versions), key=int), 1)}
         self._symbols: dict[tuple[str, object], str] = {}
+        self._uid = ""  # of the object that is gone through
 
     def answer(self, answer: Answer) -> JSONObject:
         headers = {
@@ -106,7 +116,9 @@ class _Normaliser:
     def _object(self, value: JSONObject) -> JSONObject:
         if value.get("kind") == "Status":
             value = _with_sorted_causes(value)
+        outer, self._uid = self._uid, _uid_of(value) or self._uid
         found = {self._text(name): self._value(inner, name) for name, inner in value.items()}
+        self._uid = outer
         metadata = value.get("metadata")
         if _is_list(value) and isinstance(metadata, dict) and "resourceVersion" in metadata:
             found["metadata"]["resourceVersion"] = "<list>"
@@ -118,7 +130,7 @@ class _Normaliser:
         if key == "continue" and text:
             return "<continue>"
         if key in ("clusterIP", "clusterIPs", "cells") and _ADDRESS.fullmatch(text):
-            return self._symbol("address", text)
+            return self._symbol("address", (self._uid, text))
         if key == "cells" and _AGE.fullmatch(text):
             return "<age>"
         if key == "cells":

@@ -55,6 +55,32 @@ def test_stories_that_differ_still_differ(changed: list[JSONObject]) -> None:
     assert symbols(changed) != symbols(story(UIDS, (5, 9, 12)))
 
 
+def service(uid: str, address: str) -> JSONObject:
+    return stored("a", uid, 5, kind="Service", spec={"clusterIP": address, "clusterIPs": [address]})
+
+
+def test_the_address_of_a_service_that_is_gone_may_be_given_again_or_not() -> None:
+    again = [service(UIDS[0], "10.0.0.7"), service(UIDS[1], "10.0.0.7")]
+    another = [service(UIDS[0], "10.0.0.8"), service(UIDS[1], "10.0.0.9")]
+
+    assert symbols(again) == symbols(another)
+
+
+def test_the_address_of_a_service_that_stays_is_compared() -> None:
+    kept = [service(UIDS[0], "10.0.0.7"), service(UIDS[0], "10.0.0.7")]
+    moved = [service(UIDS[0], "10.0.0.7"), service(UIDS[0], "10.0.0.8")]
+
+    assert symbols(kept) != symbols(moved)
+
+
+def test_a_row_of_a_table_shows_the_address_of_its_service() -> None:
+    row = {"cells": ["a", "10.0.0.7"], "object": {"metadata": {"uid": UIDS[0]}}}
+
+    shown, listed = symbols([service(UIDS[0], "10.0.0.7"), {"rows": [row]}])
+
+    assert listed["body"]["rows"][0]["cells"][1] == shown["body"]["spec"]["clusterIP"]
+
+
 def test_what_is_missing_is_seen() -> None:
     without = story(UIDS, (5, 9, 12))
     del without[2]["metadata"]["creationTimestamp"]

@@ -1,0 +1,24 @@
+"""What callers pass in place of something else, in words."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dynkube.meta import a_type, is_seconds
+
+
+@pytest.mark.parametrize(("value", "words"), [(3, "an int"), ([], "a list"), (None, "None"), (b"", "bytes")])
+def test_the_type_of_an_argument_is_named_as_people_say_it(value: object, words: str) -> None:
+    assert a_type(value) == words
+
+
+@pytest.mark.parametrize("seconds", [1, 0.5, math.inf])
+def test_positive_numbers_are_seconds(seconds: object) -> None:
+    assert is_seconds(seconds)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, math.nan, True, "3", None])
+def test_nothing_else_is(wrong: object) -> None:
+    assert not is_seconds(wrong)
