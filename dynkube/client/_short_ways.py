@@ -9,7 +9,7 @@ from dynkube.client._client import APIClient
 from dynkube.client._options import FieldSelectorLike, LabelSelectorLike
 from dynkube.client._resource import ResourceClient
 from dynkube.discovery import EVERYTHING, APIResources, ResourceLike, completions, listing, plain_failures
-from dynkube.errors import DiscoveryFailed, InvalidInput
+from dynkube.errors import ClosedError, DiscoveryFailed, InvalidInput
 from dynkube.meta import Unstructured, UnstructuredTable
 
 
@@ -200,5 +200,8 @@ class ShortWays:
 
     def _ipython_key_completions_(self) -> list[str]:
         """The names that fit after ``client["``: what is known of the server by now, without asking it."""
-        loaded = self.api.mapper.loaded
+        try:
+            loaded = self.api.mapper.loaded
+        except ClosedError:
+            return []
         return [] if loaded is None else completions(loaded.discovery)

@@ -143,6 +143,16 @@ async def test_keys_complete_from_what_is_known_and_ask_nobody(client: dynkube.C
     assert client.statistics().requests == requests
 
 
+async def test_a_client_that_is_not_open_completes_nothing() -> None:
+    assert dynkube.connect(url="https://cluster.invalid")._ipython_key_completions_() == []
+
+
+@pytest.mark.parametrize("limit", [0, -1, "5", 1.5])
+async def test_a_limit_is_a_number_of_objects(client: dynkube.Client, limit: int) -> None:
+    with pytest.raises(InvalidInput, match=f"limit must be at least 1, or None, not {limit!r}"):
+        await client.get("cm", limit=limit)
+
+
 async def test_who_one_is(server: APIServer) -> None:
     async with dynkube.connect(transport=server.transport("jane")) as client:
         me = await client.whoami()
