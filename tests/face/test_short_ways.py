@@ -78,7 +78,7 @@ async def test_a_client_is_no_container(client: dynkube.Client) -> None:
 
 
 async def test_an_object_as_kubectl_writes_it_is_refused_with_the_fix(client: dynkube.Client) -> None:
-    with pytest.raises(InvalidInput, match="the name of an object, or a subresource, is an argument of its own"):
+    with pytest.raises(InvalidInput, match=r"'pod/web' has the name of an object in it: write get\('pod', 'web'\)"):
         await client.get("pod/web")
 
 
