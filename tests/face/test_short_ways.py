@@ -143,6 +143,15 @@ async def test_keys_complete_from_what_is_known_and_ask_nobody(client: dynkube.C
     assert client.statistics().requests == requests
 
 
+async def test_an_informer_is_exported_as_a_list_is(client: dynkube.Client) -> None:
+    async with client.informer("configmaps.v1", namespace="shop") as configs:
+        await configs.wait_synced()
+
+        frame = dynkube.to_polars(configs, fields={"kind": "{.kind}"})
+
+    assert frame.select("Namespace", "Name", "kind").rows() == [("shop", "other", "ConfigMap")]
+
+
 async def test_a_client_that_is_not_open_completes_nothing() -> None:
     assert dynkube.connect(url="https://cluster.invalid")._ipython_key_completions_() == []
 
