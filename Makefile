@@ -17,11 +17,7 @@ $(STAMPS)/venv:
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/$(STAMPS)/notebook: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable . --group notebooks
-	@touch $@
-
-demo: $(STAMPS)/venv pyproject.toml
+$(STAMPS)/demo: $(STAMPS)/venv pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[cli,serve]'
 	@touch $@
 

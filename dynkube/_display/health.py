@@ -18,14 +18,15 @@ from dynkube._display.values import inline
 
 # Conditions that are good news where they are False, by what their names end with or are.
 _ABNORMAL: Final = re.compile(
-    r"(?:Pressure|Fail(?:ure|ed|ing)|Unavailable|Stalled|Degraded|Error|Errors|Invalid|Missing|Conflict|Conflicts"
+    r"(?:Pressure|Fail(?:ure|ed|ing)|Unavailable|Stalled|Degraded|Error|Errors|Invalid|Missing|Conflict(?:s|ed)?"
     r"|Violation|Violations|Denied|Outdated|Expired|Unhealthy|Unreachable|Remaining|Rollback|NonStructuralSchema"
-    r"|Dangling|Blocked|Exceeded)\Z"
+    r"|Dangling|Blocked|Exceeded|FailureTarget)\Z"
 )
 # Conditions that are neither good nor bad: something goes on, or somebody wanted it so.
 _PASSING: Final = re.compile(
     r"(?:Progressing|Reconciling|Terminating|Suspended|Paused|Deleting|Resizing|Pending|Updating|Upgrading"
-    r"|DisruptionTarget|Limited|ScalingLimited|PodReadyToStartContainers)\Z"
+    r"|Issuing|RollingOut|Remediating|ScalingUp|ScalingDown|DisruptionTarget|DisruptionAllowed|Limited"
+    r"|PodReadyToStartContainers)\Z"
 )
 _GOOD_PHASES: Final = frozenset(
     {"Running", "Succeeded", "Active", "Bound", "Available", "Ready", "Healthy", "Complete", "Completed", "Established"}

@@ -74,8 +74,7 @@ class ListOptions:
     def __post_init__(self) -> None:
         _check_timeout(self.timeout)
         for name, number in (("page_size", self.page_size), ("limit", self.limit)):
-            if number is not None and number < 1:
-                raise InvalidInput(f"{name} must be at least 1, or None, not {number}")
+            _check_count(name, number)
         _check_choice("resource_version_match", self.resource_version_match, ResourceVersionMatch)
         if self.resource_version_match and not self.resource_version:
             raise InvalidInput(
@@ -177,6 +176,11 @@ def check_field_manager(name: object, argument: str = "field_manager") -> None:
 def _check_timeout(timeout: object) -> None:
     if timeout is not None and not is_seconds(timeout):
         raise InvalidInput(f"timeout must be a positive number of seconds, or None for the default, not {timeout!r}")
+
+
+def _check_count(name: str, number: object) -> None:
+    if number is not None and not (isinstance(number, int) and number >= 1):
+        raise InvalidInput(f"{name} must be at least 1, or None, not {number!r}")
 
 
 def _check_choice(name: str, value: object, choices: object) -> None:

@@ -9,8 +9,8 @@ from dynkube.client._client import APIClient
 from dynkube.client._options import FieldSelectorLike, LabelSelectorLike
 from dynkube.client._resource import ResourceClient
 from dynkube.discovery import EVERYTHING, APIResources, ResourceLike, completions, listing, plain_failures
-from dynkube.errors import DiscoveryFailed, InvalidInput
-from dynkube.meta import Unstructured, UnstructuredTable
+from dynkube.errors import ClosedError, DiscoveryFailed, InvalidInput
+from dynkube.meta import Unstructured, UnstructuredTable, is_version
 
 
 class ShortWays:
@@ -94,6 +94,7 @@ class ShortWays:
             APIError: the server said no in another way.
             TransportError: no usable answer.
         """
+        _refuse_pair(resource)
         if name is None:
             return await self.api.resource(resource).table(
                 namespace=namespace,
@@ -200,5 +201,16 @@ class ShortWays:
 
     def _ipython_key_completions_(self) -> list[str]:
         """The names that fit after ``client["``: what is known of the server by now, without asking it."""
-        loaded = self.api.mapper.loaded
+        try:
+            loaded = self.api.mapper.loaded
+        except ClosedError:
+            return []
         return [] if loaded is None else completions(loaded.discovery)
+
+
+def _refuse_pair(resource: ResourceLike) -> None:
+    """Refuse kubectl's TYPE/NAME, which would be read as a malformed GROUP/VERSION/RESOURCE."""
+    if isinstance(resource, str) and resource.count("/") == 1:
+        kind, name = resource.split("/")
+        if kind and name and not is_version(kind) and not is_version(name):
+            raise InvalidInput(f"resource {resource!r} has the name of an object in it: write get({kind!r}, {name!r})")

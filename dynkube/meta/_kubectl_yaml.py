@@ -2,6 +2,7 @@
 
 A module to import by itself: PyYAML is loaded with it, which those who print no YAML need not pay for. Its emitter is
 libyaml, of which go-yaml's is a translation: what differs is which style a text is written in, and the order of keys.
+Where PyYAML was built without libyaml, long texts in quotes are broken in other ways, and mean the same.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Controllers:
         """A Deployment with its Service and all that comes of it, running; returns the pods."""
         self._k["deployments"].apply(_deployment(app), field_manager="argocd")
         self._k["services"].apply(_service(app), field_manager="argocd")
-        replica_set = self.replica_set(app)
+        replica_set = self.replica_set(app, replicas=app.replicas)
         pods = [self.pod(app, replica_set) for _ in range(app.replicas)]
         for pod in pods:
             self.schedule(pod)
@@ -60,7 +60,7 @@ class Controllers:
         self.report(app)
         return pods
 
-    def replica_set(self, app: App, revision: int = 1) -> Unstructured:
+    def replica_set(self, app: App, *, replicas: int, revision: int = 1) -> Unstructured:
         """Of the Deployment as it is now."""
         deployment = self._k.get("deployments", app.name, namespace=app.namespace)
         mark = self._letters(9)
@@ -77,9 +77,22 @@ class Controllers:
                 "annotations": {"deployment.kubernetes.io/revision": str(revision)},
                 "ownerReferences": [_owner(deployment)],
             },
-            "spec": {"replicas": app.replicas, "selector": {"matchLabels": labels}, "template": template},
+            "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
         }
         return self._k["replicasets"].create(body, field_manager="kube-controller-manager")
+
+    def scale(self, deployment: Unstructured, replica_set: Unstructured, replicas: int) -> None:
+        """Have a ReplicaSet want another number of pods."""
+        now = self._k.get("replicasets", replica_set.name, namespace=replica_set.namespace)["spec"]["replicas"]
+        self._k["replicasets"].patch(
+            replica_set.name,
+            {"spec": {"replicas": replicas}},
+            namespace=replica_set.namespace,
+            field_manager="kube-controller-manager",
+        )
+        direction = "up" if replicas > now else "down"
+        message = f"Scaled {direction} replica set {replica_set.name} from {now} to {replicas}"
+        self.event(deployment, "ScalingReplicaSet", message, "deployment-controller")
 
     def pod(self, app: App, replica_set: Unstructured) -> Unstructured:
         """One more pod of a ReplicaSet, pending."""
@@ -96,7 +109,11 @@ class Controllers:
         }
         return self._k["pods"].create(body, field_manager="kube-controller-manager")
 
-    def schedule(self, pod: Unstructured) -> None:
+    def change_image(self, app: App) -> Unstructured:
+        """What a deployer does; returns the Deployment."""
+        return self._k["deployments"].apply(_deployment(app), field_manager="argocd")
+
+    def schedule(self, pod: Unstructured) -> Unstructured:
         """Bind a pod to the next node."""
         node = NODES[self._scheduled % len(NODES)]
         self._scheduled += 1
@@ -108,14 +125,16 @@ class Controllers:
         }
         self._k["pods"].subresource("binding").create(pod.name, binding, namespace=pod.namespace)
         self.event(pod, "Scheduled", f"Successfully assigned {pod.namespace}/{pod.name} to {node}", "default-scheduler")
+        return self._k.get("pods", pod.name, namespace=pod.namespace)
 
-    def run(self, pod: Unstructured, app: App) -> Unstructured:
-        """What a kubelet tells once the containers of a pod have started."""
+    def run(self, pod: Unstructured, app: App, *, ready: bool = True) -> Unstructured:
+        """What a kubelet tells once the containers of a pod have started, and once they are ready."""
+        ready = ready and not app.crashes
         container = {
             "name": app.name,
             "image": pod["spec"]["containers"][0]["image"],
             "imageID": "",
-            "ready": not app.crashes,
+            "ready": ready,
             "started": not app.crashes,
             "restartCount": 36 if app.crashes else 0,
             "state": {"running": {"startedAt": self._clock.text()}},
@@ -132,8 +151,8 @@ class Controllers:
                 "startTime": self._clock.text(),
                 "containerStatuses": [container],
             },
-            ready=not app.crashes,
-            reason=f"containers with unready status: [{app.name}]" if app.crashes else "",
+            ready=ready,
+            reason="" if ready else f"containers with unready status: [{app.name}]",
         )
 
     def status(self, pod: Unstructured, status: Mapping[str, object], *, ready: bool, reason: str = "") -> Unstructured:
@@ -155,7 +174,8 @@ class Controllers:
         for replica_set in self._k["replicasets"].list(namespace=app.namespace, label_selector=selector):
             mine = [pod for pod in pods if pod.name.startswith(f"{replica_set.name}-")]
             counts = {"replicas": len(mine), "readyReplicas": sum(pod.name in ready for pod in mine)}
-            self._status("replicasets", replica_set, {**counts, "observedGeneration": 1}, "kube-controller-manager")
+            seen = {"observedGeneration": replica_set["metadata"]["generation"]}
+            self._status("replicasets", replica_set, counts | seen, "kube-controller-manager")
         deployment = self._k.get("deployments", app.name, namespace=app.namespace)
         self._status("deployments", deployment, self._progress(deployment, pods, ready), "kube-controller-manager")
 

@@ -85,6 +85,10 @@ def test_secrets_in_a_list_show_no_values(item: dict[str, Any]) -> None:
         ({"type": "DiskPressure", "status": "True"}, "DiskPressure=True", "dk-bad"),
         ({"type": "DiskPressure", "status": "False"}, "DiskPressure=False", "dk-good"),
         ({"type": "Ready", "status": "False", "reason": "PodCompleted"}, "Ready=False", None),
+        ({"type": "Conflicted", "status": "False"}, "Conflicted=False", "dk-good"),
+        ({"type": "Failed", "status": "True", "reason": "Deadline"}, "Failed=True Deadline", "dk-bad"),
+        ({"type": "Reconciling", "status": "True"}, "Reconciling=True", None),
+        ({"type": "DisruptionAllowed", "status": "False"}, "DisruptionAllowed=False", None),
         ({"type": "Progressing", "status": "False", "reason": "Late"}, "Progressing=False Late", "dk-bad"),
     ],
 )

@@ -78,7 +78,7 @@ async def test_a_client_is_no_container(client: dynkube.Client) -> None:
 
 
 async def test_an_object_as_kubectl_writes_it_is_refused_with_the_fix(client: dynkube.Client) -> None:
-    with pytest.raises(InvalidInput, match="the name of an object, or a subresource, is an argument of its own"):
+    with pytest.raises(InvalidInput, match=r"'pod/web' has the name of an object in it: write get\('pod', 'web'\)"):
         await client.get("pod/web")
 
 
@@ -141,6 +141,25 @@ async def test_keys_complete_from_what_is_known_and_ask_nobody(client: dynkube.C
     assert {"pods", "deployments", "events", "events.events.k8s.io"} <= set(known)
     assert len(known) == len(set(known))
     assert client.statistics().requests == requests
+
+
+async def test_an_informer_is_exported_as_a_list_is(client: dynkube.Client) -> None:
+    async with client.informer("configmaps.v1", namespace="shop") as configs:
+        await configs.wait_synced()
+
+        frame = dynkube.to_polars(configs, fields={"kind": "{.kind}"})
+
+    assert frame.select("Namespace", "Name", "kind").rows() == [("shop", "other", "ConfigMap")]
+
+
+async def test_a_client_that_is_not_open_completes_nothing() -> None:
+    assert dynkube.connect(url="https://cluster.invalid")._ipython_key_completions_() == []
+
+
+@pytest.mark.parametrize("limit", [0, -1, "5", 1.5])
+async def test_a_limit_is_a_number_of_objects(client: dynkube.Client, limit: int) -> None:
+    with pytest.raises(InvalidInput, match=f"limit must be at least 1, or None, not {limit!r}"):
+        await client.get("cm", limit=limit)
 
 
 async def test_who_one_is(server: APIServer) -> None:

@@ -11,6 +11,8 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dynkube.meta import Unstructured, UnstructuredList
 from dynkube.meta.yaml import load_document
@@ -101,6 +103,27 @@ def test_it_is_what_kubectl_prints(tmp_path: Path, spec: object) -> None:
 
 @pytest.mark.parametrize("spec", CASES.values(), ids=CASES)
 def test_it_is_read_back_as_it_was(spec: object) -> None:
+    obj = Unstructured(widget(spec))
+
+    assert load_document(obj.to_yaml(managed_fields=True)) == obj.to_dict()
+
+
+_SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"]))
+    | st.sampled_from(TEXTS)
+)
+_TREES = st.recursive(
+    _SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text() | st.sampled_from(KEYS), inner, max_size=4),
+)
+
+
+@given(_TREES)
+def test_whatever_it_is_it_is_read_back_as_it_was(spec: object) -> None:
     obj = Unstructured(widget(spec))
 
     assert load_document(obj.to_yaml(managed_fields=True)) == obj.to_dict()

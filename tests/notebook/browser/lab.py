@@ -46,6 +46,13 @@ _RUN = """async (source) => {
     return notebook.activeCellIndex;
 }"""
 
+_RUN_NEXT = """async () => {
+    const notebook = jupyterapp.shell.currentWidget.content;
+    const place = notebook.activeCellIndex;
+    await jupyterapp.commands.execute("notebook:run-cell-and-select-next");
+    return place;
+}"""
+
 
 @contextmanager
 def browser() -> Iterator[Browser]:
@@ -66,7 +73,7 @@ def lab(folder: Path) -> Iterator[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values), encoding="utf-8")
     work = folder / "work"
-    work.mkdir()
+    shutil.copytree(ROOT / "notebooks", work, ignore=shutil.ignore_patterns("__pycache__"))
     own = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     search = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.port=0"]
@@ -94,6 +101,7 @@ class Notebook:
     def __init__(self, page: Page, address: str, folder: Path) -> None:
         self.page = page
         self._address = address
+        self._name = "tables.ipynb"
         cell: dict[str, object] = {
             "cell_type": "code",
             "source": "",
@@ -108,9 +116,10 @@ class Notebook:
         page.set_default_timeout(_PATIENCE)
         self.open()
 
-    def open(self) -> None:
-        """Open it, or reload it with its kernel alive."""
-        self.page.goto(f"{self._address}/doc/tree/tables.ipynb?token={_TOKEN}")
+    def open(self, name: str = "") -> None:
+        """Open another one, or reload this one with its kernel alive."""
+        self._name = name or self._name
+        self.page.goto(f"{self._address}/doc/tree/{self._name}?token={_TOKEN}")
         self.page.wait_for_function("() => window.jupyterapp?.shell.currentWidget?.context?.isReady")
         self.page.evaluate("() => jupyterapp.shell.currentWidget.context.sessionContext.ready")
 
@@ -118,6 +127,16 @@ class Notebook:
         """Run a cell below the others; gives its outputs."""
         place = self.page.evaluate(_RUN.replace("WAIT", "true" if wait else "false"), code.strip())
         return self.page.locator(".jp-Notebook .jp-Cell").nth(place).locator(".jp-OutputArea").first
+
+    def run_next(self) -> Locator:
+        """Run the cell that is active, as Shift-Enter does, and wait for its end; gives its outputs."""
+        place = self.page.evaluate(_RUN_NEXT)
+        return self.page.locator(".jp-Notebook .jp-Cell").nth(place).locator(".jp-OutputArea").first
+
+    def clear(self) -> None:
+        """Remove what is stored of outputs, and go to the first cell."""
+        self.page.evaluate("() => jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+        self.page.evaluate("() => { jupyterapp.shell.currentWidget.content.activeCellIndex = 0; }")
 
     def save(self) -> None:
         """Write it to its file."""
