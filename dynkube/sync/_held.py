@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
 
@@ -23,7 +22,8 @@ class Held(Generic[T]):
         self._thread = thread
         self._manager = manager
         self._scope = trio.CancelScope()
-        self._opened: Future[T] = Future()
+        self._value: T
+        self._open = False
         self._turn = trio.Event()  # it was opened, or could not be
         self._leave = trio.Event()
         self._ended = trio.Event()
@@ -42,9 +42,9 @@ class Held(Generic[T]):
         except BaseException:
             self._thread.cancel(self._scope)
             raise
-        if not self._opened.done():
+        if not self._open:
             self._thread.call(self._raise_error)
-        return self._opened.result()
+        return self._value
 
     def close(self) -> None:
         """Leave, and wait until that is done. Safe to call twice, and where opening failed.
@@ -78,8 +78,8 @@ class Held(Generic[T]):
 
     async def _run(self) -> None:
         try:
-            async with self._manager as value:
-                self._opened.set_result(value)
+            async with self._manager as self._value:
+                self._open = True
                 self._turn.set()
                 await self._leave.wait()
         except trio.Cancelled:

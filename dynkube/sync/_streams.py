@@ -17,8 +17,9 @@ from dynkube.informers import EventStream as AsyncEventStream
 from dynkube.informers import Informer as AsyncInformer
 from dynkube.informers import State
 from dynkube.meta import InformerEvent, Unstructured, WatchEvent
+from dynkube.sync._call import Call
 from dynkube.sync._held import Held
-from dynkube.sync._thread import Call, TrioThread
+from dynkube.sync._thread import TrioThread
 
 T = TypeVar("T")
 
@@ -61,13 +62,9 @@ class Stream(Iterator[T], Generic[T]):
 
     def _fetch(self, timeout: float | None) -> None:
         __tracebackhide__ = True
-        call = Call(lambda: within(self._batch, timeout, "nothing came"))
-        try:
-            batch = self._thread.wait(call)
-        except BaseException:
-            if call.outcome.done() and call.outcome.exception() is None:  # interrupted too late
-                self._buffer.extend(call.outcome.result())
-            raise
+        # What comes although the step was interrupted, or a moment after it was, is the next step's.
+        call = Call(lambda: within(self._batch, timeout, "nothing came"), on_late=self._buffer.extend)
+        batch = self._thread.wait(call)
         if not batch:
             raise StopIteration
         self._buffer.extend(batch)

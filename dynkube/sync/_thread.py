@@ -11,19 +11,18 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import Future, wait
-from concurrent.futures import TimeoutError as Waited
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, Generic, NoReturn, ParamSpec, TypeVar
+from queue import SimpleQueue
+from typing import Any, Final, NoReturn, ParamSpec, TypeVar
 
 import trio
 from anyio.from_thread import BlockingPortal
 
 from dynkube.errors import ClosedError, InvalidInput
+from dynkube.sync._call import ENDED, Call
 from dynkube.sync._errors import shorten
 
 P = ParamSpec("P")
@@ -33,7 +32,6 @@ _log = logging.getLogger("dynkube.sync")
 
 _AT_EXIT: Final = 1.5  # seconds; Jupyter sends SIGTERM 2.5 s after it asked a kernel to end
 _CANCELLING: Final = 0.5  # seconds for a call that was interrupted to clean up
-_POLL: Final = 0.1 if sys.platform == "win32" else None  # there, waiting for a lock cannot be interrupted
 
 
 class TrioThread:
@@ -41,13 +39,21 @@ class TrioThread:
 
     def __init__(self) -> None:
         self.pid: int = os.getpid()
-        self._ready: Future[BlockingPortal] = Future()
         self._scope = trio.CancelScope()
         self._token: trio.lowlevel.TrioToken | None = None
-        self._calls: set[Future[Any]] = set()  # what somebody waits for; belongs to the loop
+        self._portal: BlockingPortal | None = None  # from the beginning of the loop on
+        self._began: SimpleQueue[None] = SimpleQueue()
+        self._unwanted = False
+        self._calls: set[Call[Any]] = set()  # what somebody waits for; belongs to the loop
         # A daemon: the interpreter would wait for any other before it calls what atexit was told.
         self._thread = threading.Thread(target=self._run, name="dynkube-trio", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+            self._began.get()
+        except BaseException:  # interrupted: nobody will have it
+            self._unwanted = True
+            self.cancel(self._scope)
+            raise
 
     # ── for callers in other threads ─────────────────────────────────────────────────────────
 
@@ -73,15 +79,15 @@ class TrioThread:
         return self.call(plain)
 
     def wait(self, call: Call[T]) -> T:
-        """Start a call and wait for it; see :meth:`call`. What it returned too late is in ``call.outcome``."""
+        """Start a call and wait for it; see :meth:`call`."""
         __tracebackhide__ = True
-        portal = self._portal()
+        portal = self._open()
         try:
             _start(portal, call.run, self._calls, name=call.name)
-            return _result(call.outcome, None)
+            return call.result()
         except BaseException as exc:  # noqa: BLE001  # raised again
-            if not call.outcome.done():
-                self._interrupt(call)
+            if not (call.over and isinstance(exc, Exception)):  # else it is what the call raised
+                self._give_up(call)
             shorten(exc)
             error = exc
         return _raise(error)
@@ -93,12 +99,11 @@ class TrioThread:
             with scope:
                 await function()
 
-        _start(self._portal(), held)
+        _start(self._open(), held)
 
     def cancel(self, scope: trio.CancelScope) -> None:
         """Cancel what runs in ``scope``, from any thread; does not wait."""
-        if self._token is not None and self.alive:
-            self._token.run_sync_soon(scope.cancel)
+        self.post(scope.cancel)
 
     def post(self, function: Callable[[], object]) -> None:
         """Have a plain function run in the loop soon, which must not raise; does not wait. Nothing after its end."""
@@ -115,13 +120,12 @@ class TrioThread:
         """Cancel everything in the loop, and wait for its end, at most ``timeout`` seconds. Safe to call twice."""
         if not self.alive or threading.current_thread() is self._thread:
             return
-        self._ready.result(timeout)
         self.cancel(self._scope)
         self._thread.join(timeout)
         if self._thread.is_alive():
             _log.warning("the trio thread did not end within %g s: something in it does not yield", timeout)
 
-    def _portal(self) -> BlockingPortal:
+    def _open(self) -> BlockingPortal:
         if threading.current_thread() is self._thread:
             raise InvalidInput(
                 "a blocking call in the trio thread would wait for itself: filters, transforms, indexes and async "
@@ -129,71 +133,38 @@ class TrioThread:
             )
         if self.pid != os.getpid():
             raise ClosedError("this was opened before the process was forked: connect again in the new process")
-        return _result(self._ready, None)
+        if self._portal is None:
+            raise ClosedError(ENDED)
+        return self._portal
 
-    def _interrupt(self, call: Call[T]) -> None:
+    def _give_up(self, call: Call[T]) -> None:
         """Cancel a call, and give it a moment to end: the next one may use the same stream."""
-        self.cancel(call.scope)
-        wait([call.outcome], _CANCELLING)
+        self.post(call.give_up)
+        call.wait(_CANCELLING)
 
     # ── the thread ───────────────────────────────────────────────────────────────────────────
 
     def _run(self) -> None:
-        error: BaseException | None = None
+        ended = ENDED
         try:
             trio.run(self._main)
         except BaseException as exc:  # noqa: BLE001  # nobody else would hear of it
-            error = exc
             _log.critical("the trio thread has failed, everything in it has ended", exc_info=exc)
+            ended = f"{ENDED}: {exc!r}"
         finally:
-            waiting: list[Future[Any]] = [self._ready, *self._calls]
-            for outcome in waiting:
-                if not outcome.done():
-                    outcome.set_exception(ClosedError(_ENDED if error is None else f"{_ENDED}: {error!r}"))
+            self._portal = None
+            for call in tuple(self._calls):
+                call.fail(ClosedError(ended))
+            self._began.put(None)
 
     async def _main(self) -> None:
         self._token = trio.lowlevel.current_trio_token()
         with self._scope:
             async with BlockingPortal() as portal:
-                self._ready.set_result(portal)
-                await trio.sleep_forever()
-
-
-class Call(Generic[T]):
-    """One call: what to run, and what came of it.
-
-    Attributes:
-        outcome: what it returned or raised, once it is over.
-        scope: what is cancelled to interrupt it.
-    """
-
-    __slots__ = ("_function", "outcome", "scope")
-
-    def __init__(self, function: Callable[[], Awaitable[T]]) -> None:
-        self._function = function
-        self.outcome: Future[T] = Future()
-        self.scope: trio.CancelScope = trio.CancelScope()
-
-    @property
-    def name(self) -> str:
-        """What the task is called."""
-        inner = self._function.func if isinstance(self._function, partial) else self._function
-        return str(getattr(inner, "__qualname__", inner))
-
-    async def run(self, calls: set[Future[Any]]) -> None:
-        """The task. What its function raises is its caller's, an exit or an interrupt included."""
-        calls.add(self.outcome)
-        try:
-            with self.scope:
-                self.outcome.set_result(await self._function())
-        except trio.Cancelled:
-            raise
-        except BaseException as exc:  # noqa: BLE001  # let out, it would end the loop
-            self.outcome.set_exception(exc)
-        finally:
-            if not self.outcome.done():  # cancelled
-                self.outcome.set_exception(ClosedError(_ENDED))
-            calls.discard(self.outcome)
+                self._portal = portal
+                self._began.put(None)
+                if not self._unwanted:
+                    await trio.sleep_forever()
 
 
 class Process:
@@ -225,29 +196,14 @@ class Process:
         self._thread = None
 
 
-_ENDED: Final = "the trio thread that this belongs to has ended: connect again"
-
-
 def _start(
-    portal: BlockingPortal, function: Callable[..., Awaitable[None]], *args: object, name: object = None
+    portal: BlockingPortal, task: Callable[..., Awaitable[None]], *args: object, name: str | None = None
 ) -> None:
     try:
-        portal.start_task_soon(function, *args, name=name)
+        portal.start_task_soon(task, *args, name=name)
     except RuntimeError as exc:  # the portal's word for having ended
-        raise ClosedError(_ENDED) from exc
+        raise ClosedError(ENDED) from exc
 
 
 def _raise(error: BaseException) -> NoReturn:
     raise error  # IPython shows the last frame, hidden or not: let it be this one
-
-
-def _result(future: Future[T], timeout: float | None) -> T:
-    __tracebackhide__ = True
-    if _POLL is None or timeout is not None:
-        return future.result(timeout)
-    while True:
-        try:
-            return future.result(_POLL)
-        except Waited:
-            if future.done():  # then it is what the call raised
-                raise

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 
 from dynkube.meta import Bookmark, InformerEvent, Updated, WatchEvent
 
@@ -27,7 +27,7 @@ def name_of(event: InformerEvent | WatchEvent) -> str:
 
 def interrupt() -> None:
     """What Ctrl-C does to this process; its main thread gets the KeyboardInterrupt."""
-    os.kill(os.getpid(), signal.SIGINT)
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def run_script(text: str, *args: str) -> subprocess.CompletedProcess[str]:

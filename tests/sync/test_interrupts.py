@@ -32,8 +32,8 @@ def test_an_interrupted_call_is_cancelled_in_the_loop() -> None:
     with pytest.raises(KeyboardInterrupt):
         thread.call(wait_for_ever)
 
-    assert said == ["cleaned up"]
     thread.close()
+    assert said == ["cleaned up"]
 
 
 def test_informers_go_on_after_an_interrupt(k: dynkube.sync.Client) -> None:

@@ -1,0 +1,115 @@
+"""One blocking call: what is run in the trio thread, and what comes of it for the thread that waits."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, Final, Generic, TypeVar
+
+import trio
+
+from dynkube.errors import ClosedError
+
+T = TypeVar("T")
+
+ENDED: Final = "the trio thread that this belongs to has ended: connect again"
+_POLL: Final = 0.1 if sys.platform == "win32" else None  # there, waiting for a lock cannot be interrupted
+
+
+class Call(Generic[T]):
+    """One call, for one thread that waits.
+
+    That thread may be interrupted at any point. So the two share no lock that Python code takes, as futures have one:
+    if an interrupt left it locked, the trio thread would stop for ever. A ``SimpleQueue`` is written in C.
+
+    Args:
+        function: what to run.
+        on_late: told what it returned, in the trio thread, if whoever waited was interrupted by then.
+
+    Attributes:
+        scope: what is cancelled to interrupt it.
+        over: whether it has an outcome.
+    """
+
+    __slots__ = ("_error", "_function", "_given_up", "_on_late", "_over", "_value", "over", "scope")
+
+    def __init__(self, function: Callable[[], Awaitable[T]], on_late: Callable[[T], object] | None = None) -> None:
+        self._function = function
+        self._on_late = on_late
+        self._given_up = False
+        self._over: SimpleQueue[None] = SimpleQueue()
+        self._value: T
+        self._error: BaseException | None = None
+        self.over: bool = False
+        self.scope: trio.CancelScope = trio.CancelScope()
+
+    @property
+    def name(self) -> str:
+        """What the task is called."""
+        inner = self._function.func if isinstance(self._function, partial) else self._function
+        return str(getattr(inner, "__qualname__", inner))
+
+    # ── in the thread that waits ─────────────────────────────────────────────────────────────
+
+    def result(self) -> T:
+        """Wait for what it returns or raises."""
+        __tracebackhide__ = True  # IPython leaves such frames out
+        while not self.over:
+            self.wait(_POLL)
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def wait(self, timeout: float | None) -> None:
+        """Wait until it is over, at most so many seconds."""
+        with suppress(Empty):
+            self._over.get(timeout=timeout)
+
+    def give_up(self) -> None:
+        """Say that nobody will ask for the result any more. To be called in the trio thread."""
+        self._given_up = True
+        self.scope.cancel()
+        if self.over:
+            self._tell_late()
+
+    # ── in the trio thread ───────────────────────────────────────────────────────────────────
+
+    async def run(self, calls: set[Call[Any]]) -> None:
+        """The task. What its function raises is its caller's, an exit or an interrupt included.
+
+        Args:
+            calls: those that are under way; it is among them meanwhile.
+        """
+        calls.add(self)
+        try:
+            with self.scope:
+                self._value = await self._function()
+                self._end()
+        except trio.Cancelled:
+            raise
+        except BaseException as exc:  # noqa: BLE001  # let out, it would end the loop
+            self._end(exc)
+        finally:
+            calls.discard(self)
+            if not self.over:  # cancelled
+                self._end(ClosedError(ENDED))
+
+    def fail(self, error: BaseException) -> None:
+        """Have whoever waits get an error, unless there is an outcome already."""
+        if not self.over:
+            self._end(error)
+
+    def _end(self, error: BaseException | None = None) -> None:
+        self._error = error
+        self.over = True
+        self._over.put(None)
+        if self._given_up:
+            self._tell_late()
+
+    def _tell_late(self) -> None:
+        if self._error is None and self._on_late is not None:
+            tell, self._on_late = self._on_late, None
+            tell(self._value)
