@@ -64,7 +64,7 @@ class Follower:
         cpu_clock: Callable[[], float] = perf_counter,
     ) -> None:
         self.outlet: Outlet | None = None
-        self.picture = Picture(Head(title=_title(source), phase=str(source.state.phase)))
+        self.picture: Picture = Picture(Head(title=_title(source), phase=str(source.state.phase)))
         """What was drawn last; may be read by any thread."""
         self._source = source
         self._own = columns
