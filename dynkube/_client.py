@@ -13,7 +13,7 @@ import trio
 from dynkube._nursery import OwnedNursery
 from dynkube.client import APIClient, FieldValidation, ResourceClient, ShortWays
 from dynkube.config import ClientConfig
-from dynkube.discovery import DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
+from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
 from dynkube.errors import ClosedError
 from dynkube.fields import PathLike
 from dynkube.informers import (
@@ -173,7 +173,8 @@ class Client(ShortWays):
 
         Args:
             resource: what kubectl takes (``"deploy"``, ``"Deployment"``, ``"deployments.apps"``,
-                ``"deployments.v1.apps"``), or a :class:`~dynkube.GVR` or :class:`~dynkube.GVK`.
+                ``"deployments.v1.apps"``), or a :class:`~dynkube.GVR` or :class:`~dynkube.GVK`, or
+                one of :meth:`api_resources`.
 
         Raises:
             InvalidInput: a text that cannot be the name of a resource.
@@ -182,7 +183,7 @@ class Client(ShortWays):
 
     def informer(
         self,
-        resource: str | GVR | GVK,
+        resource: str | GVR | GVK | APIResource,
         *,
         namespace: str | None = None,
         label_selector: Selector = None,
@@ -212,6 +213,8 @@ class Client(ShortWays):
         Raises:
             InvalidInput: an argument cannot be right; the message names it and the fix.
         """
+        if isinstance(resource, APIResource):
+            resource = resource.gvr
         check_resource(resource)
         return Informer(
             lambda: self._now.informers,

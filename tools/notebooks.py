@@ -105,7 +105,7 @@ def differences(stored: Mapping[str, Any], played: Mapping[str, Any]) -> str:
     Pictures agree with each other, as they depend on fonts, and HTML counts by its words.
     """
     before, after = _shown(stored), _shown(played)
-    return "\n".join(difflib.unified_diff(before, after, "stored", "shown now", lineterm=""))
+    return "\n".join(difflib.unified_diff(before, after, "stored", "shown now (make notebooks stores it)", lineterm=""))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -177,6 +177,8 @@ async def _about_resource(api: APIClient, question: Question) -> tuple[dict[str,
 
 async def _named(api: APIClient, resource: ResourceLike) -> tuple[APIResource | None, GVR]:
     """The resource that is meant; of one that is not served and named in full, no more than its name is known."""
+    if isinstance(resource, APIResource):
+        resource = resource.gvr  # it may be gone by now
     try:
         known = await api.resource(resource).resolve()
     except NoMatch:

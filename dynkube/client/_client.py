@@ -9,7 +9,7 @@ from dynkube.client._options import check_field_manager
 from dynkube.client._resource import ResourceClient
 from dynkube.client._target import Session, Target
 from dynkube.client._watch_settings import WatchSettings
-from dynkube.discovery import DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
+from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
 from dynkube.meta import JSONLike, ResourceArg, check_resource, json_of
 from dynkube.rest import Answer, Request, RESTClient
 
@@ -77,11 +77,13 @@ class APIClient:
         Args:
             resource: what kubectl takes (``"deploy"``, ``"Deployment"``, ``"deployments.apps"``,
                 ``"deployments.v1.apps"``), or a :class:`~dynkube.meta.GVR` or :class:`~dynkube.meta.GVK`
-                (``obj.gvk`` of an object to write).
+                (``obj.gvk`` of an object to write), or one of the resources that discovery tells of.
 
         Raises:
             InvalidInput: it cannot name a resource.
         """
+        if isinstance(resource, APIResource):
+            resource = resource.gvr
         check_resource(resource)
         parsed = ResourceArg.parse(resource) if isinstance(resource, str) else resource
         return ResourceClient(Target(self._session, parsed))

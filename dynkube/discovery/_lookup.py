@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from dynkube.discovery._resources import EVERYTHING, APIResource
 from dynkube.meta import GVK, GVR, GroupVersion, ResourceArg
 
-ResourceLike: TypeAlias = str | ResourceArg | GVR | GVK
+ResourceLike: TypeAlias = str | ResourceArg | GVR | GVK | APIResource
 """What names a resource: text as kubectl takes it (``"deploy"``, ``"deployments.v1.apps"``), or exactly."""
 
 
@@ -35,6 +35,8 @@ class Lookup:
             InvalidInput: it cannot name a resource.
         """
         match arg:
+            case APIResource(gvr=gvr):
+                return cls.of(gvr)
             case ResourceArg():
                 return cls._of_text(arg, str(arg))
             case GVR(group, version, resource):

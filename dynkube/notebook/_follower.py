@@ -64,7 +64,7 @@ class Follower:
         cpu_clock: Callable[[], float] = perf_counter,
     ) -> None:
         self.outlet: Outlet | None = None
-        self.picture = Picture(Head(title=_title(source), phase=str(source.state.phase)))
+        self.picture: Picture = Picture(Head(title=_title(source), phase=str(source.state.phase)))
         """What was drawn last; may be read by any thread."""
         self._source = source
         self._own = columns
@@ -175,13 +175,14 @@ class Follower:
     # ── pictures ─────────────────────────────────────────────────────────────────────────────
 
     async def _paint(self) -> Picture:
-        columns = self._all_columns()
+        # All of one moment: while the rows are made, events go on being folded.
+        columns, window = self._all_columns(), self._selection.window(self._limit)
+        head, namespaces = self._head(shown=len(window)), self._selection.namespaces
         rows: list[Row] = []
-        for row in self._painter.rows(self._selection.window(self._limit), columns):
+        for row in self._painter.rows(window, columns):
             rows.append(row)
             await self._slices.breathe()
-        tops = headings(columns, rows, self._selection.namespaces)
-        return Picture(self._head(shown=len(rows)), tops, tuple(rows))
+        return Picture(head, headings(columns, rows, namespaces), tuple(rows))
 
     def _all_columns(self) -> tuple[Column, ...]:
         printed = self._source.printer_columns

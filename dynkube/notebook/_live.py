@@ -61,12 +61,15 @@ class LiveTable:
     def __init__(self, follower: Follower, loop: Loop) -> None:
         self._follower = follower
         self._loop = loop
+        self._closing: Callable[[], object] | None = None
 
     def close(self) -> None:
         """Stop following. What the page shows stays, and says that it is old. Safe to call twice."""
         __tracebackhide__ = True
         if self._loop.alive:
             self._loop.call(self._follower.close)
+            if self._closing is not None:
+                self._closing()
 
     @property
     def text(self) -> str:
@@ -154,7 +157,12 @@ class WidgetTable(LiveTable):
 
 
 def live_table(
-    source: Source, loop: Loop, *, columns: Mapping[str, ColumnSource] | None = None, limit: int = 200
+    source: Source,
+    loop: Loop,
+    *,
+    columns: Mapping[str, ColumnSource] | None = None,
+    limit: int = 200,
+    closing: Callable[[], object] | None = None,
 ) -> LiveTable:
     """A table that follows ``source``.
 
@@ -163,6 +171,7 @@ def live_table(
         loop: where.
         columns: more columns, by heading: a JSONPath, or a function of the object that is fast and calls no client.
         limit: rows, at most 2,000.
+        closing: called when the table is closed.
 
     Raises:
         InvalidInput: the columns or the limit are none.
@@ -176,6 +185,7 @@ def live_table(
         table: LiveTable = WidgetTable(follower, loop)
     except ImportError:  # without the extra
         table = PageTable(follower, loop)
+    table._closing = closing
     loop.hold(follower.run, trio.CancelScope())
     loop.call(_patiently, follower)
     return table

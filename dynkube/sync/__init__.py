@@ -17,6 +17,7 @@ face, wait for nobody. Start reading in ``_thread.py``; ``_delegation.py`` says 
 
 from dynkube.sync._client import APIClient, Client, Mapper, connect
 from dynkube.sync._informer import Informer, Registration
+from dynkube.sync._lists import UnstructuredList, UnstructuredTable
 from dynkube.sync._resource import ResourceClient, SubresourceClient
 from dynkube.sync._streams import EventStream, ObjectIterator, States, Watch
 
@@ -31,6 +32,8 @@ __all__ = [
     "ResourceClient",
     "States",
     "SubresourceClient",
+    "UnstructuredList",
+    "UnstructuredTable",
     "Watch",
     "connect",
 ]

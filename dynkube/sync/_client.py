@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from types import TracebackType
-from typing import ClassVar, Self, overload
+from typing import Any, ClassVar, Self, overload
 
 from trio import CancelScope
 
@@ -19,12 +20,14 @@ from dynkube.errors import ClosedError, DynkubeError
 from dynkube.informers import Informer as AsyncInformer
 from dynkube.manifests import ApplyRun as AsyncApplyRun
 from dynkube.manifests import Report
-from dynkube.meta import Unstructured, UnstructuredTable
+from dynkube.meta import Unstructured
+from dynkube.meta import UnstructuredTable as AsyncTable
 from dynkube.sync._delegation import Facade, arguments_of, at_once, blocking, in_loop, overloaded, wrapping
 from dynkube.sync._held import Held
 from dynkube.sync._informer import Informer
+from dynkube.sync._lists import UnstructuredTable
 from dynkube.sync._manifests import carry_out
-from dynkube.sync._resource import ResourceClient
+from dynkube.sync._resource import ResourceClient, following
 from dynkube.sync._thread import Process, TrioThread
 
 _PROCESS = Process()  # the one thing that a process has one of; it starts nothing before the first connect
@@ -100,7 +103,7 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.__getitem__)
     def __getitem__(self, inner: AsyncResourceClient) -> ResourceClient:
-        return ResourceClient(inner, self._thread)
+        return ResourceClient(inner, self._thread, self.informer)
 
     @overload
     def get(
@@ -124,7 +127,10 @@ class Client(Facade[aio.Client]):
         timeout: float | None = None,
     ) -> Unstructured: ...
     @overloaded(aio.Client.get)
-    def get(self) -> None: ...
+    def get(self, found: Unstructured | AsyncTable, given: Mapping[str, Any]) -> Unstructured | UnstructuredTable:
+        if isinstance(found, AsyncTable):
+            return UnstructuredTable.of(found, following(self.resource(given["resource"]), given, self.informer))
+        return found
 
     @blocking(aio.Client.api_resources)
     def api_resources(self) -> None: ...
@@ -139,7 +145,7 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.resource)
     def resource(self, inner: AsyncResourceClient) -> ResourceClient:
-        return ResourceClient(inner, self._thread)
+        return ResourceClient(inner, self._thread, self.informer)
 
     @wrapping(aio.Client.informer)
     def informer(self, inner: AsyncInformer) -> Informer:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 from dynkube.sync._thread import TrioThread
@@ -62,19 +62,30 @@ def blocking(
     return made
 
 
-def overloaded(
-    function: Callable[..., Coroutine[object, object, Any]],
-) -> Callable[[Callable[..., None]], Callable[..., Any]]:
-    """The same for one with overloads, which do not go through a ParamSpec: they are written above it once more."""
+def then(
+    function: Callable[Concatenate[S, P], Coroutine[object, object, W]],
+) -> Callable[[Callable[[F, W, Mapping[str, Any]], T]], Callable[Concatenate[F, P], T]]:
+    """The same, and the decorated function makes something of what was returned, and of how it was called.
 
-    def made(stub: Callable[..., None]) -> Callable[..., Any]:
-        def method(self: Facade[Any], /, *args: Any, **kwargs: Any) -> Any:
+    It gets the arguments that were given, by name.
+    """
+
+    def made(wrap: Callable[[F, W, Mapping[str, Any]], T]) -> Callable[Concatenate[F, P], T]:
+        def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:
             __tracebackhide__ = True
-            return self._thread.call(function, self._inner, *args, **kwargs)
+            found = self._thread.call(function, self._inner, *args, **kwargs)
+            return wrap(self, found, inspect.signature(method).bind(self, *args, **kwargs).arguments)
 
-        return like(function, stub, method)
+        return like(function, wrap, method)
 
     return made
+
+
+def overloaded(
+    function: Callable[..., Coroutine[object, object, Any]],
+) -> Callable[[Callable[[F, Any, Mapping[str, Any]], Any]], Callable[..., Any]]:
+    """The same for one with overloads, which do not go through a ParamSpec: they are written above it once more."""
+    return then(function)
 
 
 def in_loop(

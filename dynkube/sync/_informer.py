@@ -186,9 +186,7 @@ class Informer(Facade[aio.Informer], Shown):
             ClosedError: the informer is closed.
         """
         __tracebackhide__ = True
-        if self.state.phase is Phase.STOPPED:
-            raise ClosedError("this informer is closed, and nothing will change: make another one")
-        return live_table(self._inner, self._thread, columns=columns, limit=limit)
+        return live_of(self, columns, limit)
 
     # ── handlers, events, filter and indexes ─────────────────────────────────────────────────
 
@@ -328,3 +326,16 @@ def _in_thread(
             await pending
 
     return call
+
+
+def live_of(
+    informer: Informer,
+    columns: Mapping[str, ColumnSource] | None,
+    limit: int,
+    closing: Callable[[], object] | None = None,
+) -> LiveTable:
+    """A live table of an informer; ``closing`` is called when it is closed."""
+    __tracebackhide__ = True
+    if informer.state.phase is Phase.STOPPED:
+        raise ClosedError("this informer is closed, and nothing will change: make another one")
+    return live_table(informer._inner, informer._thread, columns=columns, limit=limit, closing=closing)

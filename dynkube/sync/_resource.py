@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 from dynkube import client as aio
-from dynkube.sync._delegation import Facade, blocking, wrapping
+from dynkube import meta
+from dynkube.sync._delegation import Facade, blocking, then, wrapping
+from dynkube.sync._informer import Informer
+from dynkube.sync._lists import Follow, UnstructuredList, UnstructuredTable
 from dynkube.sync._streams import ObjectIterator, Watch
+from dynkube.sync._thread import TrioThread
 
 
 class SubresourceClient(Facade[aio.SubresourceClient]):
@@ -41,16 +47,24 @@ class ResourceClient(Facade[aio.ResourceClient]):
     Each blocks until the server answered. Interrupted, it is cancelled, which leaves open whether the server did it.
     """
 
-    __slots__ = ()
+    __slots__ = ("_informer",)
+
+    def __init__(
+        self, inner: aio.ResourceClient, thread: TrioThread, informer: Callable[..., Informer] | None = None
+    ) -> None:
+        super().__init__(inner, thread)
+        self._informer = informer  # of the client that it is from, if that follows anything
 
     @blocking(aio.ResourceClient.get)
     def get(self) -> None: ...
 
-    @blocking(aio.ResourceClient.list)
-    def list(self) -> None: ...
+    @then(aio.ResourceClient.list)
+    def list(self, found: meta.UnstructuredList, given: Mapping[str, Any]) -> UnstructuredList:
+        return UnstructuredList.of(found, following(self, given, self._informer))
 
-    @blocking(aio.ResourceClient.table)
-    def table(self) -> None: ...
+    @then(aio.ResourceClient.table)
+    def table(self, found: meta.UnstructuredTable, given: Mapping[str, Any]) -> UnstructuredTable:
+        return UnstructuredTable.of(found, following(self, given, self._informer))
 
     @blocking(aio.ResourceClient.create)
     def create(self) -> None: ...
@@ -105,3 +119,13 @@ class ResourceClient(Facade[aio.ResourceClient]):
     @wrapping(aio.ResourceClient.subresource)
     def subresource(self, inner: aio.SubresourceClient) -> SubresourceClient:
         return SubresourceClient(inner, self._thread)
+
+
+def following(
+    resource: ResourceClient, given: Mapping[str, Any], informer: Callable[..., Informer] | None
+) -> Follow | None:
+    """How to follow what a list was read with, if somebody can."""
+    if informer is None:
+        return None
+    selection = {name: given.get(name) for name in ("namespace", "label_selector", "field_selector")}
+    return lambda: informer(resource.resolve().gvr, **selection)

@@ -251,7 +251,7 @@ def _deployment(app: App) -> Body:
     labels = {"app": app.name, "tier": app.tier}
     container = {
         "name": app.name,
-        "image": f"registry.example.com/{app.image}",
+        "image": app.image,
         "ports": [{"name": "http", "containerPort": 8080}],
         "resources": {"requests": {"cpu": "250m", "memory": "128Mi"}},
     }

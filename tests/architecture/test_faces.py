@@ -13,7 +13,19 @@ import pytest
 
 import dynkube
 
-PACKAGES = ["errors", "meta", "fields", "telemetry", "config", "rest", "discovery", "client", "informers", "testing"]
+PACKAGES = [
+    "errors",
+    "meta",
+    "fields",
+    "telemetry",
+    "config",
+    "rest",
+    "discovery",
+    "client",
+    "informers",
+    "notebook",
+    "testing",
+]
 
 
 def visible(module: ModuleType) -> set[str]:

@@ -120,6 +120,13 @@ async def test_categories_choose_too(client: dynkube.Client) -> None:
     }
 
 
+async def test_a_resource_that_was_listed_names_itself(client: dynkube.Client) -> None:
+    for resource in await client.api_resources(group="", verb="watch"):
+        assert await client.can("list", resource)
+        assert (await client[resource].resolve()).gvr == resource.gvr
+        assert client.informer(resource).gvr == resource.gvr
+
+
 async def test_what_was_known_before_is_no_answer_to_what_is_served_now(
     client: dynkube.Client, server: APIServer
 ) -> None:

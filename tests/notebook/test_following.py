@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -206,3 +207,25 @@ async def test_details_are_sent_when_they_are_asked_for(server: APIServer, clien
         assert "hunter2" not in str(page.messages)
         assert "aHVudGVyMg" not in str(page.messages)
         assert page.details["default/gone"] == []
+
+
+async def test_a_picture_is_of_one_moment_also_where_it_takes_long(server: APIServer, client: dynkube.Client) -> None:
+    for number in range(60):
+        server.create(pod(f"p{number:02}", "kube-system"))
+    async with client.informer("pods") as informer, trio.open_nursery() as nursery:
+
+        def narrow(obj: dynkube.Unstructured) -> None:
+            if obj.name == "p00":  # in the middle of the picture
+                informer.set_filter(lambda obj: obj.name > "p30")
+
+        every_row_takes_long = itertools.count().__next__
+        columns = own_columns({"x": narrow})
+        follower = Follower(informer, columns=columns, now=now, cpu_clock=every_row_takes_long)
+        page = attach(follower)
+        nursery.start_soon(follower.run)
+        await trio.sleep(4 * PERIOD)
+
+        counts = [(head["shown"], head["matching"]) for message in page.messages if (head := message.get("head"))]
+        assert {shown - matching for shown, matching in counts} == {0}
+        assert counts[-1] == (29, 29)
+        await follower.close()

@@ -86,6 +86,7 @@ def test_a_live_table_can_be_read_in_any_theme(
     output.locator(".dkl-toggle").nth(2).click()
     output.locator(".dkl-details details", has_text="spec").locator("summary").first.click()
     picture(f"live-{theme.lower()}", output.locator(".dkl"))
+    assert output.locator(".dkl-scroll").evaluate("node => node.scrollWidth === node.clientWidth")
 
 
 def test_an_absent_resource_turns_into_a_table_that_follows_the_filter(

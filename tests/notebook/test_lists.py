@@ -1,0 +1,98 @@
+"""``.live()`` of lists and tables: an informer of the same selection, which ends with the table."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import dynkube.sync
+from dynkube.errors import ClosedError, InvalidInput
+from dynkube.sync import UnstructuredList, UnstructuredTable
+from dynkube.testing import ServerThread, serve_in_thread
+from tests.informers.kit import pod
+
+pytestmark = pytest.mark.real_time
+
+FRONT = {"tier": "front"}
+
+
+def tiered(name: str, tier: str) -> dict[str, object]:
+    """A pod with a label."""
+    return {**pod(name), "metadata": {"name": name, "namespace": "default", "labels": {"tier": tier}}}
+
+
+@pytest.fixture
+def own() -> Iterator[ServerThread]:
+    """A server that nobody else uses, with two pods in two tiers."""
+    with serve_in_thread() as server:
+        server.create(tiered("web", "front"))
+        server.create(tiered("db", "back"))
+        yield server
+
+
+@pytest.fixture
+def k(own: ServerThread) -> Iterator[dynkube.sync.Client]:
+    """A blocking client of it."""
+    with dynkube.sync.connect(url=own.url) as client:
+        yield client
+
+
+READS: list[Callable[[dynkube.sync.Client], UnstructuredList | UnstructuredTable]] = [
+    lambda k: k.get("pods", namespace="default", label_selector=FRONT),
+    lambda k: k["pods"].list(namespace="default", label_selector=FRONT),
+    lambda k: k.resource("pods").table(namespace="default", label_selector=FRONT, limit=1),
+]
+
+
+@pytest.mark.parametrize("read", READS)
+def test_it_follows_what_the_list_was_read_with(
+    own: ServerThread,
+    k: dynkube.sync.Client,
+    read: Callable[[dynkube.sync.Client], UnstructuredList | UnstructuredTable],
+) -> None:
+    found = read(k)
+
+    table = found.live()
+    first = table.text
+
+    assert first.splitlines()[0] == "pods.v1 in default · LIVE · Watching · 1 object"
+    assert [line.split()[0] for line in first.splitlines()[1:]] == ["NAME".title(), "web"]
+    assert [str(status.gvr) for status in k.informers()] == ["pods.v1"]
+    table.close()
+    assert list(k.informers()) == []
+
+
+def test_columns_that_are_none_leave_no_informer(k: dynkube.sync.Client) -> None:
+    with pytest.raises(InvalidInput, match="limit must be"):
+        k.get("pods").live(limit=0)
+
+    assert list(k.informers()) == []
+
+
+@pytest.mark.parametrize("same", [copy.deepcopy, lambda found: pickle.loads(pickle.dumps(found))])
+def test_a_copy_is_the_same_list_and_follows_nothing(
+    k: dynkube.sync.Client, same: Callable[[UnstructuredTable], UnstructuredTable]
+) -> None:
+    found = k.get("pods")
+
+    other = same(found)
+
+    assert (list(other), other.cells, repr(other)) == (list(found), found.cells, repr(found))
+    with pytest.raises(InvalidInput, match=r"read it by client\.get"):
+        other.live()
+
+
+def test_a_list_that_was_read_without_informers_says_how_to_follow_it(k: dynkube.sync.Client) -> None:
+    with pytest.raises(InvalidInput, match=r"read it by client\.get"):
+        k.api.resource("pods").list().live()
+
+
+def test_a_list_of_a_closed_client_cannot_become_live(k: dynkube.sync.Client) -> None:
+    found = k.get("pods")
+    k.close()
+
+    with pytest.raises(ClosedError, match="the client is not open"):
+        found.live()
