@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
 
 from dynkube._tables import html_text, printable
 from dynkube.client import Diff
+from dynkube.manifests._entries import Entries
 from dynkube.manifests._place import Place
 from dynkube.manifests._report import object_name
 from dynkube.meta import Unstructured
@@ -56,14 +55,11 @@ class DiffEntry:
         return printable(f"{mark} {': '.join(filter(None, (about, self.message)))}", keep="\n")
 
 
-class DiffReport(Sequence[DiffEntry]):
+class DiffReport(Entries[DiffEntry]):
     """What applying a source would change, in the order of the source; false where nothing would.
 
     ``print()`` of it shows every difference as ``kubectl diff`` does; a notebook shows the same.
     """
-
-    def __init__(self, entries: Sequence[DiffEntry]) -> None:
-        self._entries = tuple(entries)
 
     @property
     def ok(self) -> bool:
@@ -99,16 +95,3 @@ class DiffReport(Sequence[DiffEntry]):
 
     def __repr__(self) -> str:
         return f"<DiffReport: {self.summary}>"
-
-    @overload
-    def __getitem__(self, index: int) -> DiffEntry: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[DiffEntry, ...]: ...
-    def __getitem__(self, index: int | slice) -> DiffEntry | tuple[DiffEntry, ...]:
-        return self._entries[index]
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __iter__(self) -> Iterator[DiffEntry]:
-        return iter(self._entries)
