@@ -98,24 +98,27 @@ class Values:
         obj: The object.
     """
 
-    __slots__ = ("_lists", "_obj")
+    __slots__ = ("_lists", "obj")
 
     def __init__(self, obj: Mapping[str, Any]) -> None:
-        self._obj = dict(obj)  # holds on to all of it, so that no id below is given again
+        self.obj: dict[str, Any] = dict(obj)  # holds on to all of it, so that no id below is given again
         self._lists: dict[tuple[int, tuple[str, ...]], KeyedItems] = {}
 
     def at(self, steps: Sequence[Step]) -> Any | Missing:
         """What the steps lead to, or :data:`MISSING`."""
-        value: object = self._obj
+        value: object = self.obj
         for step in steps:
-            if isinstance(step, ItemKey) and isinstance(value, list | tuple):
-                index = self._items(value, tuple(step.keys)).index(step)
-                value = MISSING if index is None else value[index]
-            else:
-                value = child_of(value, step)
+            value = self.child(value, step)
             if value is MISSING:
                 break
         return value
+
+    def child(self, value: object, step: Step) -> Any | Missing:
+        """What one step leads to from a value in the object, or :data:`MISSING`."""
+        if isinstance(step, ItemKey) and isinstance(value, list | tuple):
+            index = self._items(value, tuple(step.keys)).index(step)
+            return MISSING if index is None else value[index]
+        return child_of(value, step)
 
     def _items(self, value: Sequence[object], names: tuple[str, ...]) -> KeyedItems:
         key = id(value), names

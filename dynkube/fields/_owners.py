@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +27,19 @@ class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
     Reads like a dict, and takes paths as text: ``owners(obj)[".spec.replicas"]``. Fields without owners are not in it.
     """
 
-    __slots__ = ("_managers",)
+    __slots__ = ("_inner", "_managers")
 
     def __init__(self, entries: Iterable[ManagedFieldsEntry]) -> None:
         found: dict[FieldPath, list[Manager]] = {}
         for entry in entries:
             for path in entry.fields:
                 found.setdefault(path, []).append(entry.manager)
-        self._managers = {path: tuple(found[path]) for path in sorted(found, key=attrgetter("order"))}
+        self._set({path: tuple(found[path]) for path in sorted(found, key=attrgetter("order"))})
+
+    def _set(self, managers: dict[FieldPath, tuple[Manager, ...]]) -> None:
+        self._managers = managers
+        # In their order, what lies within a path comes right after it.
+        self._inner = {path for path, following in pairwise(managers) if following.is_within(path)}
 
     def at(self, path: PathLike) -> tuple[Manager, ...]:
         """Who decides on the value at ``path``: its owners, else those of the nearest owned field above it.
@@ -44,7 +50,7 @@ class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
         asked = nearest = FieldPath.parse(path)
         while nearest not in self._managers and nearest.steps:
             nearest = nearest.parent
-        if nearest != asked and self._is_inner(nearest):
+        if nearest != asked and nearest in self._inner:
             return ()  # one of its other fields, each of which has owners of its own
         return self._managers.get(nearest, ())
 
@@ -52,15 +58,12 @@ class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
         """The same for ``path`` and what is below it alone."""
         parent = FieldPath.parse(path)
         part = Owners(())
-        part._managers = {each: found for each, found in self._managers.items() if each.is_within(parent)}
+        part._set({each: found for each, found in self._managers.items() if each.is_within(parent)})
         return part
 
     def managers(self) -> tuple[Manager, ...]:
         """All who own something of it, each once."""
         return tuple(dict.fromkeys(manager for found in self._managers.values() for manager in found))
-
-    def _is_inner(self, path: FieldPath) -> bool:
-        return any(each != path and each.is_within(path) for each in self._managers)
 
     def __getitem__(self, path: PathLike) -> tuple[Manager, ...]:
         return self._managers[FieldPath.parse(path)]

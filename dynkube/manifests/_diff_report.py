@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from dynkube._display import Shown, printable
 from dynkube.client import Diff
+from dynkube.manifests._entries import Entries
 from dynkube.manifests._place import Place
 from dynkube.manifests._report import object_name
 from dynkube.meta import Unstructured
@@ -60,14 +60,11 @@ class DiffEntry:
         return printable(f"{mark} {': '.join(filter(None, (about, self.message)))}", keep="\n")
 
 
-class DiffReport(Shown, Sequence[DiffEntry]):
+class DiffReport(Shown, Entries[DiffEntry]):
     """What applying a source would change, in the order of the source; false where nothing would.
 
     ``print()`` of it shows every difference as ``kubectl diff`` does; a notebook shows the same.
     """
-
-    def __init__(self, entries: Sequence[DiffEntry]) -> None:
-        self._entries = tuple(entries)
 
     @property
     def ok(self) -> bool:
@@ -99,16 +96,3 @@ class DiffReport(Shown, Sequence[DiffEntry]):
 
     def __repr__(self) -> str:
         return f"<DiffReport: {self.summary}>"
-
-    @overload
-    def __getitem__(self, index: int) -> DiffEntry: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[DiffEntry, ...]: ...
-    def __getitem__(self, index: int | slice) -> DiffEntry | tuple[DiffEntry, ...]:
-        return self._entries[index]
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __iter__(self) -> Iterator[DiffEntry]:
-        return iter(self._entries)

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from dynkube._display import Shown, Table, printable
 from dynkube.errors import ApplyConflict
+from dynkube.manifests._entries import Entries
 from dynkube.manifests._place import Place
 from dynkube.meta import Unstructured
 
@@ -100,7 +101,7 @@ class Entry:
         return "\n    ".join([first, *details])
 
 
-class Report(Shown, Sequence[Entry]):
+class Report(Shown, Entries[Entry]):
     """What became of every object of a source, in the order of the source; what was pruned comes last.
 
     ``print()`` of it is a table, then what went wrong, then the numbers; a notebook shows the same in HTML.
@@ -111,7 +112,7 @@ class Report(Shown, Sequence[Entry]):
     """
 
     def __init__(self, entries: Sequence[Entry], *, dry_run: bool = False, interrupted: bool = False) -> None:
-        self._entries = tuple(entries)
+        super().__init__(entries)
         self.dry_run = dry_run
         self.interrupted = interrupted
 
@@ -161,19 +162,6 @@ class Report(Shown, Sequence[Entry]):
 
     def _troubles(self) -> Iterator[str]:
         return (str(entry) for entry in self._entries if entry.error is not None)
-
-    @overload
-    def __getitem__(self, index: int) -> Entry: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Entry, ...]: ...
-    def __getitem__(self, index: int | slice) -> Entry | tuple[Entry, ...]:
-        return self._entries[index]
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(self._entries)
 
 
 def object_name(obj: Unstructured) -> str:

@@ -41,7 +41,7 @@ class Item:
         manifest: it and its place.
         object: what is sent: that of the manifest, with the label of its ApplySet.
         definition: what defines its kind, if a CRD of the same source does.
-        sent: whether a request that writes it has, or may have, gone out.
+        sent: whether a request that writes it has, or may have, gone out, and was not refused.
     """
 
     index: int
@@ -137,7 +137,11 @@ class Sender:
         if live is not None and await self._needs_nothing(resource, item.object, namespace, live):
             return Entry(outcome=Outcome.UNCHANGED, place=item.manifest.place, object=live)
         item.sent = True
-        applied = await self._apply(resource, obj, namespace, live, dry_run=self._options.dry_run)
+        try:
+            applied = await self._apply(resource, obj, namespace, live, dry_run=self._options.dry_run)
+        except APIError:
+            item.sent = False  # it was refused, and may be tried again
+            raise
         return Entry(outcome=_OUTCOMES[applied.change], place=item.manifest.place, object=applied)
 
     async def diff(self, item: Item) -> tuple[Diff, Unstructured | None]:

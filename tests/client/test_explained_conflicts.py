@@ -10,6 +10,7 @@ from dynkube import FieldPath, Unstructured
 from dynkube.client._apply.conflicts import all_there, explained
 from dynkube.client._apply.printed import meant
 from dynkube.errors import UNREAD, ApplyConflict, Status, StatusCause
+from dynkube.fields import Values
 
 FIELDS = {
     "f:metadata": {"f:labels": {"f:a.b/c": {}}},
@@ -156,4 +157,4 @@ def test_the_longest_name_that_is_there_is_meant(text: str, steps: list[str]) ->
     for step in steps:
         expected /= step.removeprefix(".")
 
-    assert meant(text, None, data) == expected
+    assert meant(text, None, Values(data)) == expected

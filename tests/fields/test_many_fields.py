@@ -10,8 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.fields import FieldPath, ItemKey, Values, extract, fields_of, released, transferred
+from dynkube.fields import (
+    FieldPath,
+    FieldSet,
+    ItemKey,
+    ManagedFieldsEntry,
+    Manager,
+    Owners,
+    Values,
+    extract,
+    fields_of,
+    owners,
+    released,
+    transferred,
+)
 from dynkube.fields._items import KeyedItems, index_of_item
+from tests.fields.strategies import field_sets
 
 VALUES = st.sampled_from([None, 1, 2, True, "1", "TCP"])
 ITEMS = st.lists(st.dictionaries(st.sampled_from(["port", "protocol", "other"]), VALUES) | VALUES, max_size=6)
@@ -86,3 +100,26 @@ def test_four_times_the_items_cost_about_four_times_as_much(work: Callable[[Any]
     small, large = of_many(50, left_out=left_out), of_many(200, left_out=left_out)
 
     assert calls(lambda: work(large)) < 6 * calls(lambda: work(small))
+
+
+def of_many_and_one_whole(number: int) -> dict[str, Any]:
+    """An object with a map of so many fields, and one that is replaced as a whole behind them."""
+    fields: dict[str, Any] = {"f:data": {f"f:k{index}": {} for index in range(number)}, "f:whole": {}}
+    entry = {"manager": "a", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
+    return {"metadata": {"managedFields": [entry]}}
+
+
+def test_who_decides_on_a_field_is_not_looked_for_in_all_others() -> None:
+    small, large = owners(of_many_and_one_whole(50)), owners(of_many_and_one_whole(200))
+
+    assert calls(lambda: large.at(".whole.x")) == calls(lambda: small.at(".whole.x"))
+
+
+@given(field_sets)
+def test_what_is_below_a_field_has_its_owners_where_nobody_owns_anything_else_below(fields: FieldSet) -> None:
+    entry = ManagedFieldsEntry(Manager("a", "Apply"), fields)
+    found = Owners([entry])
+
+    for path in fields:
+        is_inner = any(each != path and each.is_within(path) for each in fields)
+        assert found.at(path / "no such field") == (() if is_inner else (entry.manager,))

@@ -98,6 +98,21 @@ async def test_what_is_written_again_and_again_is_told_after_some_rounds(
     )
 
 
+async def test_what_was_refused_and_is_looked_at_again_when_the_run_ends_was_not_written(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    await client.resource("configmaps").create(config("a"))
+    server.inject(Delay(10), verb="get", resource="configmaps")
+    server.inject(Refuse(409), verb="patch", resource="configmaps")
+
+    with trio.move_on_after(15):
+        async with client.apply_all([config("a", x="1")], prune="set") as run:
+            await finished(run)
+
+    assert sum(request.verb == "patch" and request.name == "a" for request in server.requests) == 1
+    assert outcomes(run.report) == [("skipped", "configmap/a")]
+
+
 async def test_a_resource_version_in_the_manifest_is_its_authors_and_does_not_come_true_by_trying(
     server: APIServer, client: dynkube.Client
 ) -> None:

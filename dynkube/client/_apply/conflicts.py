@@ -25,16 +25,15 @@ class Side:
         obj: The object.
     """
 
-    __slots__ = ("_is_secret", "_values", "obj")
+    __slots__ = ("_is_secret", "values")
 
     def __init__(self, obj: Unstructured) -> None:
-        self.obj = obj
-        self._values = Values(obj)
+        self.values = Values(obj)
         self._is_secret = is_secret(obj)
 
     def value(self, path: FieldPath) -> Any | Missing:
         """What is at a path."""
-        return self._values.at(path.steps)
+        return self.values.at(path.steps)
 
     def shown(self, path: FieldPath) -> object:
         """The same for people, with UNREAD for nothing."""
@@ -148,7 +147,7 @@ def _paths(reported: Iterable[FieldConflict], fields: FieldSet, ours: Side, live
     if len(set(texts)) == len(texts) and all(text in printed for text in texts):
         return [printed[text] for text in texts]
     differing = [path for path in fields.leaves() if _differ(path, ours, live)]
-    return differing or [printed.get(text) or meant(text, ours.obj, live.obj) for text in dict.fromkeys(texts)]
+    return differing or [printed.get(text) or meant(text, ours.values, live.values) for text in dict.fromkeys(texts)]
 
 
 def _differ(path: FieldPath, ours: Side, live: Side) -> bool:
@@ -158,6 +157,6 @@ def _differ(path: FieldPath, ours: Side, live: Side) -> bool:
 
 def valued(conflict: FieldConflict, ours: Side, live: Side | None) -> FieldConflict:
     """A conflict as the server told it, with both values where its path leads to some."""
-    path = meant(conflict.path, ours.obj, None if live is None else live.obj)
+    path = meant(conflict.path, ours.values, None if live is None else live.values)
     there = UNREAD if live is None else live.shown(path)
     return replace(conflict, path=str(path), ours=ours.shown(path), live=there)

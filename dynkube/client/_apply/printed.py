@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dynkube.errors import InvalidInput
-from dynkube.fields import Field, FieldPath, Step
+from dynkube.fields import Field, FieldPath, Step, Values
 from dynkube.meta import MISSING
 
 _BRACKETS: Final = re.compile(r"""\[(?:"(?:[^"\\]|\\.)*"|[^]"])*\]""", re.DOTALL)
-_LIST: Final = Field("list")
 
 
-def meant(text: str, *objects: Mapping[str, Any] | None) -> FieldPath:
+def meant(text: str, *objects: Values | None) -> FieldPath:
     """A path as a server prints it, read by the names that are in one of the objects.
 
     Args:
@@ -23,7 +22,7 @@ def meant(text: str, *objects: Mapping[str, Any] | None) -> FieldPath:
             the start of a step; what does not parse then counts as the name of one field.
     """
     for obj in objects:
-        if obj is not None and (steps := _steps(text, obj)) is not None:
+        if obj is not None and (steps := _steps(text, obj.obj, obj)) is not None:
             return FieldPath(steps)
     try:
         return FieldPath.parse(text)
@@ -31,14 +30,16 @@ def meant(text: str, *objects: Mapping[str, Any] | None) -> FieldPath:
         return FieldPath() / text
 
 
-def _steps(text: str, value: Any) -> tuple[Step, ...] | None:
+def _steps(text: str, value: Any, within: Values) -> tuple[Step, ...] | None:
     """The steps that ``text`` takes in ``value``; ``None`` if it leads nowhere there."""
     if not text:
         return ()
     if isinstance(value, Mapping) and text.startswith("."):
-        names = (name for name in value if text.startswith(name, 1) and text[1 + len(name) :][:1] in ("", ".", "["))
-        for name in sorted(names, key=len, reverse=True):
-            rest = _steps(text[1 + len(name) :], value[name])
+        # Of thousands of names in an object each may clash: they are looked up, and not gone through.
+        ends = [end for end in range(1, len(text)) if text[end] in ".["]
+        for end in [len(text), *reversed(ends)]:
+            name = text[1:end]
+            rest = _steps(text[end:], value[name], within) if name in value else None
             if rest is not None:
                 return (Field(name), *rest)
     elif isinstance(value, list) and (found := _BRACKETS.match(text)):
@@ -46,7 +47,7 @@ def _steps(text: str, value: Any) -> tuple[Step, ...] | None:
             (step,) = FieldPath.parse(found[0]).steps
         except InvalidInput:
             return None
-        item = FieldPath((_LIST, step)).find({_LIST.name: value})
-        rest = None if item is MISSING else _steps(text[found.end() :], item)
+        item = within.child(value, step)
+        rest = None if item is MISSING else _steps(text[found.end() :], item, within)
         return None if rest is None else (step, *rest)
     return None

@@ -18,7 +18,7 @@ from dynkube.client._apply.conflicts import Side, conflict_at, taken
 from dynkube.client._apply.printed import meant
 from dynkube.client._target import as_answered
 from dynkube.errors import ApplyConflict, Conflict, FieldConflict, InvalidInput
-from dynkube.fields import FieldPath, PathLike, managed
+from dynkube.fields import FieldPath, PathLike, Values, managed
 from dynkube.meta import Unstructured
 from dynkube.rest import Answer
 
@@ -104,5 +104,6 @@ def _reported_beyond(
 ) -> list[FieldConflict]:
     """The same as the server says, whose text of a path does not tell where a name with dots ends."""
     known = {path.as_server(): path for entry in managed(trial) for path in entry.fields}
-    found = [(known.get(each.path) or meant(each.path, ours), each) for each in reported]
+    values = Values(ours)
+    found = [(known.get(each.path) or meant(each.path, values), each) for each in reported]
     return [replace(each, path=str(path)) for path, each in found if not any(path.is_within(at) for at in paths)]
