@@ -99,9 +99,14 @@ class PageTable(LiveTable):
         follower.outlet = self
 
     def _ipython_display_(self) -> None:
-        from IPython.display import display  # whoever calls this has it
+        from IPython import get_ipython  # whoever calls this has it
+        from IPython.display import display
 
         bundle = self._bundle(self._look())
+        shell: Any = get_ipython()
+        if not hasattr(shell, "kernel"):  # a terminal would print each picture below the last one
+            display(bundle, raw=True)  # type: ignore[no-untyped-call]  # as below
+            return
         handle: Any = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]  # IPython has no types
         if handle is not None:
             self._handles.append(handle)

@@ -8,6 +8,7 @@ from dynkube.testing import ServerThread
 from tests.display.kit import Page
 from tests.informers.kit import crd, widget
 from tests.notebook.kernel import Kernel
+from tests.sync.kit import run_script
 
 pytestmark = pytest.mark.real_time
 
@@ -41,6 +42,29 @@ def test_the_output_is_replaced_when_something_happens(cluster: ServerThread, ke
     assert cell.error == ""
     assert page.rows()[1][:1] == ["a"]
     assert cell.result["text/plain"].startswith("widgets.v1.example.com · ")
+
+
+IN_A_TERMINAL = """
+import sys, dynkube.sync
+sys.modules["anywidget"] = None
+from IPython.core.interactiveshell import InteractiveShell
+k = dynkube.sync.connect(url=sys.argv[1])
+namespaces = k.informer("namespaces")
+shell = InteractiveShell.instance()
+shell.user_ns["namespaces"] = namespaces
+shell.run_cell("table = namespaces.live(); display(table)")
+shell.run_cell("namespaces.set_filter(lambda obj: False); table.close()")
+"""
+
+
+def test_a_terminal_gets_one_picture_as_text(cluster: ServerThread) -> None:
+    done = run_script(IN_A_TERMINAL, cluster.url)
+
+    assert [line for line in done.stdout.splitlines() if "namespaces.v1" in line] == [
+        "namespaces.v1 · LIVE · Watching · 4 objects"
+    ]
+    assert "html" not in done.stdout
+    assert done.returncode == 0
 
 
 def test_in_a_kernel_with_anywidget_it_is_a_widget_beside_its_text(kernel: Kernel) -> None:

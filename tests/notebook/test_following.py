@@ -229,3 +229,28 @@ async def test_a_picture_is_of_one_moment_also_where_it_takes_long(server: APISe
         assert {shown - matching for shown, matching in counts} == {0}
         assert counts[-1] == (29, 29)
         await follower.close()
+
+
+async def test_of_many_objects_only_those_on_the_page_are_read_and_these_once(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    for number in range(300):
+        server.create(pod(f"p{number:03}", "kube-system"))
+    read: list[str] = []
+    async with client.informer("pods") as informer, trio.open_nursery() as nursery:
+        columns = own_columns({"x": lambda obj: read.append(obj.name)})
+        follower = Follower(informer, columns=columns, limit=20, now=now)
+        page = attach(follower)
+        nursery.start_soon(follower.run)
+        await trio.sleep(4 * PERIOD)
+        first = sorted(read)
+        read.clear()
+
+        for name in ("p007", "p250"):
+            stored = server.get("pods", name, "kube-system")
+            server.update({**stored, "metadata": {**stored["metadata"], "labels": {"a": "b"}}})
+        await trio.sleep(4 * PERIOD)
+
+        assert page.head["counts"] == "20 of 300 shown"
+        assert (first, read) == ([f"p{number:03}" for number in range(20)], ["p007"])
+        await follower.close()

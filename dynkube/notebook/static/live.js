@@ -291,7 +291,7 @@ export class Table {
       if (this.seq !== null && message.seq > this.seq) this.send({ kind: "hello" });
       return;
     }
-    if (message.kind === "table" && this.seq !== null && message.seq <= this.seq && message.seq > 1) return;
+    if (this.seq !== null && message.seq <= this.seq) return; // an old one, that comes late
     this.seq = message.seq;
     this.lost = "";
     if (message.kind === "table") this.takeTable(message);
