@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from dynkube import client as aio
 from dynkube import meta
+from dynkube._display import Shown
 from dynkube.sync._delegation import Facade, blocking, then, wrapping
 from dynkube.sync._informer import Informer
 from dynkube.sync._lists import Follow, UnstructuredList, UnstructuredTable
 from dynkube.sync._streams import ObjectIterator, Watch
 from dynkube.sync._thread import TrioThread
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
 
 class SubresourceClient(Facade[aio.SubresourceClient]):
@@ -41,7 +46,7 @@ class SubresourceClient(Facade[aio.SubresourceClient]):
     def apply(self) -> None: ...
 
 
-class ResourceClient(Facade[aio.ResourceClient]):
+class ResourceClient(Facade[aio.ResourceClient], Shown):
     """The verbs on one resource; made by :meth:`Client.resource`. See :class:`dynkube.ResourceClient`.
 
     Each blocks until the server answered. Interrupted, it is cancelled, which leaves open whether the server did it.
@@ -54,6 +59,9 @@ class ResourceClient(Facade[aio.ResourceClient]):
     ) -> None:
         super().__init__(inner, thread)
         self._informer = informer  # of the client that it is from, if that follows anything
+
+    def _card(self, now: datetime) -> Card:
+        return self._inner._card(now)
 
     @blocking(aio.ResourceClient.get)
     def get(self) -> None: ...

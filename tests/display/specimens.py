@@ -201,6 +201,12 @@ def _blocking_informer() -> dynkube.sync.Informer:
     return shown
 
 
+def _blocking_verbs() -> dynkube.sync.ResourceClient:
+    shown = dynkube.sync.ResourceClient.__new__(dynkube.sync.ResourceClient)
+    shown._inner = _verbs()
+    return shown
+
+
 def _owners() -> Owners:
     manager = Manager(name=HOSTILE, operation="Update", subresource=HOSTILE, api_version=HOSTILE, time=NOW)
     return Owners([ManagedFieldsEntry(manager, FieldSet([_path()]))])
@@ -291,6 +297,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     GVK: lambda: GVK(HOSTILE, HOSTILE, HOSTILE),
     APIResource: _resource,
     ResourceClient: _verbs,
+    dynkube.sync.ResourceClient: _blocking_verbs,
     APIResources: lambda: APIResources([_resource()], failures={HOSTILE: ValueError(HOSTILE)}),
     APIDiscovery: lambda: APIDiscovery(resources=(_resource(),), failures={HOSTILE: ValueError(HOSTILE)}),
     State: _state,
