@@ -52,7 +52,7 @@ def test_the_live_table_of_the_story_follows_it(notebook: Notebook, picture: Cal
     story.run_past('k["crds"].delete')
     table.locator(".dkl-pill", has_text="ABSENT").wait_for()
     table.locator(".dkl-scroll").wait_for(state="hidden")
-    story.run_past("routes.state, routes.list()")
+    story.run_past("apply_all")  # once more
     table.locator(".dkl-row", has_text="checkout").wait_for()
 
     assert (absent, live) == ("ABSENT", "LIVE")
