@@ -79,6 +79,7 @@ class Follower:
         self._changed = trio.Event()
         self._settled = trio.Event()
         self._ended = trio.Event()
+        self._events: EventStream | None = None
         self._pages: set[str] = set()
         self._waiting = _BLIND  # whole tables to send, until a page has said that it has one
         self._seq = 0
@@ -152,6 +153,7 @@ class Follower:
     # ── tasks ────────────────────────────────────────────────────────────────────────────────
 
     async def _fold(self, events: EventStream) -> None:
+        self._events = events
         while (some := events.take_nowait() or await events.take()) is not None:
             for event in some:
                 self._selection.fold(event)
@@ -218,7 +220,8 @@ class Follower:
             self._tell(delta)
         elif trio.current_time() - self._told >= _PULSE:
             self._tell({"kind": "pulse"})
-        if picture.head.phase not in _UNSETTLED:
+        caught_up = self._events is not None and self._events.has_synced
+        if picture.head.phase not in _UNSETTLED and (caught_up or picture.head.phase != Phase.LIVE):
             self._settled.set()
 
     def _tell(self, message: Message) -> None:

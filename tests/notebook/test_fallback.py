@@ -45,7 +45,8 @@ def test_the_output_is_replaced_when_something_happens(cluster: ServerThread, ke
 
 
 IN_A_TERMINAL = """
-import sys, dynkube.sync
+import sys, dynkube.sync, dynkube.notebook._live
+dynkube.notebook._live._PATIENCE = 30.0
 sys.modules["anywidget"] = None
 from IPython.core.interactiveshell import InteractiveShell
 k = dynkube.sync.connect(url=sys.argv[1])

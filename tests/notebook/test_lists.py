@@ -33,6 +33,12 @@ def own() -> Iterator[ServerThread]:
         yield server
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables wait for what there is, however busy the machine."""
+    monkeypatch.setattr("dynkube.notebook._live._PATIENCE", 30.0)
+
+
 @pytest.fixture
 def k(own: ServerThread) -> Iterator[dynkube.sync.Client]:
     """A blocking client of it."""

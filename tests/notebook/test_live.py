@@ -14,6 +14,7 @@ from dynkube.notebook._live import WidgetTable
 from dynkube.testing import ServerThread, serve_in_thread
 from tests.informers.kit import WIDGETS, crd, namespace, widget
 from tests.notebook.comms import Comms
+from tests.sync.kit import run_script
 
 pytestmark = pytest.mark.real_time
 
@@ -23,6 +24,12 @@ def own() -> Iterator[ServerThread]:
     """A server that nobody else uses."""
     with serve_in_thread() as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables wait for what there is, however busy the machine."""
+    monkeypatch.setattr("dynkube.notebook._live._PATIENCE", 30.0)
 
 
 @pytest.fixture
@@ -155,6 +162,25 @@ def test_a_column_function_may_not_call_the_client(own: ServerThread, k: dynkube
 
     cell = page.rows["/default"][1][4]
     assert (cell["t"], "wait for itself" in cell["h"]) == ("(failed)", True)
+
+
+def test_a_process_with_live_tables_ends_without_a_word(own: ServerThread) -> None:
+    script = """
+        import sys, dynkube.sync, dynkube.notebook._live
+        dynkube.notebook._live._PATIENCE = 30.0
+        k = dynkube.sync.connect(url=sys.argv[1])
+        tables = [k.informer("namespaces").live(), k.get("pods").live(), k.informer("widgets.v1.example.com").live()]
+        print(*[table.text.splitlines()[0] for table in tables], sep=chr(10))
+    """
+
+    done = run_script(script, own.url)
+
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.splitlines() == [
+        "namespaces.v1 · LIVE · Watching · 4 objects",
+        "pods.v1 · LIVE · Watching · 0 objects",
+        "widgets.v1.example.com · ABSENT · CRDNotFound · 0 objects",
+    ]
 
 
 def test_many_tables_of_one_thread_end_with_it(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
