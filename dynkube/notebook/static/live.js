@@ -60,6 +60,7 @@ class Row {
   constructor(table, [id, version, cells]) {
     this.table = table;
     this.id = id;
+    this.place = id.split("/");
     this.version = version;
     this.cells = cells.map(asCell);
     this.body = element("tbody");
@@ -415,7 +416,7 @@ export class Table {
       const order = x.at !== undefined && y.at !== undefined ? y.at - x.at : collator.compare(x.t, y.t);
       if (order) return down ? -order : order;
     }
-    const [[n, s], [m, t]] = [a.id.split("/"), b.id.split("/")];
+    const [[n, s], [m, t]] = [a.place, b.place];
     return n < m ? -1 : n > m ? 1 : s < t ? -1 : s > t ? 1 : 0;
   }
 
