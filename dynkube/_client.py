@@ -131,6 +131,8 @@ class Client(ShortWays):
 
     @property
     def _now(self) -> _Running:
+        if self._running is None and self._entered:
+            raise ClosedError("the client is closed, or its block has been left: connect again")
         if self._running is None:
             raise ClosedError("the client is not open: use it inside 'async with dynkube.connect() as client:'")
         return self._running

@@ -70,9 +70,15 @@ def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
     text = os.fspath(kubeconfig)
     if not text:
         raise ConfigError("kubeconfig= is an empty path: leave it out to use $KUBECONFIG or ~/.kube/config")
-    # A file whose name has the separator in it (an ARN, say) is one file.
-    one = isinstance(kubeconfig, os.PathLike) or Path(text).expanduser().exists()
-    files = _existing([text] if one else text.split(os.pathsep))
+    try:
+        # A file whose name has the separator in it (an ARN, say) is one file.
+        one = isinstance(kubeconfig, os.PathLike) or Path(text).expanduser().exists()
+        files = _existing([text] if one else text.split(os.pathsep))
+    except (OSError, ValueError, RuntimeError) as exc:  # mostly the content of a file, which is too long for a name
+        reason = exc.strerror if isinstance(exc, OSError) else exc
+        raise ConfigError(
+            f"kubeconfig= is no path ({reason}): pass the path of a file, or a decoded kubeconfig (a dict)"
+        ) from exc
     if not files:
         raise ConfigError(f"kubeconfig {text} does not exist: check the path given as kubeconfig=")
     return files

@@ -66,6 +66,13 @@ async def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
         await enter(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("text", ["apiVersion: v1\nkind: Config\n" + "users: []\n" * 500, "~nosuchuser/config"])
+async def test_a_text_that_can_be_no_path_is_refused_with_what_may_be_passed(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"kubeconfig= is no path .*: pass the path of a file, or a decoded"):
+        async with dynkube.connect(kubeconfig=text):
+            pass
+
+
 async def test_no_configuration_at_all_says_where_it_was_looked_for(write: Write) -> None:
     with pytest.raises(
         ConfigError, match=r"\$KUBECONFIG is not set, ~/.kube/config .*no pod .*: pass kubeconfig= or url="

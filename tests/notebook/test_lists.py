@@ -100,5 +100,5 @@ def test_a_list_of_a_closed_client_cannot_become_live(k: dynkube.sync.Client) ->
     found = k.get("pods")
     k.close()
 
-    with pytest.raises(ClosedError, match="the client is not open"):
+    with pytest.raises(ClosedError, match="the client is closed"):
         found.live()

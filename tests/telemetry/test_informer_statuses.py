@@ -124,7 +124,7 @@ async def test_both_may_be_asked_on_any_thread(server: APIServer, client: Client
 async def test_a_closed_client_has_no_informers_to_list(server: APIServer, client: Client) -> None:
     await client.__aexit__(None, None, None)
 
-    with pytest.raises(ClosedError, match="the client is not open"):
+    with pytest.raises(ClosedError, match="the client is closed"):
         client.informers()
 
 
