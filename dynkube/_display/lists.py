@@ -62,7 +62,9 @@ def list_card(
         rows = tuple(tuple(_cell(column.cell(item)) for column in shown) for item in chosen)
         right = frozenset(place for place, column in enumerate(shown) if column.right)
         blocks.append(Grid(tuple(column.name for column in shown), rows, right, gap))
-    if note := _note(len(chosen), count, remaining, more, [column.name for column in columns if column not in shown]):
+    if note := _note(
+        len(chosen), count, remaining, more, [column.name for column in columns if column.wide and not wide]
+    ):
         blocks.append(Note(line(note)))
     return Card(head, tuple(blocks))
 

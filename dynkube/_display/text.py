@@ -45,6 +45,10 @@ _RICH: Final = {
 _DOT: Final = muted(" · ")
 
 
+# What messages of several lines have in them; a line is a line here, and its width stays.
+_BLANKS: Final = str.maketrans("\n\r\u00a0", "   ")
+
+
 def plain(card: Card) -> str:
     """A card as text."""
     return "\n".join("".join(span.text for span in each).rstrip() for each in text_lines(card))
@@ -65,7 +69,7 @@ def rich_text(card: Card) -> Text:
 def text_lines(card: Card) -> Iterator[Line]:
     """A card as lines that are safe to print."""
     for each in _card(card):
-        yield tuple(replace(span, text=printable(span.text, keep="\t")) for span in each)
+        yield tuple(replace(span, text=printable(span.text.translate(_BLANKS), keep="\t")) for span in each)
 
 
 def _card(card: Card) -> Iterator[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
@@ -27,9 +27,12 @@ _LEAST_QUOTED: Final = 6  # shorter ones are in any message by chance
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def is_secret(obj: Unstructured) -> bool:
-    """Whether an object holds values that are not for showing."""
-    return obj.kind == "Secret" and obj.api_version == "v1"
+def is_secret(obj: Unstructured | Mapping[str, Any]) -> bool:
+    """Whether an object, or a state of one, holds values that are not for showing."""
+    kind, api_version = (
+        (obj.kind, obj.api_version) if isinstance(obj, Unstructured) else (obj.get("kind"), obj.get("apiVersion"))
+    )
+    return kind == "Secret" and api_version == "v1"
 
 
 def hides(path: FieldPath) -> bool:

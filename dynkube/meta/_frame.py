@@ -193,14 +193,14 @@ def _type_of(value: object) -> FrameType:
 
 
 def _moment(value: object) -> datetime | None:
-    if isinstance(value, str) and _MOMENT.match(value):
-        try:
+    try:
+        if isinstance(value, str) and _MOMENT.match(value):
             value = datetime.fromisoformat(value)
-        except ValueError:  # the 30th of February
+        if not isinstance(value, datetime):
             return None
-    if not isinstance(value, datetime):
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # the 30th of February, and the first day there is in a zone ahead
         return None
-    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
 
 
 def _text(value: object) -> str | None:

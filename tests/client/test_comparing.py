@@ -74,6 +74,13 @@ def test_another_object_of_the_same_name_is_seen() -> None:
     assert changes(pod(metadata={"uid": "a"}), pod(metadata={"uid": "b"})) == ['.metadata.uid: "a" -> "b"']
 
 
+@pytest.mark.parametrize(("before", "after"), [("Secret", "ConfigMap"), ("ConfigMap", "Secret")])
+def test_values_of_a_secret_are_not_shown_beside_something_else_either(before: str, after: str) -> None:
+    diff = compare(pod(kind=before, data={"a": "b25l"}), pod(kind=after, data={"a": "b25l"}))
+
+    assert "b25l" not in f"{diff}{diff._repr_html_()}{diff.before}{diff.after}"
+
+
 def test_values_of_secrets_are_not_shown() -> None:
     diff = compare(pod(kind="Secret", data={"a": "b25l"}), pod(kind="Secret", data={"a": "dHdv"}))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynkube._display import Table, json_cell, shortened
+from dynkube._display import Card, Span, Table, json_cell, plain, shortened
 
 TABLE = Table(("NAME", "SIZE"), (("web", "1"), ("a longer one", "1000"), ("<b>\x1b\u202e", "")), frozenset({"SIZE"}))
 
@@ -42,3 +42,9 @@ def test_a_value_is_shown_as_json(value: object, shown: str) -> None:
 def test_a_text_that_fits_is_not_shortened() -> None:
     assert shortened("abcde", 5) == "abcde"
     assert shortened("abcdef", 5) == "ab..."
+
+
+def test_a_message_of_several_lines_is_one_line_of_a_card() -> None:
+    card = Card((Span("denied:\n- rule\u00a0a\r\n- rule b"),), ())
+
+    assert plain(card) == "denied: - rule a  - rule b"

@@ -80,6 +80,7 @@ def test_an_empty_list_has_the_same_types() -> None:
         ([NEW_YEAR, None], "Datetime(time_unit='us', time_zone='UTC')", [datetime(2026, 1, 1, tzinfo=UTC), None]),
         ([NEW_YEAR, "never"], "String", [NEW_YEAR, "never"]),
         (["2026-02-30T00:00:00Z"], "String", ["2026-02-30T00:00:00Z"]),
+        (["0001-01-01T00:00:00+14:00"], "String", ["0001-01-01T00:00:00+14:00"]),
         (["2026-01-01T02:00:00.25+02:00"], "Datetime(time_unit='us', time_zone='UTC')", None),
         ([None, None], "String", [None, None]),
         (["2026"], "String", ["2026"]),

@@ -97,7 +97,7 @@ def _diff(
     others: Iterable[ManagedFieldsEntry],
     conflicts: tuple[Any, ...] = (),
 ) -> Diff:
-    if is_secret(about):
+    if is_secret(about) or any(state is not None and is_secret(state) for state in (before, after)):
         hide(before, after)
     owners = Owners(others)
     first, second = (MISSING if state is None else state for state in (before, after))
