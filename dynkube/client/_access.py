@@ -158,10 +158,9 @@ async def _about_resource(api: APIClient, question: Question) -> tuple[dict[str,
         known, gvr = await _named(api, question.resource)
     verbs = (*_VERBS, *_SPECIAL, *(sorted(known.verbs.difference(_VERBS)) if known else ()))
     _check_verb(question.verb, verbs, str(gvr.resource))
-    if known and known.subresources and question.subresource not in (None, "*", *known.subresources):
-        raise InvalidInput(
-            f"subresource {question.subresource!r}: {gvr} have {', '.join(sorted(known.subresources))} and no other"
-        )
+    if known and question.subresource not in (None, "*", *known.subresources):
+        there_are = f"{', '.join(sorted(known.subresources))} and no other" if known.subresources else "none"
+        raise InvalidInput(f"subresource {question.subresource!r}: {gvr} have {there_are}")
     namespace = _namespace(api, question, known)
     attributes = {
         "verb": question.verb,

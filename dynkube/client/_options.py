@@ -179,7 +179,7 @@ def _check_timeout(timeout: object) -> None:
 
 
 def _check_count(name: str, number: object) -> None:
-    if number is not None and not (isinstance(number, int) and number >= 1):
+    if number is not None and not (isinstance(number, int) and not isinstance(number, bool) and number >= 1):
         raise InvalidInput(f"{name} must be at least 1, or None, not {number!r}")
 
 

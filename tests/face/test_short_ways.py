@@ -163,7 +163,7 @@ async def test_a_client_that_is_not_open_completes_nothing() -> None:
     assert dynkube.connect(url="https://cluster.invalid")._ipython_key_completions_() == []
 
 
-@pytest.mark.parametrize("limit", [0, -1, "5", 1.5])
+@pytest.mark.parametrize("limit", [0, -1, "5", 1.5, True])
 async def test_a_limit_is_a_number_of_objects(client: dynkube.Client, limit: int) -> None:
     with pytest.raises(InvalidInput, match=f"limit must be at least 1, or None, not {limit!r}"):
         await client.get("cm", limit=limit)
@@ -195,6 +195,7 @@ async def test_verbs_that_do_not_exist_are_told_with_the_one_that_may_be_meant(c
     [
         ({"resource": "pods", "subresource": "logs"}, "subresource 'logs': pods.v1 have .*log.* and no other"),
         ({"resource": "pods", "name": ""}, "name is ''"),
+        ({"resource": "cm", "subresource": "log"}, "subresource 'log': configmaps.v1 have none"),
         ({"resource": "pods/log"}, "a subresource, is an argument of its own"),
         ({"resource": "nodes", "namespace": "shop"}, "cluster-scoped"),
         ({"resource": "/metrics", "namespace": "shop"}, "is a path and no resource: leave namespace out"),
