@@ -134,7 +134,10 @@ class Client(ShortWays):
         if self._running is None and self._entered:
             raise ClosedError("the client is closed, or its block has been left: connect again")
         if self._running is None:
-            raise ClosedError("the client is not open: use it inside 'async with dynkube.connect() as client:'")
+            raise ClosedError(
+                "the client is not open: use it inside 'async with dynkube.connect() as client:', or take "
+                "dynkube.sync.connect() for code without await"
+            )
         return self._running
 
     # ── what it talks to ─────────────────────────────────────────────────────────────────────

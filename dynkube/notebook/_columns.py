@@ -82,7 +82,7 @@ class Column:
         """What an object has there. Never raises for reasons of the object or of a user's function."""
         try:
             return self.cell(obj)
-        except Exception as exc:  # noqa: BLE001  # a user's function, or a body that cannot be read
+        except BaseException as exc:  # noqa: BLE001  # a user's function, or a body that cannot be read
             return Cell("(failed)", Tone.BAD, clean(f"{type(exc).__name__}: {exc}"))
 
 

@@ -114,7 +114,7 @@ class PageTable(LiveTable):
 
     def show(self, message: Message, picture: Picture) -> None:
         """Replace the outputs."""
-        if message["kind"] != "pulse":
+        if message["kind"] != "pulse" and self._handles:
             bundle = self._bundle(picture)
             for handle in self._handles:
                 try:
@@ -191,8 +191,13 @@ def live_table(
     except ImportError:  # without the extra
         table = PageTable(follower, loop)
     table._closing = closing
-    loop.hold(follower.run, trio.CancelScope())
-    loop.call(_patiently, follower)
+    scope = trio.CancelScope()
+    loop.hold(follower.run, scope)
+    try:
+        loop.call(_patiently, follower)
+    except BaseException:  # interrupted: nobody will have it
+        loop.post(scope.cancel)
+        raise
     return table
 
 

@@ -34,13 +34,14 @@ class Call(Generic[T]):
         over: whether it has an outcome.
     """
 
-    __slots__ = ("_error", "_function", "_given_up", "_on_late", "_over", "_value", "over", "scope")
+    __slots__ = ("_error", "_function", "_given_up", "_on_late", "_over", "_settled", "_value", "over", "scope")
 
     def __init__(self, function: Callable[[], Awaitable[T]], on_late: Callable[[T], object] | None = None) -> None:
         self._function = function
         self._on_late = on_late
         self._given_up = False
         self._over: SimpleQueue[None] = SimpleQueue()
+        self._settled: SimpleQueue[None] = SimpleQueue()  # it was given up, and is over
         self._value: T
         self._error: BaseException | None = None
         self.over: bool = False
@@ -68,6 +69,11 @@ class Call(Generic[T]):
         with suppress(Empty):
             self._over.get(timeout=timeout)
 
+    def settle(self, timeout: float) -> None:
+        """Wait until it is over and known to be given up: what came too late was told by then."""
+        with suppress(Empty):
+            self._settled.get(timeout=timeout)
+
     def give_up(self) -> None:
         """Say that nobody will ask for the result any more. To be called in the trio thread."""
         self._given_up = True
@@ -88,10 +94,10 @@ class Call(Generic[T]):
             with self.scope:
                 self._value = await self._function()
                 self._end()
-        except trio.Cancelled:
-            raise
-        except BaseException as exc:  # noqa: BLE001  # let out, it would end the loop
-            self._end(exc)
+        except BaseException as exc:
+            if is_cancellation(exc):
+                raise
+            self._end(exc)  # let out, it would end the loop
         finally:
             calls.discard(self)
             if not self.over:  # cancelled
@@ -113,3 +119,11 @@ class Call(Generic[T]):
         if self._error is None and self._on_late is not None:
             tell, self._on_late = self._on_late, None
             tell(self._value)
+        self._settled.put(None)
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Whether it is trio's word for having been cancelled, alone or in a nursery's group."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(trio.Cancelled)[1] is None
+    return isinstance(error, trio.Cancelled)

@@ -149,6 +149,12 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.informer)
     def informer(self, inner: AsyncInformer) -> Informer:
+        """A live, local copy of a collection, whether or not its resource exists; followed from now on.
+
+        While no CRD defines the resource, reads are empty; when one appears the informer lists and follows the objects,
+        and handlers hear of them; when it goes, of their deletion. It ends with :meth:`Informer.close`, with the
+        client, or with the process. Informers whose arguments up to ``transform`` are equal share one watch.
+        """
         __tracebackhide__ = True
         informer = Informer(inner, self._thread, self._forget)
         self._informers[informer] = None
@@ -156,6 +162,11 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.apply_all)
     def apply_all(self, inner: AsyncApplyRun) -> Report:
+        """Server-side apply of many objects: ``report = k.apply_all("manifests/")``. See the async one for its order.
+
+        Returns when all is done. What goes wrong with single objects is in the report and not raised. Interrupted, what
+        was done by then is a note of the exception. ``on_entry`` is called in the trio thread: it may not use ``k``.
+        """
         __tracebackhide__ = True
         return carry_out(self._thread, inner)
 
@@ -253,5 +264,10 @@ class Mapper(Facade[DeferredRESTMapper]):
 
 @arguments_of(connect_async)
 def connect(inner: aio.Client) -> Client:
+    """A client for one cluster, open at once: ``k = dynkube.sync.connect()``.
+
+    Without arguments: the cluster that kubectl would use, or, inside a pod, the one the pod runs in. It is open until
+    :meth:`Client.close`, the end of a ``with`` block around it, or the end of the process.
+    """
     __tracebackhide__ = True
     return Client(inner, _PROCESS.thread())

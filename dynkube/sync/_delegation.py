@@ -147,14 +147,26 @@ def arguments_of(function: Callable[P, W]) -> Callable[[Callable[[W], T]], Calla
 
 
 def like(function: Callable[..., object], stub: Callable[..., object], method: Callable[P, T]) -> Callable[P, T]:
-    """``method`` with the name of ``stub``, and the signature and the text of ``function``."""
+    """``method`` with the name of ``stub``, and the signature and the text of ``function``.
+
+    A text of ``stub`` takes the place of what the other says before ``Args:``, and of what it says of the result.
+    """
     for name in ("__module__", "__name__", "__qualname__"):
         setattr(method, name, getattr(stub, name))
-    method.__doc__ = without_await(stub.__doc__ or function.__doc__ or "")
+    method.__doc__ = _text(inspect.cleandoc(stub.__doc__ or ""), inspect.cleandoc(function.__doc__ or ""))
     method.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # what inspect.signature looks for
     return method
 
 
+def _text(own: str, other: str) -> str:
+    if not own:
+        return without_await(other)
+    _, head, sections = other.partition("\n\nArgs:\n")
+    return own if "\nArgs:\n" in own else f"{own}{head}{_RETURNS.sub(_END, sections)}"
+
+
+_END: Final = "\n"
+_RETURNS: Final = re.compile(r"\n\nReturns:\n(?: .*\n?)+")
 _ASYNC: Final = re.compile(r"\b(?:await|async(?= (?:with|for)\b)) ")
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
 
 import trio
 
+from dynkube.sync._call import is_cancellation
 from dynkube.sync._thread import TrioThread
 
 T = TypeVar("T")
+
+_log = logging.getLogger("dynkube.sync")
 
 
 class Held(Generic[T]):
@@ -21,9 +25,10 @@ class Held(Generic[T]):
     def __init__(self, thread: TrioThread, manager: AbstractAsyncContextManager[T, bool | None]) -> None:
         self._thread = thread
         self._manager = manager
-        self._scope = trio.CancelScope()
+        self.scope: trio.CancelScope = trio.CancelScope()
         self._value: T
         self._open = False
+        self._begun = False
         self._turn = trio.Event()  # it was opened, or could not be
         self._leave = trio.Event()
         self._ended = trio.Event()
@@ -37,10 +42,11 @@ class Held(Generic[T]):
         """
         __tracebackhide__ = True
         try:
-            self._thread.hold(self._run, self._scope)
+            self._thread.hold(self._run, self.scope)
+            self._begun = True
             self._thread.call(self._turn.wait)
         except BaseException:
-            self._thread.cancel(self._scope)
+            self._thread.cancel(self.scope)
             raise
         if not self._open:
             self._thread.call(self._raise_error)
@@ -53,7 +59,7 @@ class Held(Generic[T]):
             Exception: what leaving raised, such as the error of a handler that was to end its client; once.
         """
         __tracebackhide__ = True
-        if self._thread.alive:
+        if self._begun and self._thread.alive:
             self._thread.call(self._close)
 
     async def _close(self) -> None:
@@ -61,7 +67,7 @@ class Held(Generic[T]):
         try:
             await self._ended.wait()
         except trio.Cancelled:  # whoever has no patience gets an end without it
-            self._scope.cancel()
+            self.scope.cancel()
             raise
         await self._raise_error()
 
@@ -82,10 +88,12 @@ class Held(Generic[T]):
                 self._open = True
                 self._turn.set()
                 await self._leave.wait()
-        except trio.Cancelled:
-            raise
-        except BaseException as exc:  # noqa: BLE001  # told to whoever opens or closes it
-            self._error = exc
+        except BaseException as exc:
+            if is_cancellation(exc):
+                raise
+            self._error = exc  # told to whoever opens or closes it
+            if self._open and not self._leave.is_set():  # nobody may ever close it
+                _log.error("a client or a stream has ended by itself, and all that is in it", exc_info=exc)
         finally:
             self._ended.set()
             self._turn.set()

@@ -283,7 +283,7 @@ class Informer(Facade[aio.Informer], Shown):
             DeadlineExceeded: not within ``timeout``; the message tells the state.
         """
         __tracebackhide__ = True
-        return self._wait(lambda: self._inner.wait_state(*phases), timeout, f"was not {' or '.join(phases)}")
+        return self._wait(lambda: self._inner.wait_state(*phases), timeout, f"was not {' or '.join(map(str, phases))}")
 
     def wait_for(self, obj: Unstructured, *, timeout: float | None = None) -> None:
         """Wait until the cache has caught up with ``obj``, as a write returned it: read your writes.

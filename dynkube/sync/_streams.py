@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing
@@ -50,8 +51,7 @@ class Stream(Iterator[T], Generic[T]):
             StopIteration: there are no more.
         """
         __tracebackhide__ = True
-        if not timeout >= 0:
-            raise InvalidInput(f"timeout must be a number of seconds, 0 or more, not {timeout!r}")
+        _check(timeout)
         return self._next(timeout)
 
     def _next(self, timeout: float | None) -> T:
@@ -103,6 +103,7 @@ class Watch(Stream[WatchEvent]):
     def __init__(self, thread: TrioThread, manager: AbstractAsyncContextManager[AsyncWatch]) -> None:
         super().__init__(thread, self._take)
         self._held = Held(thread, manager)
+        weakref.finalize(self, thread.cancel, self._held.scope)
         self._inner: AsyncWatch | None = None
 
     def __enter__(self) -> Self:
@@ -154,6 +155,7 @@ class EventStream(Stream[InformerEvent]):
         super().__init__(thread, self._take)
         self._held = Held(thread, manager)
         self._inner = self._held.open()
+        weakref.finalize(self, thread.cancel, self._held.scope)
 
     def __enter__(self) -> Self:
         return self
@@ -202,6 +204,11 @@ class States(Stream[State]):
         return []
 
 
+def _check(timeout: object) -> None:
+    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout >= 0:
+        raise InvalidInput(f"timeout must be a number of seconds, 0 or more, not {timeout!r}")
+
+
 async def within(function: Callable[[], Awaitable[T]], timeout: float | None, what: str) -> T:
     """What an async function returns, if it does within ``timeout`` seconds; ``None`` waits for ever.
 
@@ -210,6 +217,7 @@ async def within(function: Callable[[], Awaitable[T]], timeout: float | None, wh
     """
     if timeout is None:
         return await function()
+    _check(timeout)
     with trio.move_on_after(timeout):
         return await function()
     raise DeadlineExceeded(f"{what} within {timeout:g} s")

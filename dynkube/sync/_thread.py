@@ -22,7 +22,7 @@ import trio
 from anyio.from_thread import BlockingPortal
 
 from dynkube.errors import ClosedError, InvalidInput
-from dynkube.sync._call import ENDED, Call
+from dynkube.sync._call import ENDED, Call, is_cancellation
 from dynkube.sync._errors import shorten
 
 P = ParamSpec("P")
@@ -96,8 +96,14 @@ class TrioThread:
         """Start a task that nobody waits for; it ends with ``scope``, or with the loop. It must not raise."""
 
         async def held() -> None:
-            with scope:
-                await function()
+            try:
+                with scope:
+                    await function()
+            except BaseException as exc:
+                if is_cancellation(exc):
+                    raise
+                # Let out, it would end the loop, and everything in it.
+                _log.critical("%r has failed", function, exc_info=exc)
 
         _start(self._open(), held)
 
@@ -131,6 +137,11 @@ class TrioThread:
                 "a blocking call in the trio thread would wait for itself: filters, transforms, indexes and async "
                 "handlers run there. Plain handlers have threads of their own: call it from one of those"
             )
+        if trio.lowlevel.in_trio_run():
+            raise InvalidInput(
+                "a blocking call would stop the trio run that it is made in: use dynkube.connect() there, or make "
+                "the call in a thread, by trio.to_thread.run_sync"
+            )
         if self.pid != os.getpid():
             raise ClosedError("this was opened before the process was forked: connect again in the new process")
         if self._portal is None:
@@ -140,7 +151,7 @@ class TrioThread:
     def _give_up(self, call: Call[T]) -> None:
         """Cancel a call, and give it a moment to end: the next one may use the same stream."""
         self.post(call.give_up)
-        call.wait(_CANCELLING)
+        call.settle(_CANCELLING)
 
     # ── the thread ───────────────────────────────────────────────────────────────────────────
 

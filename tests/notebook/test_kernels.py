@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,8 @@ def test_what_a_handler_prints_appears_below_its_cell(kernel: Kernel) -> None:
     assert cell.printed == "saw default\n"
 
 
-def test_a_restart_leaves_no_thread_and_runs_the_clean_up(kernel: Kernel, tmp_path: Path) -> None:
+def test_a_restart_ends_the_process_and_runs_the_clean_up(kernel: Kernel, tmp_path: Path) -> None:
+    process = int(kernel.run("import os; print(os.getpid())").printed)
     cleaned = tmp_path / "cleaned"
     kernel.run(
         f"""
@@ -104,6 +106,7 @@ while not handler.statistics().handled: pass
     kernel.restart()
 
     assert cleaned.read_text() == "up"
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
     # The kernel is a new one from here on: this test is the last of the module.
-    threads = "import threading; print([t.name for t in threading.enumerate() if 'dynkube' in t.name])"
-    assert kernel.run(threads).printed == "[]\n"
+    assert kernel.run("print('k' in globals())").printed == "False\n"

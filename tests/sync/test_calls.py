@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from typing import Any
+
 import pytest
 
 import dynkube.sync
@@ -62,8 +65,28 @@ def test_a_watch_that_was_not_entered_says_so(k: dynkube.sync.Client) -> None:
         next(k.resource(CONFIGMAPS).watch())
 
 
-@pytest.mark.parametrize("timeout", [-1, float("nan")])
-def test_a_timeout_that_is_none_is_refused(k: dynkube.sync.Client, timeout: float) -> None:
+def test_a_watch_that_was_not_entered_is_closed_without_a_wait(k: dynkube.sync.Client) -> None:
+    k.resource(CONFIGMAPS).watch().close()
+
+
+def test_a_watch_that_nobody_holds_any_more_ends(k: dynkube.sync.Client) -> None:
+    watch = k.resource(CONFIGMAPS).watch().__enter__()
+    held = watch._held
+
+    del watch
+    gc.collect()
+
+    k._thread.call(held._ended.wait)
+    assert held.ended
+
+
+async def test_a_call_inside_of_somebody_elses_trio_is_refused(k: dynkube.sync.Client) -> None:
+    with pytest.raises(InvalidInput, match=r"would stop the trio run that it is made in: use dynkube\.connect"):
+        k.resource(CONFIGMAPS).list()
+
+
+@pytest.mark.parametrize("timeout", [-1, float("nan"), "5", None])
+def test_a_timeout_that_is_none_is_refused(k: dynkube.sync.Client, timeout: Any) -> None:
     with k.resource(CONFIGMAPS).watch() as events, pytest.raises(InvalidInput, match="timeout must be a number"):
         events.next(timeout)
 

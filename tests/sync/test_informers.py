@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 
 import dynkube
 import dynkube.sync
-from dynkube.errors import ClosedError, DeadlineExceeded
+from dynkube.errors import ClosedError, DeadlineExceeded, InvalidInput
 from dynkube.testing import ServerThread
 from tests.informers.kit import WIDGETS, crd
 from tests.sync.kit import CONFIGMAPS, config_map, name_of
@@ -130,6 +131,19 @@ def test_waiting_in_vain_tells_the_state(k: dynkube.sync.Client) -> None:
         widgets.wait_state(dynkube.LIVE, timeout=0.01)
 
     assert caught.value.__notes__[0].startswith("it is ")
+
+
+@pytest.mark.parametrize("timeout", ["5", -1, float("nan")])
+def test_a_time_to_wait_that_is_none_is_refused(k: dynkube.sync.Client, timeout: Any) -> None:
+    with pytest.raises(InvalidInput, match="timeout must be a number of seconds"):
+        k.informer(WIDGETS).wait_synced(timeout=timeout)
+
+
+def test_a_phase_that_is_none_is_refused(k: dynkube.sync.Client) -> None:
+    wrong: Any = 3
+
+    with pytest.raises(InvalidInput, match="wait_state takes one or more of"):
+        k.informer(WIDGETS).wait_state(wrong)
 
 
 def test_states_are_iterated_over_to_their_end(cluster: ServerThread, k: dynkube.sync.Client) -> None:

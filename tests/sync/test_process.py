@@ -108,6 +108,19 @@ def test_an_exit_in_the_loop_is_the_callers_and_leaves_the_loop_alone() -> None:
     thread.close()
 
 
+def test_a_task_that_fails_with_nobody_to_tell_leaves_the_loop_alone(caplog: pytest.LogCaptureFixture) -> None:
+    thread = TrioThread()
+
+    async def fail() -> None:
+        raise SystemExit(3)
+
+    thread.hold(fail, trio.CancelScope())
+
+    assert thread.run(os.getpid) == os.getpid()
+    thread.close()
+    assert "has failed" in caplog.text
+
+
 def test_what_a_program_leaves_open_is_closed_with_the_client(cluster: ServerThread) -> None:
     k = dynkube.sync.connect(url=cluster.url)
     k.informer(CONFIGMAPS).wait_synced(timeout=10)

@@ -412,8 +412,12 @@ export class Table {
     if (this.sorting) {
       const { place, down } = this.sorting;
       const [x, y] = [a.cells[place], b.cells[place]];
-      // A larger moment is a smaller age.
-      const order = x.at !== undefined && y.at !== undefined ? y.at - x.at : collator.compare(x.t, y.t);
+      const number = this.columns[place].kind === "number" && x.t && y.t;
+      // A larger moment is a smaller age; a collator knows no fractions and no signs.
+      const order =
+        x.at !== undefined || y.at !== undefined
+          ? (y.at ?? -Infinity) === (x.at ?? -Infinity) ? 0 : (y.at ?? -Infinity) - (x.at ?? -Infinity)
+          : number ? Number(x.t) - Number(y.t) : collator.compare(x.t, y.t);
       if (order) return down ? -order : order;
     }
     const [[n, s], [m, t]] = [a.place, b.place];
