@@ -19,9 +19,11 @@ from dynkube.meta._partial import MISSING, Missing, partial_reader
 from dynkube.meta._patch import PatchType, merge_patch
 from dynkube.meta._path import resource_path
 from dynkube.meta._table import PLAIN_COLUMNS, TableColumn, UnstructuredTable, joined_tables
-from dynkube.meta._table_wire import WireTable
 from dynkube.meta._versions import is_older
-from dynkube.meta._wire import ListDecoder, ObjectDecoder, cut_managed_fields, decode_watch_line
+from dynkube.meta._wire_events import decode_watch_line
+from dynkube.meta._wire_lists import ListDecoder
+from dynkube.meta._wire_objects import ObjectDecoder, cut_managed_fields
+from dynkube.meta._wire_tables import WireTable
 
 __all__ = [
     "GVK",

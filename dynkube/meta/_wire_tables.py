@@ -12,7 +12,8 @@ from dynkube.errors import ProtocolError
 from dynkube.meta._json import JSON, UNREADABLE
 from dynkube.meta._object import Unstructured
 from dynkube.meta._table import TableColumn
-from dynkube.meta._wire import VIEWS, ListMeta, ObjectDecoder
+from dynkube.meta._wire_lists import VIEWS, ListMeta
+from dynkube.meta._wire_objects import ObjectDecoder
 
 _BATCH: Final = 200  # rows at a time: some milliseconds
 

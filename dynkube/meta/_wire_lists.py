@@ -1,9 +1,6 @@
-"""From bytes off the socket to objects, without ever decoding a whole object or a whole list.
+"""From the bytes of a list to its objects, while it arrives.
 
-The hot path of the library. An item of a list, or the object of a watch line, is copied once, out of
-the receive buffer, and its header is decoded from that copy; nothing else is made.
-
-A list is split while it arrives. Items of one list start alike (``{"apiVersion":"x/v1","``, or
+A list is split without decoding it. Items of one list start alike (``{"apiVersion":"x/v1","``, or
 ``{"metadata":{`` for built-in kinds), so a comma followed by that start is where an item *may* end; the
 header decoder, which checks the syntax of all it is given, then says whether it does. It cannot say
 yes wrongly: no JSON object is a proper prefix of another one. A list that is laid out in any other
@@ -13,22 +10,18 @@ way (indented, say) is decoded whole once it is complete.
 from __future__ import annotations
 
 import re
-import sys
 from typing import Final
 
 import msgspec
 
-from dynkube.errors import APIError, ProtocolError, Status
-from dynkube.meta._events import Added, Bookmark, Deleted, Modified, WatchEvent
+from dynkube.errors import ProtocolError
 from dynkube.meta._json import UNREADABLE
 from dynkube.meta._list import UnstructuredList
-from dynkube.meta._object import BodyCache, Header, Unstructured
+from dynkube.meta._object import Unstructured
+from dynkube.meta._wire_objects import ObjectDecoder
 
-_INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"  # KEP-3157
-_MANAGED_FIELDS: Final = b'"managedFields":'
 _ITEM_START: Final = re.compile(rb'\{"(?:metadata":\{|(?:apiVersion|kind)":"[^"\\]{1,300}",")')
 _MANAGED_FIELDS_ENTRY: Final = b'fieldsType":'  # starts like an item, and there are several in each item
-_NAME: Final = re.compile(rb'"name"\s*:\s*"([^"\\]{1,253})"')
 VIEWS: Final = "meta.k8s.io/"
 """Group of Table and PartialObjectMetadata, which are only answered where asked for."""
 _MAX_BUFFER: Final = 16 << 20  # bytes of one item, or before the first; etcd takes 1.5 MB
@@ -50,102 +43,7 @@ class _Envelope(msgspec.Struct, gc=False, rename="camel"):
     items: list[msgspec.Raw] | None = None
 
 
-class _BookmarkMeta(msgspec.Struct, gc=False, rename="camel"):
-    resource_version: str | None = None
-    annotations: dict[str, str] | None = None
-
-
-class _BookmarkObject(msgspec.Struct, gc=False):
-    metadata: _BookmarkMeta | None = None
-
-
-class _Frame(msgspec.Struct, gc=False):
-    type: str
-    object: msgspec.Raw
-
-
-_headers: Final = msgspec.json.Decoder(Header)
 _envelopes: Final = msgspec.json.Decoder(_Envelope)
-_bookmarks: Final = msgspec.json.Decoder(_BookmarkObject)
-_NOTHING: Final = msgspec.Raw()
-_frames: Final = msgspec.json.Decoder(_Frame)
-_documents: Final = msgspec.json.Decoder(dict)
-
-
-class ObjectDecoder:
-    """Makes :class:`Unstructured` objects from JSON bytes that this decoder may keep.
-
-    Args:
-        drop_managed_fields: cut ``metadata.managedFields`` out of the bytes (often a third of them).
-        bodies: shared by the objects of one cache, so that few decoded bodies stay alive.
-    """
-
-    __slots__ = ("_bodies", "_drop")
-
-    def __init__(self, *, drop_managed_fields: bool = False, bodies: BodyCache | None = None) -> None:
-        self._drop = drop_managed_fields
-        self._bodies = bodies
-
-    def decode(self, raw: bytes) -> Unstructured:
-        """One object.
-
-        Raises:
-            msgspec.DecodeError, UnicodeDecodeError, RecursionError: the bytes are not one JSON object with a
-                well-typed header (``UNREADABLE``).
-        """
-        header = _headers.decode(raw)
-        if self._drop and header.metadata is not None and header.metadata.managed_fields:
-            raw = _without(raw, header.metadata.managed_fields)
-            header.metadata.managed_fields = _NOTHING
-        _share_strings(header)
-        return Unstructured.from_wire(raw, header, self._bodies)
-
-
-def _share_strings(header: Header) -> None:
-    # Kinds, namespaces and labels repeat across a cache: interned they cost a pointer each.
-    intern = sys.intern
-    if header.api_version:
-        header.api_version = intern(header.api_version)
-    if header.kind:
-        header.kind = intern(header.kind)
-    meta = header.metadata
-    if meta is not None:
-        if meta.namespace:
-            meta.namespace = intern(meta.namespace)
-        if meta.labels:
-            meta.labels = {intern(key): intern(value) for key, value in meta.labels.items()}
-
-
-def cut_managed_fields(raw: bytes) -> bytes:
-    """``raw`` without ``metadata.managedFields``, every other byte as it was.
-
-    Raises:
-        msgspec.DecodeError, UnicodeDecodeError, RecursionError: ``raw`` is not one JSON object with a well-typed
-            header.
-    """
-    metadata = _headers.decode(raw).metadata
-    return _without(raw, metadata.managed_fields) if metadata and metadata.managed_fields else raw
-
-
-def _without(raw: bytes, managed_fields: msgspec.Raw) -> bytes:
-    value = bytes(managed_fields)
-    start = raw.find(_MANAGED_FIELDS)
-    end = start + len(_MANAGED_FIELDS) + len(value)
-    if start < 0 or not raw.startswith(value, start + len(_MANAGED_FIELDS)) or raw.find(_MANAGED_FIELDS, end) >= 0:
-        return _cut_managed_fields_slowly(raw)  # more than one field of that name, or odd spacing
-    if raw[end : end + 1] == b",":
-        return raw[:start] + raw[end + 1 :]
-    if raw[start - 1 : start] == b",":
-        return raw[: start - 1] + raw[end:]
-    if raw[start - 1 : start] == b"{" and raw[end : end + 1] == b"}":
-        return raw[:start] + raw[end:]
-    return _cut_managed_fields_slowly(raw)
-
-
-def _cut_managed_fields_slowly(raw: bytes) -> bytes:
-    document = _documents.decode(raw)
-    document["metadata"].pop("managedFields", None)
-    return msgspec.json.encode(document)
 
 
 class ListDecoder:
@@ -313,70 +211,3 @@ def _list_of(envelope: _Envelope) -> UnstructuredList:
         api_version=envelope.api_version or "",
         kind=envelope.kind or "",
     )
-
-
-_EVENTS: Final[dict[str, type[Added | Modified | Deleted]]] = {
-    "ADDED": Added,
-    "MODIFIED": Modified,
-    "DELETED": Deleted,
-}
-
-
-def decode_watch_line(line: bytes, decoder: ObjectDecoder) -> WatchEvent:
-    """One line of a watch.
-
-    Raises:
-        APIError: the line is an ERROR event; the exception is the Status it carries.
-        ProtocolError: it is not JSON, has an unknown type, or its object has no metadata or name.
-    """
-    kind, raw = _split_frame(line)
-    event = _EVENTS.get(kind)
-    if event is None:
-        return _rare_event(kind, raw)
-    try:
-        obj = decoder.decode(raw)
-    except UNREADABLE as exc:
-        raise ProtocolError(f"{kind} event whose object{_called(raw)} cannot be read: {exc}") from exc
-    if obj.api_version.startswith(VIEWS):
-        raise ProtocolError(f"{kind} event that carries a {obj.kind}, which is not the object itself")
-    if not obj.name:
-        raise ProtocolError(f"{kind} event whose object has no metadata.name (kind {obj.kind or 'unknown'!r})")
-    return event(obj)
-
-
-def _called(raw: bytes) -> str:
-    """The name that an unreadable object seems to have, for messages."""
-    match = _NAME.search(raw, max(raw.find(b'"metadata"'), 0))
-    return f" (perhaps {match[1].decode('utf-8', 'replace')!r})" if match else ""
-
-
-def _split_frame(line: bytes) -> tuple[str, bytes]:
-    # API servers write '{"type":"ADDED","object":{...}}': sliced, not parsed, as the object is parsed next.
-    if line.startswith(b'{"type":"'):
-        quote = line.find(b'"', 9)
-        if line.startswith(b'","object":{', quote) and line.endswith(b"}}"):
-            return line[9:quote].decode("utf-8", "replace"), line[quote + 11 : -1]
-    try:
-        frame = _frames.decode(line)
-    except UNREADABLE as exc:
-        excerpt = line[:80].decode("utf-8", "replace")
-        raise ProtocolError(f"watch line is not a watch event: {exc} ({excerpt!r})") from exc
-    return frame.type, bytes(frame.object)
-
-
-def _rare_event(kind: str, raw: bytes) -> WatchEvent:
-    try:
-        if kind == "BOOKMARK":
-            meta = _bookmarks.decode(raw).metadata
-            if meta is None or not meta.resource_version:
-                raise ProtocolError("BOOKMARK event without metadata.resourceVersion")
-            end = (meta.annotations or {}).get(_INITIAL_EVENTS_END) == "true"
-            return Bookmark(meta.resource_version, end)
-        if kind == "ERROR":
-            body = _documents.decode(raw)
-            if body.get("kind") != "Status":
-                raise ProtocolError(f"ERROR event that carries a {body.get('kind') or 'document'}, not a Status")
-            raise APIError.from_status(Status.from_mapping(body), request="watch")
-    except UNREADABLE as exc:
-        raise ProtocolError(f"{kind} event that cannot be read: {exc}") from exc
-    raise ProtocolError(f"watch event of unknown type {kind!r}")
