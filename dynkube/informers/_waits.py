@@ -1,0 +1,102 @@
+"""What may be waited for on an informer: the first truth, a phase, a write of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import trio
+
+from dynkube.errors import ClosedError, InvalidInput
+from dynkube.informers._reads import Reads
+from dynkube.informers._states import Phase, State
+from dynkube.meta import Unstructured, is_older
+
+
+class Waits(Reads):
+    """The waits of an :class:`Informer`. They belong in the event loop's thread; cancelled, they only stop waiting."""
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the initial truth was known and handled by every handler there was; once true, stays true."""
+        return self._view.synced
+
+    async def wait_synced(self) -> None:
+        """Wait until the truth is known: the resource is absent, or its objects are here.
+
+        Every handler registered before has handled them by then. While the server cannot be reached, or
+        forbids listing, it waits: put a timeout around it (``trio.fail_after``) and look at :attr:`state`. Unlike
+        client-go's ``WaitForCacheSync``, it does not wait for ever where the resource does not exist.
+
+        Raises:
+            ClosedError: the informer was closed before that.
+        """
+        await self._view.settled.wait()
+        if not self._view.synced:
+            raise ClosedError("the informer was closed before it had synced")
+
+    async def wait_state(self, *phases: Phase) -> State:
+        """Wait until the phase is one of ``phases``, and return the state; at once if it is now.
+
+        Raises:
+            InvalidInput: no phase was given, or something that is none.
+            ClosedError: the informer was closed while waiting for another phase.
+        """
+        if not phases or any(phase not in tuple(Phase) for phase in phases):
+            known = ", ".join(Phase)
+            raise InvalidInput(f"wait_state takes one or more of {known} (dynkube.LIVE, ...), not {phases!r}")
+        while (state := self.state).phase not in phases:
+            await self._progress(f"become {' or '.join(phases)}")
+        await trio.lowlevel.checkpoint()
+        return state
+
+    async def _progress(self, awaited: str) -> None:
+        """Wait until the state or the version of the cache changes."""
+        if self._shared is None or self._shared.state.phase is Phase.STOPPED:
+            raise ClosedError(f"the informer is {self.state}, it will not {awaited}")
+        await self._shared.progress.wait()
+
+    async def states(self) -> AsyncGenerator[State, None]:
+        """The state now, then each other state as it comes: another phase, reason or message.
+
+        Of states that pass while the consumer is busy only the newest is given. Ends after ``STOPPED`` when
+        the informer is closed. Put ``contextlib.aclosing`` around it where the loop may be left early.
+        """
+        shown: State | None = None
+        while True:
+            state = self.state
+            if state != shown:
+                shown = state
+                yield state
+            elif self._shared is None or state.phase is Phase.STOPPED:
+                await trio.lowlevel.checkpoint()
+                return
+            else:
+                await self._shared.progress.wait()
+
+    async def wait_for(self, obj: Unstructured) -> None:
+        """Wait until the cache has caught up with ``obj``, as a write returned it: read your writes.
+
+        It returns once the cache holds that version or a newer one, or has seen the server's history up
+        to there (the object may be gone again, or out of reach of the selectors). Also if the resource
+        is absent, as nothing will come then.
+
+        Raises:
+            InvalidInput: ``obj`` has no resourceVersion.
+            ClosedError: the informer was closed while waiting.
+        """
+        given: object = obj  # callers are not always type-checked
+        if not isinstance(given, Unstructured) or not given.resource_version:
+            raise InvalidInput(f"{obj!r} has no metadata.resourceVersion: pass what create, update or patch returned")
+        while not self._caught_up(obj):
+            await self._progress("catch up")
+        await trio.lowlevel.checkpoint()
+
+    def _caught_up(self, obj: Unstructured) -> bool:
+        shared = self._shared
+        if shared is None:
+            return False
+        known = shared.snapshot.get(obj.key)
+        if known is not None and known.uid == obj.uid and not is_older(known.resource_version, obj.resource_version):
+            return True
+        seen = shared.resource_version
+        return shared.state.phase is Phase.ABSENT or (seen != "" and not is_older(seen, obj.resource_version))
