@@ -11,7 +11,7 @@ from dynkube.testing._access.rbac import CLUSTER_ROLES
 from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._engine import Engine
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._store.storage import Change
+from dynkube.testing._store.history import Change
 
 _STORED = "clusterroles.rbac.authorization.k8s.io"
 

@@ -10,7 +10,8 @@ from dynkube.meta import GVR
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind, Registry
-from dynkube.testing._store.storage import Storage, Version
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version
 
 _RESOURCES = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 _EXTRA = "authentication.kubernetes.io"

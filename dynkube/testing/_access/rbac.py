@@ -15,7 +15,9 @@ from dynkube.testing._access.rules import allows, read_rules
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.users import MASTERS, User, account_user
 from dynkube.testing._kinds.kinds import Kind, Registry
-from dynkube.testing._store.storage import Change, Storage, Version, storage_key
+from dynkube.testing._store.history import Change
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version, storage_key
 
 GROUP = "rbac.authorization.k8s.io"
 ROLES, CLUSTER_ROLES = GVR(GROUP, "v1", "roles"), GVR(GROUP, "v1", "clusterroles")

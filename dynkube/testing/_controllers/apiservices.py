@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from dynkube.meta import GroupVersion
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind, Registry
-from dynkube.testing._store.storage import Change, Storage, Version
+from dynkube.testing._store.history import Change
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version
 from dynkube.testing._store.work import Allowance
 from dynkube.testing._verbs.identity import Identity
 from dynkube.testing._verbs.objectmeta import stamp_new

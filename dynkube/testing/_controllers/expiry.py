@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dynkube.testing._store.storage import Change, Storage
+from dynkube.testing._store.history import Change
+from dynkube.testing._store.storage import Storage
 from dynkube.testing._store.timers import Timers
 
 _EVENTS = ("events", "events.events.k8s.io")

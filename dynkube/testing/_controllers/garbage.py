@@ -19,7 +19,9 @@ from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._calls.delete_options import DeleteOptions
 from dynkube.testing._controllers.owners import Owners, State
 from dynkube.testing._kinds.kinds import Kind, Registry
-from dynkube.testing._store.storage import Change, Storage, Version
+from dynkube.testing._store.history import Change
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version
 from dynkube.testing._store.work import Allowance
 from dynkube.testing._verbs.deleting import FOREGROUND, ORPHAN, Deletes
 from dynkube.testing._verbs.writing import Writes

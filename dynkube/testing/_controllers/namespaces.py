@@ -7,7 +7,8 @@ from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.delete_options import DeleteOptions
 from dynkube.testing._controllers.conditions import Remains, set_conditions
 from dynkube.testing._kinds.kinds import Kind, Registry
-from dynkube.testing._store.storage import Change, Storage
+from dynkube.testing._store.history import Change
+from dynkube.testing._store.storage import Storage
 from dynkube.testing._store.work import Allowance
 from dynkube.testing._verbs.deleting import Deletes
 from dynkube.testing._verbs.namespaces import NAMESPACES, terminating

@@ -7,7 +7,8 @@ from enum import Enum, auto
 
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind, Registry
-from dynkube.testing._store.storage import Storage, Version
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version
 from dynkube.testing._verbs.deleting import FOREGROUND
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dynkube.testing._calls.delete_options import DeleteOptions
 from dynkube.testing._kinds.kinds import Registry
-from dynkube.testing._store.storage import Change, Storage
+from dynkube.testing._store.history import Change
+from dynkube.testing._store.storage import Storage
 from dynkube.testing._store.work import Allowance
 from dynkube.testing._verbs.deleting import Deletes
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind, Registry
-from dynkube.testing._store.storage import Change, Storage, Version
+from dynkube.testing._store.history import Change
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version
 from dynkube.testing._store.work import Allowance
 
 _PODS = "pods"

@@ -16,7 +16,8 @@ from dynkube.testing._definitions.names import accept_names, establish, kind_nam
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._patching.entries import Writer
 from dynkube.testing._patching.ownership import Ownership
-from dynkube.testing._store.storage import Change, Storage
+from dynkube.testing._store.history import Change
+from dynkube.testing._store.storage import Storage
 from dynkube.testing._store.timers import Timers
 from dynkube.testing._store.watching import Watches
 from dynkube.testing._store.work import Allowance

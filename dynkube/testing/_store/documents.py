@@ -12,7 +12,7 @@ from dynkube.errors import APIError, Status
 from dynkube.testing._calls.api import EventType, JSONObject
 from dynkube.testing._calls.refuse import ContinueExpired, Unprocessable
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._store.storage import Version
+from dynkube.testing._store.versions import Version
 
 
 @dataclass(frozen=True, slots=True)

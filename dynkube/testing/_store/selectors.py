@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dynkube.testing._calls import refuse
 from dynkube.testing._kinds import naming
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._store.storage import Version
+from dynkube.testing._store.versions import Version
 
 _TOKEN = re.compile(r"\s*(==|!=|=|!|<|>|\(|\)|,|[^\s,=!()<>]+)")
 # What the fields of built-in kinds are that are no text, where an object does not have them.

@@ -16,7 +16,8 @@ import msgspec
 from dynkube.errors import InvalidInput
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._files import replace_privately
-from dynkube.testing._store.storage import Storage, Version, version_of
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version, version_of
 
 _FORMAT = "dynkube.testing/state"
 _VERSION = 1

@@ -17,8 +17,10 @@ import trio
 from dynkube.errors import APIError
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.documents import Event, StoredDocument, bookmark, error_event
+from dynkube.testing._store.history import Change, Collection
 from dynkube.testing._store.selectors import Selection
-from dynkube.testing._store.storage import Change, Collection, Storage, Version
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version
 
 _BATCH = 500
 

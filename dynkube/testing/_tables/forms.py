@@ -17,7 +17,7 @@ from dynkube.errors import APIError, Status
 from dynkube.testing._calls.api import Document, JSONObject, WatchEvent
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.documents import ListDocument, PlainDocument
-from dynkube.testing._store.storage import Version
+from dynkube.testing._store.versions import Version
 from dynkube.testing._tables.ages import Ages
 from dynkube.testing._tables.columns import Printer
 from dynkube.testing._tables.fields import Fields

@@ -13,7 +13,8 @@ from dynkube.testing._calls.api import Call, Document, JSONObject
 from dynkube.testing._calls.delete_options import DeleteOptions
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.documents import PlainDocument, StoredDocument, deleted_status
-from dynkube.testing._store.storage import Storage, Version
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version
 from dynkube.testing._verbs.grace import Grace, begin_grace, is_graceful
 from dynkube.testing._verbs.identity import Identity
 from dynkube.testing._verbs.listing import list_objects

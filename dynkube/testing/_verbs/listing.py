@@ -11,8 +11,10 @@ from dynkube.testing._calls.api import Call
 from dynkube.testing._calls.options import ListOptions
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.documents import ListDocument
+from dynkube.testing._store.history import Past
 from dynkube.testing._store.selectors import FieldRequirement, Selection, parse_fields, parse_labels, split_fields
-from dynkube.testing._store.storage import Past, Storage, Version
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version
 from dynkube.testing._verbs.continue_tokens import ContinueToken
 
 

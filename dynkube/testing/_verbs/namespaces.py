@@ -6,7 +6,8 @@ from dynkube.errors import StatusCause
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind, Registry
-from dynkube.testing._store.storage import Storage, Version
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version
 from dynkube.testing._verbs.objectmeta import finalizer_problem
 from dynkube.testing._verbs.rules import KindRules
 

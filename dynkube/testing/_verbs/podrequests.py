@@ -14,7 +14,7 @@ from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._store.documents import PlainDocument
 from dynkube.testing._store.selectors import parse_labels
-from dynkube.testing._store.storage import Version
+from dynkube.testing._store.versions import Version
 from dynkube.testing._verbs.deleting import Deletes
 from dynkube.testing._verbs.scaling import selector_text
 from dynkube.testing._verbs.writing import Writes

@@ -18,7 +18,7 @@ from dynkube.testing._patching.entries import Operation, Writer, read_entries, w
 from dynkube.testing._patching.scales import ScaledOwners, scale_kind
 from dynkube.testing._patching.versions import BuiltinVersions
 from dynkube.testing._store.documents import PlainDocument
-from dynkube.testing._store.storage import Version
+from dynkube.testing._store.versions import Version
 from dynkube.testing._verbs.reading import Reading
 from dynkube.testing._verbs.scaling import scale_of, scale_to_patch, scaled
 from dynkube.testing._verbs.writing import Writes

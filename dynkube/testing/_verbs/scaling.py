@@ -7,7 +7,7 @@ from typing import Any
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._kinds.kinds import ScalePaths
-from dynkube.testing._store.storage import Version
+from dynkube.testing._store.versions import Version
 
 # What a patch finds as the replicas of a custom resource that says nothing of them: no number that anybody means.
 _UNSET = -(2**31)

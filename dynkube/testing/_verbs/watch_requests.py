@@ -11,7 +11,8 @@ from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import Call
 from dynkube.testing._calls.options import ListOptions
 from dynkube.testing._store.selectors import Selection
-from dynkube.testing._store.storage import Storage, Version
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version
 from dynkube.testing._store.watching import Stream, Watches, WatchSettings
 from dynkube.testing._verbs.listing import check_reached, selection
 

@@ -18,7 +18,8 @@ from dynkube.testing._schemas.cel import Outcome, RuleBook
 from dynkube.testing._schemas.correlation import same_json
 from dynkube.testing._schemas.custom import Written, judged
 from dynkube.testing._store.documents import PlainDocument, StoredDocument
-from dynkube.testing._store.storage import Storage, Version
+from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.versions import Version
 from dynkube.testing._verbs import bodies, objectmeta, strategies
 from dynkube.testing._verbs.identity import Identity
 from dynkube.testing._verbs.namespaces import Namespaces

@@ -1,0 +1,140 @@
+"""The objects of one resource, now and at any revision since the last compaction."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
+
+from dynkube.testing._store.versions import Version
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Change:
+    """One entry of the log. ``after`` is ``None`` for a deletion, ``before`` for a creation."""
+
+    revision: int
+    before: Version | None
+    after: Version | None
+
+
+class Past:
+    """Part of a collection as it was at one revision: counted at once, rebuilt as far as it is iterated.
+
+    Valid until the next change, so it is to be used up without a checkpoint.
+
+    Args:
+        current: The present, by key.
+        keys: The keys of the present, sorted.
+        changed: What was at the keys that have changed since.
+        prefix: What keys have to begin with.
+        start: What keys have to be, or to come behind.
+    """
+
+    def __init__(
+        self,
+        current: Mapping[str, Version],
+        keys: Sequence[str],
+        changed: Mapping[str, Version | None],
+        prefix: str,
+        start: str,
+    ) -> None:
+        self._current = current
+        self._keys = keys
+        self._changed = changed
+        self._low = bisect_left(keys, max(start, prefix))
+        self._high = bisect_left(keys, prefix + "\U0010ffff") if prefix else len(keys)
+        mine = [key for key in changed if key.startswith(prefix) and key >= start]
+        self._lost = sorted(key for key in mine if changed[key] is not None and key not in current)
+        self._new = sum(changed[key] is None and key in current for key in mine)
+
+    def __len__(self) -> int:
+        return max(0, self._high - self._low) + len(self._lost) - self._new
+
+    def first(self, limit: int = 0) -> list[Version]:
+        """The first ``limit`` of them, or all."""
+        if self._changed:
+            return list(islice(self, limit or None))
+        keys = self._keys[self._low : self._high]
+        return [self._current[key] for key in (keys[:limit] if limit else keys)]
+
+    def __iter__(self) -> Iterator[Version]:
+        present = (self._keys[index] for index in range(self._low, self._high))
+        for key in merge(present, self._lost) if self._lost else present:
+            version = self._changed[key] if key in self._changed else self._current[key]
+            if version is not None:
+                yield version
+
+
+class Collection:
+    """The objects of one resource, now and in the recent past."""
+
+    def __init__(self) -> None:
+        self.current: dict[str, Version] = {}
+        self.log: list[Change] = []
+        #: The highest revision whose change was dropped from :attr:`log`: who has seen less has lost something.
+        self.forgotten: int = 0
+        #: Where watches may begin at the earliest. A server watches each resource on its own and knows nothing of what
+        #: was before it began to, however long the log is.
+        self.watched_since: int = 0
+        self._keys: list[str] = []
+
+    def since(self, revision: int) -> int:
+        """Index in :attr:`log` of the first change after ``revision``."""
+        return bisect_right(self.log, revision, key=_revision)
+
+    def past(self, revision: int, prefix: str = "", start: str = "") -> Past:
+        """The objects as they were at ``revision``, in key order, under ``prefix`` and from the key ``start`` on."""
+        changed: dict[str, Version | None] = {}
+        for change in reversed(self.log[self.since(revision) :]):
+            version = change.before or change.after
+            assert version is not None
+            changed[version.key] = change.before
+        return Past(self.current, self._keys, changed, prefix, start)
+
+    def at(self, revision: int, prefix: str = "", start: str = "") -> list[Version]:
+        """The same as a list of its own."""
+        return self.past(revision, prefix, start).first()
+
+    def walk(self, prefix: str) -> Iterator[Version]:
+        """The present objects under ``prefix``, in key order. What is walked over may be changed meanwhile."""
+        index = bisect_left(self._keys, prefix)
+        while index < len(self._keys) and (key := self._keys[index]).startswith(prefix):
+            yield self.current[key]
+            index = bisect_right(self._keys, key)
+
+    def append(self, change: Change) -> None:
+        """Record ``change`` and make it the present."""
+        if change.after is None:
+            assert change.before is not None
+            key = change.before.key
+            del self.current[key]
+            del self._keys[bisect_left(self._keys, key)]
+        else:
+            key = change.after.key
+            if change.before is None:
+                insort(self._keys, key)
+            self.current[key] = change.after
+        self.log.append(change)
+
+    def replace(self, versions: Iterable[Version], revision: int) -> list[Change]:
+        """Hold ``versions`` from ``revision`` on, without any history; the answer is what that changed."""
+        before, self.current = self.current, {version.key: version for version in versions}
+        self._keys = sorted(self.current)
+        self.log, self.forgotten = [], revision
+        self.watched_since = min(self.watched_since, revision)
+        gone = [Change(revision, version, None) for key, version in before.items() if key not in self.current]
+        return gone + [Change(revision, before.get(key), version) for key, version in self.current.items()]
+
+    def forget(self, revision: int) -> None:
+        """Drop the changes up to and including ``revision``."""
+        end = self.since(revision)
+        if end:
+            self.forgotten = self.log[end - 1].revision
+            del self.log[:end]
+
+
+def _revision(change: Change) -> int:
+    return change.revision
