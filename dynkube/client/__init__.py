@@ -10,9 +10,10 @@ from dynkube.client._apply.applied import Applied, Change
 from dynkube.client._apply.comparing import compare
 from dynkube.client._apply.diff import Diff, FieldChange
 from dynkube.client._apply.differing import deletion_of, no_difference
+from dynkube.client._batches import Batches
 from dynkube.client._client import APIClient
 from dynkube.client._conditions import Condition, ConditionLike
-from dynkube.client._listwatch import Batches, ListWatch
+from dynkube.client._listwatch import ListWatch
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import (
     FieldSelectorLike,

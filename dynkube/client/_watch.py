@@ -22,7 +22,8 @@ from typing import Final, Self
 
 import trio
 
-from dynkube.client._listwatch import Batch, Batches, ListWatch
+from dynkube.client._batches import Batch, Batches
+from dynkube.client._listwatch import ListWatch
 from dynkube.client._options import ListOptions
 from dynkube.client._pager import joined, list_all
 from dynkube.client._shown import Shown

@@ -1,0 +1,98 @@
+"""One open watch as batches of events: what came complete in one chunk, then why it ended."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TypeAlias
+
+import msgspec
+import trio
+
+from dynkube.errors import APIError, ConnectionLost, ProtocolError, UnreadableEvent
+from dynkube.meta import UNREADABLE, ObjectDecoder, WatchEvent, decode_watch_line
+from dynkube.rest import ByteStream, LineSplitter
+
+Batch: TypeAlias = list[WatchEvent]
+"""The events that came complete in one chunk, in order; never empty."""
+
+
+class Batches(AsyncIterator[Batch]):
+    """The events of one open watch. A class, as an unfinished async generator would warn when dropped."""
+
+    __slots__ = ("_decoder", "_error", "_lines", "_request", "_stream")
+
+    def __init__(self, stream: ByteStream, lines: LineSplitter, decoder: ObjectDecoder, request: str) -> None:
+        self._stream = stream
+        self._lines = lines
+        self._decoder = decoder
+        self._request = request
+        self._error: Exception | None = None  # raised once the events before it are out
+
+    def wake_by(self, scope: trio.CancelScope) -> None:
+        """Have ``scope``, in which these are waited for, cancelled when the stream is given up."""
+        self._stream.reader = scope
+
+    def check_trusted(self) -> None:
+        """Say whether that is why it was cancelled.
+
+        Raises:
+            ConnectionLost: it is.
+        """
+        self._stream.check_trusted()
+
+    async def __anext__(self) -> Batch:
+        while self._error is None:
+            try:
+                chunk = await anext(self._stream)
+            except StopAsyncIteration:
+                self._error = StopAsyncIteration()
+                batch = self._decode_rest()
+            else:
+                batch = self._decode_chunk(chunk)
+            if batch:
+                return batch
+        await trio.lowlevel.checkpoint()
+        raise self._error
+
+    def _decode_chunk(self, chunk: bytes) -> Batch:
+        try:
+            lines = self._lines.feed(chunk)
+        except ProtocolError as exc:
+            self._error = UnreadableEvent(f"{exc} [{self._request}]")
+            return []
+        return self._decode_lines(lines)
+
+    def _decode_rest(self) -> Batch:
+        rest = self._lines.finish()
+        if not rest.strip():
+            return []
+        # No JSON object is a proper prefix of another one: if it can be read, only the newline is missing.
+        batch = self._decode_lines([rest])
+        if isinstance(self._error, UnreadableEvent) and not _is_json(rest):
+            self._error = ConnectionLost(
+                f"the watch ended in the middle of a line, after {len(rest)} bytes of it [{self._request}]"
+            )
+        return batch
+
+    def _decode_lines(self, lines: list[bytes]) -> Batch:
+        batch: Batch = []
+        for line in lines:
+            if not line.strip():
+                continue
+            try:
+                batch.append(decode_watch_line(line, self._decoder))
+            except APIError as exc:
+                self._error = exc
+                break
+            except ProtocolError as exc:
+                self._error = UnreadableEvent(f"{exc} [{self._request}]")
+                break
+        return batch
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line, type=msgspec.Raw)
+    except UNREADABLE:
+        return False
+    return True
