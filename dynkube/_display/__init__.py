@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dynkube._display.pills import pill
     from dynkube._display.tables import Table, json_cell, printable, shortened
     from dynkube._display.text import plain
-    from dynkube._display.trees import Node, tree_rows
+    from dynkube._display.trees import tree_rows
     from dynkube._display.values import DEFAULT, Aside, Limits, counted, inline, short, size_text, yaml_code
 
 _HOMES: Final[dict[str, tuple[str, ...]]] = {
@@ -63,7 +63,7 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "pills": ("pill",),
     "tables": ("Table", "json_cell", "printable", "shortened"),
     "text": ("plain",),
-    "trees": ("Node", "tree_rows"),
+    "trees": ("tree_rows",),
     "values": ("DEFAULT", "Aside", "Limits", "counted", "inline", "short", "size_text", "yaml_code"),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
@@ -81,7 +81,6 @@ __all__ = [
     "Grid",
     "Limits",
     "Line",
-    "Node",
     "Note",
     "Section",
     "Shown",

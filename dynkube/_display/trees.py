@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeVar
 
 from dynkube._display.cards import Line, Span, line, muted
+
+N = TypeVar("N")
 
 _BRANCH: Final = ("├─ ", "│  ")
 _LAST: Final = ("└─ ", "   ")
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One node.
+def tree_rows(
+    root: N, children: Callable[[N], Sequence[N]], cells: Callable[[N], tuple[Span, ...]]
+) -> Iterator[tuple[Line, ...]]:
+    """The rows of a table, from the top down, each made when it is asked for; the names are drawn as a tree.
 
-    Attributes:
-        cells: what its line shows; the first one is its name.
-        children: what is below it.
+    Args:
+        root: where to begin: a node of any type.
+        children: what is below a node.
+        cells: what the line of a node shows; the first one is its name.
     """
-
-    cells: tuple[Span, ...]
-    children: Sequence[Node] = ()
-
-
-def tree_rows(root: Node) -> Iterator[tuple[Line, ...]]:
-    """The rows of a table, from the top down; the names are drawn as a tree."""
-    pending: list[tuple[Node, str, str]] = [(root, "", "")]
+    pending: list[tuple[N, str, str]] = [(root, "", "")]
     while pending:
         node, lead, below = pending.pop()
-        name, *rest = node.cells
+        name, *rest = cells(node)
         yield (line(muted(lead), name), *(line(cell) for cell in rest))
-        last = len(node.children) - 1
+        under = children(node)
+        last = len(under) - 1
         for place in range(last, -1, -1):
             own, inner = _LAST if place == last else _BRANCH
-            pending.append((node.children[place], below + own, below + inner))
+            pending.append((under[place], below + own, below + inner))

@@ -21,6 +21,7 @@ from dynkube.informers._handlers import EventStream, HandlerStatistics, OnAdd, O
 from dynkube.informers._index import IndexFunc
 from dynkube.informers._informer import Informer
 from dynkube.informers._namespace_filter import NamespaceFilter
+from dynkube.informers._owned import IndexedObjects, ObjectSource, owner_uids
 from dynkube.informers._reads import Selector
 from dynkube.informers._serving import Serving, crd_serves
 from dynkube.informers._settings import InformerSettings
@@ -28,7 +29,7 @@ from dynkube.informers._slices import Slices
 from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State
 from dynkube.informers._statistics import InformerStatistics, InformerStatus, InformerStatuses
 from dynkube.informers._transform import Transform, drop_managed_fields
-from dynkube.informers._tree import IndexedObjects, ObjectSource, OwnerTree, owner_tree, owner_uids
+from dynkube.informers._tree import OwnerTree, owner_tree
 
 __all__ = [
     "ABSENT",

@@ -60,7 +60,10 @@ def test_a_circle_is_gone_round_once() -> None:
 def test_what_has_two_owners_is_under_both() -> None:
     shared = thing("Pod", "shared", "web-1", "web-2")
 
-    assert drawn(owner_tree(WEB, [[FIRST, SECOND, shared]])).count("    Pod/shared") == 2
+    tree = owner_tree(WEB, [[FIRST, SECOND, shared]])
+
+    assert drawn(tree).count("    Pod/shared") == 2
+    assert repr(tree) == "<OwnerTree of <Deployment v1 shop/web>: 3 below>"
 
 
 def test_an_owner_in_a_namespace_owns_nothing_elsewhere_and_a_cluster_scoped_one_does() -> None:
@@ -71,14 +74,88 @@ def test_an_owner_in_a_namespace_owns_nothing_elsewhere_and_a_cluster_scoped_one
     assert drawn(owner_tree(node, [[away]])) == ["Node/node", "  Pod/away"]
 
 
-def test_depth_and_number_are_limited_and_that_is_said() -> None:
+@pytest.mark.parametrize(
+    ("limits", "notes"),
+    [
+        ({"limit": 10}, ("cut after 10 objects: a larger limit shows more",)),
+        ({"limit": 51}, ()),
+        ({"depth": 0}, ("1 object owns more, below 0 levels: a larger depth shows it",)),
+        ({"depth": 1}, ()),
+    ],
+)
+def test_depth_and_number_are_limited_and_what_is_left_out_is_said(limits: Any, notes: tuple[str, ...]) -> None:
     many = [thing("Pod", f"p{number}", "web") for number in range(50)]
 
-    cut = owner_tree(WEB, [many], limit=10)
+    tree = owner_tree(WEB, [many], **limits)
 
-    assert len(drawn(cut)) == 10
-    assert cut.notes == ("cut after 10 objects",)
-    assert drawn(owner_tree(WEB, [[FIRST, POD]], depth=1)) == ["Deployment/web", "  ReplicaSet/web-1"]
+    assert len(drawn(tree)) == min(limits.get("limit", 51), 51 if limits.get("depth", 1) else 1)
+    assert tree.notes == notes
+
+
+def test_objects_without_a_uid_are_told_apart_by_their_names() -> None:
+    drafts = [
+        Unstructured(
+            {"kind": "Pod", "metadata": {"name": name, "namespace": "shop", "ownerReferences": [{"uid": "web"}]}}
+        )
+        for name in ("a", "b", "a")
+    ]
+    stray = Unstructured({"kind": "Pod", "metadata": {"name": "stray", "ownerReferences": [{"uid": ""}]}})
+
+    assert drawn(owner_tree(WEB, [drafts, stray])) == ["Deployment/web", "  Pod/a", "  Pod/b"]
+
+
+@pytest.mark.parametrize("from_top", [False, True])
+def test_a_chain_may_be_as_long_as_it_is(from_top: bool) -> None:
+    chain = [thing("A", "0"), *(thing("A", str(place), str(place - 1)) for place in range(1, 3000))]
+
+    tree = owner_tree(chain[-1] if from_top else chain[0], [chain], from_top=from_top, depth=5000)
+
+    assert [obj.name for _, obj in tree.walk()] == [obj.name for obj in chain]
+    assert tree == owner_tree(chain[0], [chain], depth=5000)
+    assert repr(tree) == "<OwnerTree of <A v1 shop/0>: 2,999 below>"
+    assert str(tree).splitlines()[-1] == "200 of 3,000 lines shown"
+
+
+def test_no_more_objects_are_decoded_than_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[str] = []
+    original = Unstructured.to_dict
+
+    def counted(obj: Unstructured) -> dict[str, Any]:
+        decoded.append(obj.name)
+        return original(obj)
+
+    monkeypatch.setattr(Unstructured, "to_dict", counted)
+    many = [thing("Pod", f"p{number:04}", "web") for number in range(2000)]
+
+    tree = owner_tree(WEB, [many])
+    page = tree._repr_html_()
+
+    assert "200 of 2,001 lines shown" in page
+    assert len(decoded) <= 200
+
+
+def test_what_is_beyond_a_namespace_is_no_owner_to_begin_with_either() -> None:
+    away = thing("Pod", "away", "web", namespace="blog")
+
+    assert drawn(owner_tree(away, [WEB], from_top=True)) == ["Pod/away"]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"index": 7}, "index is 7: pass the name of an index, such as 'owner'"),
+        ({"index": ""}, "index is ''"),
+        ({"from_top": "yes"}, "from_top is 'yes': pass True or False"),
+        ({"depth": None}, "depth is None: pass a whole number, 0 or more"),
+        ({"depth": -1}, "depth is -1: pass 0 or more"),
+        ({"depth": True}, "depth is a bool"),
+        ({"limit": 0}, "limit is 0: pass 1 or more"),
+        ({"limit": 2.5}, "limit is a float: pass a whole number, 1 or more"),
+    ],
+)
+def test_options_that_cannot_be_right_are_refused(option: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        owner_tree(WEB, [POD], **option)
 
 
 @pytest.mark.parametrize(
