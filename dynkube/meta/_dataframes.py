@@ -1,11 +1,12 @@
-"""Data frames of pandas and polars, with a type for each column that does not depend on the rows."""
+"""Data frames of pandas and polars, with a type for each column."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dynkube.meta._frame import Fields, FrameColumn, FrameType, frame_of
+from dynkube.meta._frame import Fields, frame_of
+from dynkube.meta._frame_values import FrameColumn, FrameType
 from dynkube.meta._list import UnstructuredList
 from dynkube.meta._object import Unstructured
 
@@ -34,7 +35,9 @@ def to_pandas(
 
     A table (``client.get``) has the server's columns instead. Integers, numbers, booleans, times and texts have
     pandas' own types (``Int64``, ``Float64``, ``boolean``, ``datetime64[us, UTC]``, ``string``); what is missing is
-    missing there too. A column whose values are of several types is text.
+    missing there too. The server says the types of its columns, so a table without rows has those of a full one;
+    columns of ``fields`` have the type of all their values. Where a value does not fit its column, or values are of
+    several types, the column is text.
 
     A plain call, of a second or so for 20,000 objects: in async code use ``trio.to_thread.run_sync``.
 
@@ -97,7 +100,7 @@ def polars_frame(columns: Sequence[FrameColumn]) -> pl.DataFrame:
         FrameType.BOOLEAN: pl.Boolean(),
         FrameType.TIME: pl.Datetime("us", "UTC"),
     }
-    return pl.DataFrame([pl.Series(column.name, column.values, dtype=types[column.type]) for column in columns])
+    return pl.DataFrame({each.name: pl.Series(values=each.values, dtype=types[each.type]) for each in columns})
 
 
 def _missing(what: str, package: str) -> ImportError:

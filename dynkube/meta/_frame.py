@@ -1,20 +1,18 @@
 """Objects as columns of one type each, for data frames. Pure, and without any library of those.
 
-What a column is does not depend on the rows that a library happens to look at: the server says it for its own columns,
-and for others all values count. Where values are of several types (int-or-string, above all) they are text.
+What a column is does not depend on the rows that a library happens to look at. The server says it for its own columns,
+so a table without rows has the same types as a full one; for others all values count. Where values do not fit, or are
+of several types (int-or-string, above all), the column is text, and none of them is lost.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dynkube.errors import InvalidInput, InvalidJSONPath
-from dynkube.meta._encode import encode_json
+from dynkube.meta._frame_values import FrameColumn, FrameType, column_of, common_type, text_of
 from dynkube.meta._jsonpath import JSONPath
 from dynkube.meta._object import Unstructured
 
@@ -24,35 +22,29 @@ if TYPE_CHECKING:
 Fields: TypeAlias = Mapping[str, "str | JSONPath | Callable[[Unstructured], object]"]
 """Columns by name: a kubectl JSONPath like ``"{.spec.replicas}"``, or a function of the object."""
 
-_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:\d\d)\Z")
 _CREATED: Final = "{.metadata.creationTimestamp}"
-_LARGEST: Final = 2**63
-
-
-class FrameType(StrEnum):
-    """What the values of a column are, where they are not ``None``."""
-
-    TEXT = "text"
-    INTEGER = "integer"
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    TIME = "time"
-
-
-@dataclass(frozen=True, slots=True)
-class FrameColumn:
-    """One column: ``str``, ``int``, ``float``, ``bool`` or ``datetime`` in UTC, or ``None``."""
-
-    name: str
-    type: FrameType
-    values: Sequence[object]
-
 
 _DECLARED: Final = {
     "integer": FrameType.INTEGER,
     "number": FrameType.NUMBER,
     "boolean": FrameType.BOOLEAN,
-    "date": FrameType.TIME,
+}
+
+# What kube-apiserver calls text and writes as something else, or the other way round (pkg/printers/internalversion in
+# kubernetes/kubernetes). By its word a count would be text; by its rows nothing would be known while there are none.
+_WRITTEN: Final[dict[tuple[str, str], dict[str, FrameType]]] = {
+    ("", "ConfigMapList"): {"Data": FrameType.INTEGER},
+    ("", "EventList"): {"Count": FrameType.INTEGER},
+    ("", "SecretList"): {"Data": FrameType.INTEGER},
+    ("", "ServiceAccountList"): {"Secrets": FrameType.INTEGER},
+    ("apps", "ControllerRevisionList"): {"Revision": FrameType.INTEGER},
+    ("apps", "DeploymentList"): {"Up-to-date": FrameType.INTEGER, "Available": FrameType.INTEGER},
+    ("autoscaling", "HorizontalPodAutoscalerList"): {"MaxPods": FrameType.INTEGER, "Replicas": FrameType.INTEGER},
+    ("batch", "CronJobList"): {"Suspend": FrameType.TEXT},
+    ("events.k8s.io", "EventList"): {"Count": FrameType.INTEGER},
+    ("flowcontrol.apiserver.k8s.io", "FlowSchemaList"): {"MatchingPrecedence": FrameType.INTEGER},
+    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfigurationList"): {"NominalConcurrencyShares": FrameType.INTEGER},
+    ("storage.k8s.io", "StorageClassList"): {"AllowVolumeExpansion": FrameType.BOOLEAN},
 }
 
 
@@ -71,25 +63,31 @@ def object_columns(objects: Iterable[Unstructured]) -> list[FrameColumn]:
     return [
         _namespaces(objects),
         FrameColumn("Name", FrameType.TEXT, [obj.name for obj in objects]),
-        _by_path("Created", _CREATED, FrameType.TIME, objects),
+        _moments("Created", _CREATED, objects),
     ]
 
 
 def table_columns(table: UnstructuredTable) -> list[FrameColumn]:
-    """The server's columns, each in the type it says. Times are exact where the server says what it prints."""
+    """The server's columns, in types that do not depend on the rows unless a value does not fit.
+
+    Times are exact where it is known what the server prints: when the object was made, or the path of a definition.
+    Other dates are the text of the cells, since servers write some as moments and most as ages.
+    """
     objects = list(table)
+    if not table.columns:
+        return object_columns(objects)
     columns = [_namespaces(objects)] if table.namespaced else []
+    written = _WRITTEN.get((table.api_version.rpartition("/")[0], table.kind), {})
     for place, column in enumerate(table.columns):
         cells = [row[place] for row in table.cells]
-        declared = _DECLARED.get(column.type, FrameType.TEXT)
-        if declared is FrameType.TEXT and not any(isinstance(cell, str) for cell in cells):
-            declared = _common_type(cells)  # servers call counts text that they write as numbers (ConfigMaps' Data)
+        path = column.json_path if column.type == "date" else None
         if column.tells_age:
-            columns.append(_by_path("Created", _CREATED, FrameType.TIME, objects))
-        elif declared is FrameType.TIME and column.json_path:
-            columns.append(_by_path(column.name, column.json_path, FrameType.TIME, objects))
+            columns.append(_moments("Created", _CREATED, objects))
+        elif path or column.tells_creation:
+            columns.append(_moments(column.name, path or _CREATED, objects))
         else:
-            columns.append(_typed(column.name, declared, cells))
+            wanted = written.get(column.name) or _DECLARED.get(column.type, FrameType.TEXT)
+            columns.append(column_of(column.name, wanted, cells))
     return _with_names_of_their_own(columns)
 
 
@@ -106,12 +104,13 @@ def extended(
     named = {column.name: column for column in columns}
     for name, field in _checked(fields).items():
         values = [field(obj) for obj in objects]
-        named[name] = _typed(name, _common_type(values), values)
-    if with_object:
-        if fields and "object" in fields:
-            raise InvalidInput("fields has a column 'object', as with_object=True makes one: give it another name")
-        named["object"] = FrameColumn("object", FrameType.TEXT, [obj.json.decode() for obj in objects])
-    return list(named.values())
+        named[name] = column_of(name, common_type(values), values)
+    if not with_object:
+        return list(named.values())
+    if fields and "object" in fields:
+        raise InvalidInput("fields has a column 'object', as with_object=True makes one: give it another name")
+    whole = FrameColumn("object", FrameType.TEXT, [obj.json.decode() for obj in objects])
+    return [*_with_names_of_their_own(named.values(), taken={"object"}), whole]
 
 
 def _checked(fields: object) -> dict[str, Callable[[Unstructured], object]]:
@@ -143,7 +142,7 @@ def _reader(path: JSONPath) -> Callable[[Unstructured], object]:
     def read(obj: Unstructured) -> object:
         found = path.find_json(obj.json)
         if len(found) > 1:  # as kubectl's custom columns print several
-            return ",".join(_text(value) or "" for value in found)
+            return ",".join(text_of(value) or "" for value in found)
         return found[0] if found else None
 
     return read
@@ -153,80 +152,25 @@ def _namespaces(objects: Iterable[Unstructured]) -> FrameColumn:
     return FrameColumn("Namespace", FrameType.TEXT, [obj.namespace or None for obj in objects])
 
 
-def _by_path(name: str, path: str, wanted: FrameType, objects: Iterable[Unstructured]) -> FrameColumn:
-    read = _reader(JSONPath.compile(path))
-    return _typed(name, wanted, [read(obj) for obj in objects])
+def _moments(name: str, path: str, objects: Iterable[Unstructured]) -> FrameColumn:
+    compiled = JSONPath.compile(path)
+    found = (compiled.find_json(obj.json) for obj in objects)
+    # Of several matches servers print the first: TableConvertor in k8s.io/apiextensions-apiserver.
+    return column_of(name, FrameType.TIME, [values[0] if values else None for values in found])
 
 
-def _typed(name: str, wanted: FrameType, values: Sequence[object]) -> FrameColumn:
-    """A column of the type that is wanted; of text, where one of the values does not fit."""
-    if wanted is FrameType.TIME:
-        moments = [None if value is None else _moment(value) for value in values]
-        if all(moment is not None or value is None for moment, value in zip(moments, values, strict=True)):
-            return FrameColumn(name, wanted, moments)
-    elif wanted is not FrameType.TEXT and _common_type(values) in _FITTING[wanted]:
-        return FrameColumn(name, wanted, [_as(wanted, value) for value in values])
-    return FrameColumn(name, FrameType.TEXT, [_text(value) for value in values])
-
-
-def _as(wanted: FrameType, value: object) -> object:
-    return float(value) if wanted is FrameType.NUMBER and isinstance(value, int) else value
-
-
-def _common_type(values: Iterable[object]) -> FrameType:
-    """The type that all values have, text if there is none or they have several."""
-    kinds = {_type_of(value) for value in values if value is not None}
-    if kinds == {FrameType.INTEGER, FrameType.NUMBER}:
-        return FrameType.NUMBER
-    return kinds.pop() if len(kinds) == 1 else FrameType.TEXT
-
-
-def _type_of(value: object) -> FrameType:
-    match value:
-        case bool():
-            return FrameType.BOOLEAN
-        case int():
-            return FrameType.INTEGER if -_LARGEST <= value < _LARGEST else FrameType.TEXT
-        case float():
-            return FrameType.NUMBER
-    return FrameType.TEXT if _moment(value) is None else FrameType.TIME
-
-
-def _moment(value: object) -> datetime | None:
-    try:
-        if isinstance(value, str) and _MOMENT.match(value):
-            value = datetime.fromisoformat(value)
-        if not isinstance(value, datetime):
-            return None
-        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):  # the 30th of February, and the first day there is in a zone ahead
-        return None
-
-
-def _text(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, datetime):
-        return value.isoformat()
-    try:
-        return encode_json(value).decode()
-    except TypeError:  # what a function of the caller's made
-        return str(value)
-
-
-_FITTING: Final = {
-    FrameType.INTEGER: {FrameType.INTEGER},
-    FrameType.NUMBER: {FrameType.NUMBER, FrameType.INTEGER},
-    FrameType.BOOLEAN: {FrameType.BOOLEAN},
-}
-
-
-def _with_names_of_their_own(columns: Sequence[FrameColumn]) -> list[FrameColumn]:
-    """A definition may print two columns under one name; data frames do not have that."""
-    counts: dict[str, int] = {}
+def _with_names_of_their_own(columns: Iterable[FrameColumn], taken: Iterable[str] = ()) -> list[FrameColumn]:
+    """A definition may print two columns under one name, or under one that has no end; data frames do not have that."""
+    names = set(taken)
     named = []
     for column in columns:
-        counts[column.name] = count = counts.get(column.name, 0) + 1
-        name = column.name if count == 1 else f"{column.name} ({count})"
+        plain = text_of(column.name) or ""
+        name = next(each for each in _numbered(plain) if each not in names)
+        names.add(name)
         named.append(FrameColumn(name, column.type, column.values))
     return named
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name} ({number})" for number in count(2))

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dynkube._display import Card, Span
-    from dynkube.meta._frame import Fields, FrameColumn
+    from dynkube.meta._frame import Fields
+    from dynkube.meta._frame_values import FrameColumn
 
 
 class UnstructuredList(Shown, Sequence[Unstructured]):

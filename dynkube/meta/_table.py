@@ -8,14 +8,16 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from dynkube.errors import InvalidInput
+from dynkube.errors import InvalidInput, InvalidJSONPath
+from dynkube.meta._arguments import a_type
 from dynkube.meta._json import JSON
 from dynkube.meta._list import UnstructuredList
 from dynkube.meta._object import Unstructured
 
 if TYPE_CHECKING:
     from dynkube._display import Card, Column, Span
-    from dynkube.meta._frame import Fields, FrameColumn
+    from dynkube.meta._frame import Fields
+    from dynkube.meta._frame_values import FrameColumn
 
 # What API servers write where a definition has no description of its own for a column.
 _PRINTED: Final = "Custom resource definition column (in JSONPath format): "
@@ -49,12 +51,29 @@ class TableColumn:
     @property
     def json_path(self) -> str | None:
         """What a definition prints there, as far as the server says it: ``.spec.replicas``."""
-        return self.description.removeprefix(_PRINTED) if self.description.startswith(_PRINTED) else None
+        path = self.description.removeprefix(_PRINTED)
+        return path if path != self.description and _is_path(path) else None
 
     @property
     def tells_age(self) -> bool:
         """Whether it is how long ago the object was created."""
         return self.name.lower() == "age" and self.json_path in (None, _CREATED)
+
+    @property
+    def tells_creation(self) -> bool:
+        """Whether it is when the object was created, as of kinds that have no columns of their own."""
+        return self.name == "Created At" and self.type == "date" and self.json_path in (None, _CREATED)
+
+
+def _is_path(text: str) -> bool:
+    """Whether it can be read as a JSONPath: a definition's own description may begin as the server's do, and go on."""
+    from dynkube.meta._jsonpath import JSONPath
+
+    try:
+        JSONPath.compile(text)
+    except InvalidJSONPath:
+        return False
+    return True
 
 
 PLAIN_COLUMNS: Final = (TableColumn(name="Name", format="name"), TableColumn(name="Age"))
@@ -110,11 +129,16 @@ class UnstructuredTable(UnstructuredList):
         Raises:
             InvalidInput: there is none of that name; the message has those that are there.
         """
+        given: object = name
+        if not isinstance(given, str):
+            raise InvalidInput(f"column {given!r} is {a_type(given)}: pass its heading; {self._headings()}")
         for place, column in enumerate(self.columns):
             if column.name.lower() == name.lower():
                 return tuple(row[place] for row in self.cells)
-        names = ", ".join(repr(column.name) for column in self.columns)
-        raise InvalidInput(f"column {name!r} is not in this table: it has {names or 'none'}")
+        raise InvalidInput(f"column {name!r} is not in this table: {self._headings()}")
+
+    def _headings(self) -> str:
+        return f"it has {', '.join(repr(column.name) for column in self.columns) or 'none'}"
 
     def _frame(self, fields: Fields | None, with_object: bool) -> list[FrameColumn]:
         from dynkube.meta._frame import extended, table_columns

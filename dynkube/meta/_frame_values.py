@@ -1,0 +1,120 @@
+"""Values of any kind as the values of one column: its type, and what each is in that type. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+from math import isfinite
+from typing import Final
+
+from dynkube.meta._encode import encode_json
+
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:\d\d)\Z")
+_LARGEST: Final = 2**63
+
+
+class FrameType(StrEnum):
+    """What the values of a column are, where they are not ``None``."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class FrameColumn:
+    """One column: ``str``, ``int``, ``float``, ``bool`` or ``datetime`` in UTC, or ``None``."""
+
+    name: str
+    type: FrameType
+    values: Sequence[object]
+
+
+def column_of(name: str, wanted: FrameType, values: Sequence[object]) -> FrameColumn:
+    """A column of the type that is wanted; of text, where one of the values does not fit: none of them is lost."""
+    if wanted is FrameType.TIME:
+        moments = [None if value is None else _moment(value) for value in values]
+        if all(moment is not None or value is None for moment, value in zip(moments, values, strict=True)):
+            return FrameColumn(name, wanted, moments)
+    elif wanted is not FrameType.TEXT and _kinds(values) <= _FITTING[wanted]:
+        return FrameColumn(name, wanted, [_as(wanted, value) for value in values])
+    return FrameColumn(name, FrameType.TEXT, [text_of(value) for value in values])
+
+
+def common_type(values: Iterable[object]) -> FrameType:
+    """The type that all values have, text if there is none or they have several."""
+    kinds = _kinds(values)
+    if kinds == {FrameType.INTEGER, FrameType.NUMBER}:
+        return FrameType.NUMBER
+    return kinds.pop() if len(kinds) == 1 else FrameType.TEXT
+
+
+def text_of(value: object) -> str | None:
+    """A value as text that every data frame takes: lists and maps are JSON, half a character is U+FFFD."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else _written(value)
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _written(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{Decimal(value):f}"  # of any length; Python's own stops at 4,300 digits
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    try:
+        return encode_json(value).decode()
+    except (TypeError, ValueError, RecursionError):  # what a function of the caller's made
+        return _described(value)
+
+
+def _described(value: object) -> str:
+    try:
+        return str(value)
+    except (ValueError, RecursionError):  # it holds an endless number, or itself
+        return object.__repr__(value)
+
+
+def _as(wanted: FrameType, value: object) -> object:
+    return float(value) if wanted is FrameType.NUMBER and isinstance(value, int) else value
+
+
+def _kinds(values: Iterable[object]) -> set[FrameType]:
+    return {_type_of(value) for value in values if value is not None}
+
+
+def _type_of(value: object) -> FrameType:
+    match value:
+        case bool():
+            return FrameType.BOOLEAN
+        case int():
+            return FrameType.INTEGER if -_LARGEST <= value < _LARGEST else FrameType.TEXT
+        case float():
+            return FrameType.NUMBER
+    return FrameType.TEXT if _moment(value) is None else FrameType.TIME
+
+
+def _moment(value: object) -> datetime | None:
+    try:
+        if isinstance(value, str) and _MOMENT.match(value):
+            value = datetime.fromisoformat(value)
+        if not isinstance(value, datetime):
+            return None
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # the 30th of February, and the first day there is in a zone ahead
+        return None
+
+
+_FITTING: Final = {
+    FrameType.INTEGER: {FrameType.INTEGER},
+    FrameType.NUMBER: {FrameType.NUMBER, FrameType.INTEGER},
+    FrameType.BOOLEAN: {FrameType.BOOLEAN},
+}
