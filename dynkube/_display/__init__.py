@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from dynkube._display.tables import Table, json_cell, printable, shortened
     from dynkube._display.text import plain
     from dynkube._display.trees import tree_rows
-    from dynkube._display.values import DEFAULT, Aside, Limits, counted, inline, short, size_text, yaml_code
+    from dynkube._display.values import DEFAULT, Limits, inline, yaml_code
+    from dynkube._display.words import Aside, counted, short, size_text
 
 _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "ages": ("age_of", "duration_text"),
@@ -64,7 +65,8 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "tables": ("Table", "json_cell", "printable", "shortened"),
     "text": ("plain",),
     "trees": ("tree_rows",),
-    "values": ("DEFAULT", "Aside", "Limits", "counted", "inline", "short", "size_text", "yaml_code"),
+    "values": ("DEFAULT", "Limits", "inline", "yaml_code"),
+    "words": ("Aside", "counted", "short", "size_text"),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from dynkube._display.cards import Block, Card, Grid, Line, Note, Span, line, muted
 from dynkube._display.health import object_age, object_health
-from dynkube._display.values import counted, inline
+from dynkube._display.values import inline
+from dynkube._display.words import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import islice
@@ -13,10 +11,11 @@ from dynkube._display.ages import age_of
 from dynkube._display.cards import Block, Card, Chips, Facts, Line, Note, Section, Span, Tone, line, muted
 from dynkube._display.definitions import definition_facts
 from dynkube._display.health import condition_chips, health_of, mapping
-from dynkube._display.values import DEFAULT, Aside, Limits, counted, inline, short, size_text, yaml_code
+from dynkube._display.values import DEFAULT, Limits, inline, yaml_code
+from dynkube._display.visible import visible
+from dynkube._display.words import Aside, counted, short, size_text
 
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-_SECRET_PARTS: Final = ("data", "stringData")
+_HEADING: Final = frozenset({"apiVersion", "kind", "metadata"})
 # What the head and the lines under it tell already.
 _TOLD: Final = frozenset({"name", "namespace", "labels", "annotations", "managedFields", "ownerReferences"})
 
@@ -34,7 +33,6 @@ def object_card(obj: Mapping[str, Any], *, now: datetime, size: int = 0, limits:
         size: of its JSON in bytes, which is told of large ones.
         limits: how much is shown.
     """
-    obj = _without_values(obj)
     head = _head(obj, now)
     if size > 100_000:
         head = (*head, muted(size_text(size)))
@@ -64,28 +62,35 @@ def _head(obj: Mapping[str, Any], now: datetime) -> Line:
 
 def _blocks(obj: Mapping[str, Any], limits: Limits) -> Iterator[Block]:
     metadata = mapping(obj, "metadata")
-    names = [name for name in obj if name not in ("apiVersion", "kind", "metadata")]
-    names.sort(key=lambda name: name == "status")  # after everything that somebody wanted
-    left, names = names[limits.items :], names[: limits.items]
+    fields = _fields(obj, limits)
     facts = Facts.of(
         [
             ("labels", _pairs(mapping(metadata, "labels"), limits.items)),
             ("owned by", _owners(metadata.get("ownerReferences"))),
             ("finalizers", _finalizers(metadata)),
             *definition_facts(obj),
-            *((short(name, 80), inline(obj[name], 400)) for name in names if not _is_inner(obj[name])),
+            *((short(name, 80), inline(value, 400)) for name, value in fields.items() if not _is_inner(value)),
         ]
     )
     if facts.rows:
         yield facts
     if chips := condition_chips(obj, limits.items):
         yield Chips(chips)
-    for name in names:
-        if _is_inner(obj[name]) and obj[name]:
-            yield Section(short(name, 80), (yaml_code(obj[name], limits),), _inside(obj[name]))
-    if left:
-        yield Note(line(f"and {counted(len(left), 'more field')}"))
+    for name, value in fields.items():
+        if _is_inner(value) and value:
+            yield Section(short(name, 80), (yaml_code(value, limits),), _inside(obj[name]))
+    if left := len(obj) - sum(name in obj for name in _HEADING) - len(fields):
+        yield Note(line(f"and {counted(left, 'more field')}"))
     yield from _metadata(metadata, limits)
+
+
+def _fields(obj: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    """What an object has besides its heading, as it may be shown: the first of it, and its status last."""
+    found = ((name, value) for name, value in visible(obj, limits.lines) if name not in _HEADING)
+    fields = dict(islice(found, limits.items))
+    if "status" in obj:  # after everything that somebody wanted
+        fields["status"] = fields.pop("status", obj["status"])
+    return fields
 
 
 def _is_inner(value: object) -> bool:
@@ -94,9 +99,7 @@ def _is_inner(value: object) -> bool:
 
 
 def _metadata(metadata: Mapping[str, Any], limits: Limits) -> Iterator[Block]:
-    annotations = dict(mapping(metadata, "annotations"))
-    if isinstance(applied := annotations.get(_LAST_APPLIED), str):
-        annotations[_LAST_APPLIED] = Aside(f"({size_text(len(applied))}, not shown)")
+    annotations = mapping(metadata, "annotations")
     if annotations:
         yield Section("annotations", (yaml_code(annotations, limits),), counted(len(annotations), "annotation"))
     shown: dict[str, Any] = {name: value for name, value in metadata.items() if name not in _TOLD}
@@ -139,49 +142,3 @@ def _finalizers(metadata: Mapping[str, Any]) -> Line:
     if not metadata.get("deletionTimestamp") or not isinstance(found, list | tuple):
         return ()
     return line(Span(", ".join(inline(each) for each in found[:10]), Tone.WARN))
-
-
-# ── what is not for showing ───────────────────────────────────────────────────────────────────
-
-
-def _without_values(obj: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A Secret, or a list with some in it, with sizes for values."""
-    kind = obj.get("kind")
-    if kind == "Secret":
-        return {name: _sizes(name, part) if name in _SECRET_PARTS else part for name, part in obj.items()}
-    items = obj.get("items")
-    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list | tuple):
-        own = {"kind": "Secret"} if kind == "SecretList" else {}
-        shown = [_without_secrets(each, own) for each in items[:200]]
-        return {**obj, "items": [*shown, *([Aside(f"… {len(items) - 200} more")] if len(items) > 200 else [])]}
-    return obj
-
-
-def _without_secrets(item: object, own: Mapping[str, Any]) -> object:
-    """An item of a list; those of a SecretList do not say what they are."""
-    if not isinstance(item, Mapping):
-        return item
-    shown = _without_values({**own, **item})
-    metadata = mapping(shown, "metadata")
-    annotations = mapping(metadata, "annotations")
-    if shown.get("kind") == "Secret" and _LAST_APPLIED in annotations:
-        kept = {name: value for name, value in annotations.items() if name != _LAST_APPLIED}
-        return {**shown, "metadata": {**metadata, "annotations": kept}}
-    return shown
-
-
-def _sizes(section: str, part: object) -> object:
-    if not isinstance(part, Mapping):
-        return Aside("(not shown)") if part else part
-    return {name: Aside(f"({_size(section, value)}, not shown)") for name, value in part.items()}
-
-
-def _size(section: str, value: object) -> str:
-    if not isinstance(value, str):
-        return "no text"
-    if section == "data":
-        try:
-            return size_text(len(base64.b64decode(value, validate=True)))
-        except (binascii.Error, ValueError):
-            return "no base64"
-    return size_text(len(value.encode(errors="replace")))

@@ -10,6 +10,8 @@ from itertools import islice
 from typing import Any, Final
 
 from dynkube._display.cards import Code, Line, Span, Tone, line, muted
+from dynkube._display.visible import visible
+from dynkube._display.words import Aside, counted, short
 
 # Texts that YAML reads as themselves. Fewer than there are: the others are in quotes, which is right as well.
 _PLAIN: Final = re.compile(
@@ -39,23 +41,12 @@ class Limits:
 DEFAULT: Final = Limits()
 
 
-class Aside(str):
-    """In the place of a value, words about it: shown as such, and not as a text that is there."""
-
-    __slots__ = ()
-
-
 def yaml_code(value: object, limits: Limits = DEFAULT) -> Code:
     """A value as YAML; what was cut off is said at the end."""
     found = list(islice(_lines(value, 0, limits), limits.lines + 1))
     if len(found) > limits.lines:
         found[limits.lines :] = [line(muted(f"… cut after {limits.lines} lines"))]
     return Code(tuple(found))
-
-
-def short(text: str, width: int) -> str:
-    """At most ``width`` characters of a text; of a longer one it is said how long it is."""
-    return text if len(text) <= width else f"{text[:width]}… ({len(text):,} characters)"
 
 
 def inline(value: object, width: int = 60) -> str:
@@ -74,22 +65,10 @@ def inline(value: object, width: int = 60) -> str:
     return short(str(value), width)
 
 
-def size_text(size: int) -> str:
-    """A number of bytes for people: ``312 bytes``, ``4.2 kB``, ``1.3 MB``."""
-    if size < 1000:
-        return "1 byte" if size == 1 else f"{size} bytes"
-    return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """``1 object``, ``1,200 objects``."""
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
-
-
 def _lines(value: object, indent: int, limits: Limits) -> Iterator[Line]:
     """A map or list, line by line; anything else as one."""
     if isinstance(value, Mapping) and value:
-        for name, part in value.items():
+        for name, part in visible(value, limits.lines + 1):
             yield from _entry(f"{' ' * indent}", Span(f"{_name(name, limits)}:", Tone.KEY), part, indent, limits)
     elif isinstance(value, list | tuple) and value:
         for part in value:

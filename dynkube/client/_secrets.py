@@ -1,4 +1,7 @@
-"""Values that are not for showing: those of Secrets, wherever an object keeps them. Pure."""
+"""Values of Secrets that a program must not show: in differences, in conflicts, and quoted in answers. Pure.
+
+What is a Secret, and what of it is hidden, says ``dynkube._display.secrets``.
+"""
 
 from __future__ import annotations
 
@@ -9,91 +12,151 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from dynkube._display.secrets import LAST_APPLIED, SECTIONS, hidden_places, is_secret, may_hold_secrets, tells_secrets
 from dynkube.errors import APIError, ApplyConflict
-from dynkube.fields import Field, FieldPath
-from dynkube.meta import MISSING, UNREADABLE, Unstructured
+from dynkube.fields import Field, FieldPath, Values
+from dynkube.meta import MISSING, UNREADABLE, Unstructured, encode_json, thaw
 
 HIDDEN: Final = "***"
 """What stands for a value that is not shown."""
 
-_SECTIONS: Final = ("data", "stringData")
+State: TypeAlias = "dict[str, Any] | None"
 _WRONG_TYPE: Final = re.compile(r"(\{Value:).*", re.DOTALL)
 _LEAST_QUOTED: Final = 6  # shorter ones are in any message by chance
-# `kubectl apply` keeps all of a Secret in there, values included.
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def is_secret(obj: Unstructured | Mapping[str, Any]) -> bool:
-    """Whether an object, or a state of one, holds values that are not for showing."""
-    kind, api_version = (
-        (obj.kind, obj.api_version) if isinstance(obj, Unstructured) else (obj.get("kind"), obj.get("apiVersion"))
-    )
-    return kind == "Secret" and api_version == "v1"
+# ── in differences ───────────────────────────────────────────────────────────────────────────
 
 
-def hides(path: FieldPath) -> bool:
-    """Whether the value at this path of a Secret, or one below it, is not for showing."""
-    match path.steps:
-        case (Field(name), *_):
-            if name in _SECTIONS:
-                return True
-            return name == "metadata" and path.steps[1:] in (
-                (Field("annotations"), Field(_LAST_APPLIED)),
-                (Field("annotations"),),
-                (),
-            )
-    return not path.steps
+class _Hidden(str):
+    """In the place of a value: the same text for the same value. ``shown`` is what people are to see there."""
+
+    __slots__ = ("shown",)
+    shown: str
 
 
-def hide(before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
-    """Replace the values of a Secret in both of its states, in place; it stays visible which ones differ.
+class Hiding:
+    """Hides the values of Secrets in two states of an object, in place, for as long as these are compared.
 
-    As ``kubectl diff`` shows them: ``*** (before)`` and ``*** (after)`` where there are two that differ.
+    Meanwhile they can be told apart and nothing else. At the end it is seen which ones differ, as with
+    ``kubectl diff``: ``*** (before)`` and ``*** (after)`` where there are two.
+
+    Args:
+        before: one state; ``None`` where there is no object.
+        after: the other.
+        of: what the states are of; they may leave out what it is.
     """
-    for section in _SECTIONS:
-        olds, news = (_section(state, section) for state in (before, after))
-        _hide(olds, news, {**olds, **news})
-        # One that is no map, as a manifest may have it by mistake, has values in it all the same.
-        first, second = ({} if state is None or _is_map(state.get(section)) else state for state in (before, after))
-        _hide(first, second, (section,))
-    _hide(_section(before, "annotations"), _section(after, "annotations"), (_LAST_APPLIED,))
+
+    def __init__(self, before: State, after: State, *, of: Iterable[Unstructured | None]) -> None:
+        self._places: list[tuple[dict[str, Any], str]] = []
+        objects = [obj for obj in of if obj is not None]
+        if not any(may_hold_secrets(obj.json) for obj in objects):  # to go through all of an object takes a while
+            return
+        secret = any(obj.kind == "Secret" for obj in objects)
+        numbers: dict[object, str] = {}
+        # Both are gone through before anything is replaced: each is looked at for what is a Secret in the other.
+        places = [*hidden_places(before, after, secret=secret), *hidden_places(after, before, secret=secret)]
+        for owner, name in places:
+            value = owner[name]
+            key = value if isinstance(value, str) else encode_json(value)
+            owner[name] = hidden = _Hidden(numbers.setdefault(key, f"value {len(numbers)}"))
+            hidden.shown = HIDDEN
+            self._places.append((owner, name))
+
+    def mark(self, old: object, new: object) -> None:
+        """Take in two values that differ and are to be shown beside each other."""
+        if not self._places or MISSING in (old, new):
+            return
+        olds, news = list(_hidden_in(old)), list(_hidden_in(new))
+        for here, there, word in ((olds, news, "before"), (news, olds, "after")):
+            others = set(map(str, there))
+            for each in here:
+                if str(each) not in others:
+                    each.shown = f"{HIDDEN} ({word})"
+
+    def shown(self, value: Any) -> Any:
+        """What people are to see of a value."""
+        return value.shown if isinstance(value, _Hidden) else value
+
+    def settle(self) -> None:
+        """Leave in both states what people are to see."""
+        for owner, name in self._places:
+            owner[name] = self.shown(owner[name])
 
 
-def _hide(olds: dict[str, Any], news: dict[str, Any], keys: Iterable[str]) -> None:
-    for key in keys:
-        old, new = olds.get(key, MISSING), news.get(key, MISSING)
-        differ = MISSING not in (old, new) and old != new
-        if old is not MISSING:
-            olds[key] = f"{HIDDEN} (before)" if differ else HIDDEN
-        if new is not MISSING:
-            news[key] = f"{HIDDEN} (after)" if differ else HIDDEN
+def _hidden_in(value: object) -> Iterator[_Hidden]:
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, _Hidden):
+            yield value
+        elif isinstance(value, dict | list):
+            pending += value.values() if isinstance(value, dict) else value
 
 
-def _is_map(value: object) -> bool:
-    return value is None or isinstance(value, dict)
+# ── in conflicts ─────────────────────────────────────────────────────────────────────────────
+
+
+def shown_at(path: FieldPath, values: Values) -> Any:
+    """The value at a path of an object as it may be shown, or MISSING."""
+    value: Any = values.obj
+    secret = inside = False
+    for place, step in enumerate(path.steps):
+        listed = False
+        if isinstance(value, Mapping):
+            secret = secret or is_secret(value)
+            inside = inside or secret
+            if secret and step in _HIDDEN_FIELDS and values.at(path.steps) is not MISSING:
+                return HIDDEN
+            listed = value.get("kind") == "SecretList" and step == Field("items")
+        elif isinstance(value, list | tuple):
+            listed = secret  # of such a list each item is one
+        value, secret = values.child(value, step), listed
+        if step == Field(LAST_APPLIED) and (inside or tells_secrets(value)) and place == len(path.steps) - 1:
+            return HIDDEN
+    return value if value is MISSING else _without_secrets(value, secret=secret, inside=inside)
+
+
+_HIDDEN_FIELDS: Final = tuple(map(Field, SECTIONS))
+
+
+def _without_secrets(value: Any, *, secret: bool, inside: bool) -> Any:
+    if next(hidden_places(value, secret=secret, inside=inside), None) is None:
+        return value
+    shown = thaw(value)
+    for owner, name in hidden_places(shown, secret=secret, inside=inside):
+        owner[name] = HIDDEN
+    return shown
+
+
+# ── in answers ───────────────────────────────────────────────────────────────────────────────
 
 
 def without_values(error: APIError, obj: Unstructured) -> APIError:
-    """An answer to the write of an object without the values that it quotes, if that is a Secret."""
-    return without_values_in(error, obj.json) if is_secret(obj) else error
+    """An answer to the write of an object without the values of Secrets in it, as far as it quotes them."""
+    return without_values_in(error, obj.json, secret=obj.kind == "Secret")
 
 
-def without_values_in(error: APIError, document: bytes) -> APIError:
-    """An answer to the write of a Secret, or to a patch of one, without the values that it quotes.
+def without_values_in(error: APIError, document: bytes, *, secret: bool) -> APIError:
+    """An answer to the write of a document without the values of Secrets in it, as far as it quotes them.
 
     Servers quote what has the wrong type (``expected string, got &value.valueUnstructured{Value:5432}``).
 
     Args:
         error: the answer. Conflicts of fields have their values hidden already.
         document: what was sent: an object, a patch, or the operations of a JSON patch; JSON or YAML.
+        secret: what was written is a Secret, though the document may not say so.
     """
-    if isinstance(error, ApplyConflict):
+    if isinstance(error, ApplyConflict) or not (secret or may_hold_secrets(document)):
         return error
-    texts = {form for text in _values_in(document) for form in _forms(text)}
+    values = list(_values_in(document, secret=secret))
+    if not (values or secret):
+        return error
+    texts = {form for value in values for text in _texts(value) for form in _forms(text)}
     longest_first = sorted((text for text in texts if len(text) >= _LEAST_QUOTED), key=len, reverse=True)
 
     def hidden(message: str) -> str:
@@ -106,17 +169,16 @@ def without_values_in(error: APIError, document: bytes) -> APIError:
     return error if changed == status else type(error)(changed, request=error.request)
 
 
-def _values_in(document: bytes) -> Iterator[str]:
+def _values_in(document: bytes, *, secret: bool) -> Iterator[object]:
     try:
         content: object = msgspec.json.decode(document)
     except UNREADABLE:
         content = _from_yaml(document)
-    if isinstance(content, dict):
-        for name in _SECTIONS:
-            yield from _texts(content.get(name))
-    elif isinstance(content, list):
-        for operation in content:
-            yield from _texts(operation.get("value") if isinstance(operation, dict) else None)
+    if isinstance(content, list):  # of operations on one
+        operations: Iterable[object] = content
+        secrets = (each.get("value") for each in operations if isinstance(each, dict))
+        yield from (value for value in secrets if secret or is_secret(value))
+    yield from (owner[name] for owner, name in hidden_places(content, secret=secret and isinstance(content, dict)))
 
 
 def _from_yaml(document: bytes) -> object:
@@ -145,11 +207,3 @@ def _forms(text: str) -> Iterator[str]:
         yield each
         yield json.dumps(each, ensure_ascii=False)[1:-1]
         yield json.dumps(each)[1:-1]
-
-
-def _section(state: dict[str, Any] | None, name: str) -> dict[str, Any]:
-    if state is None:
-        return {}
-    parent = state.get("metadata") if name == "annotations" else state
-    found = parent.get(name) if isinstance(parent, dict) else None
-    return found if isinstance(found, dict) else {}

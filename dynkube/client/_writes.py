@@ -120,9 +120,9 @@ async def _sent(target: Target, request: Request, resource: APIResource) -> Unst
     try:
         return await target.send(request, resource)
     except APIError as error:
-        if resource.gvr != _SECRETS or request.body is None:
+        if request.body is None:
             raise
-        shown = without_values_in(error, request.body)
+        shown = without_values_in(error, request.body, secret=resource.gvr == _SECRETS)
         if shown is error:
             raise
         raise shown from None

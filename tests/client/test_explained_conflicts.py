@@ -109,23 +109,37 @@ def test_one_name_with_several_entries_is_told_apart_by_operation_subresource_an
     assert found.time.year == 2025
 
 
-@pytest.mark.parametrize("path", [".data.password", ".data", ".stringData.x", ".metadata.annotations"])
-def test_of_a_secret_no_value_is_told(path: str) -> None:
-    annotations = {"kubectl.kubernetes.io/last-applied-configuration": "hunter2"}
+APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        (".data.password", "***"),
+        (".data", "***"),
+        (".stringData.x", "***"),
+        (".metadata.annotations", {APPLIED: "***"}),
+        (f'.metadata.annotations["{APPLIED}"]', "***"),
+    ],
+)
+@pytest.mark.parametrize("at", ["", ".spec.template", '.spec.list[name="a"]'])
+def test_of_a_secret_no_value_is_told(path: str, shown: object, at: str) -> None:
+    annotations = {APPLIED: "hunter2"}
     data = {"password": "hunter2"}
-    secret = Unstructured(
-        {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": "a", "annotations": annotations},
-            "data": data,
-            "stringData": {"x": "hunter2"},
-        }
-    )
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "name": "a",
+        "metadata": {"name": "a", "annotations": annotations},
+        "data": data,
+        "stringData": {"x": "hunter2"},
+    }
+    around = {"kind": "Thing", "apiVersion": "v1", "metadata": {}, "spec": {"template": secret, "list": [secret]}}
+    obj = Unstructured(around if at else secret)
 
-    error = explained(conflict(path), secret, secret)
+    error = explained(conflict(f"{at}{path}"), obj, obj)
 
-    assert told(error) == [(path, "***", "***")]
+    assert told(error) == [(f"{at}{path}", shown, shown)]
 
 
 @pytest.mark.parametrize("entries", [(), None], ids=["nobody on record", "not readable"])

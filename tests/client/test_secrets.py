@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from dynkube import Diff, Unstructured
+from dynkube import Diff, Unstructured, compare
 from dynkube.client import ResourceClient
 from dynkube.client._apply.differing import drift_between
 from dynkube.client._secrets import without_values
@@ -49,6 +49,61 @@ def test_it_shows_that_they_differ() -> None:
     ]
 
 
+APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def holder(where: str, value: str) -> dict[str, Any]:
+    """Something with a Secret in it, and what kubectl keeps of both."""
+    inner: dict[str, Any] = {"apiVersion": "v1", "kind": "Secret", "data": {"p": value}, "stringData": {"q": value}}
+    inner["metadata"] = {"name": "s", "annotations": {APPLIED: json.dumps(inner)}}
+    listed = {name: part for name, part in inner.items() if name not in ("apiVersion", "kind")}
+    spec: dict[str, Any] = {
+        "template": {"template": inner},
+        "object": {"object": {**inner, "apiVersion": "example.com/v2"}},
+        "list": {"manifests": [{"name": "a", "manifest": inner}]},
+        "deep": {"a": [[{"b": inner}]]},
+    }
+    lists: dict[str, list[Any]] = {"List": [inner], "SecretList": [listed]}
+    obj: dict[str, Any] = {"items": lists[where]} if where in lists else {"spec": spec[where]}
+    annotations = {APPLIED: json.dumps(obj, indent=1)}
+    kind = where if where.endswith("List") else "Thing"
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": "t", "annotations": annotations}, **obj}
+
+
+@pytest.mark.parametrize("where", ["List", "SecretList", "template", "object", "list", "deep"])
+def test_values_of_secrets_inside_of_something_else_stay_hidden(where: str) -> None:
+    first, second = (Unstructured(holder(where, value)) for value in ("aHVudGVyMg==", "aHVudGVyMw=="))
+
+    differ = compare(first, second)
+    same = compare(first, {**holder(where, "aHVudGVyMg=="), "spec2": 1})
+    gone = compare(first, None)
+
+    assert not [diff for diff in (differ, same, gone) if "aHVudGVy" in shown(diff)]
+    assert {(each.before, each.after) for each in differ.changes} == {("*** (before)", "*** (after)")}
+    assert [str(each.path) for each in same.changes] == [".spec2"]
+    assert "aHVudGVy" not in first._repr_html_() + str(first)
+
+
+def test_of_lists_that_differ_in_their_length_it_shows_which_values_do() -> None:
+    before, after = holder("List", "b25l"), holder("List", "b25l")
+    after["items"] = [{**after["items"][0], "data": {"p": "dHdv"}}, after["items"][0]]
+
+    diff = compare(before, after)
+
+    assert "b25l" not in shown(diff)
+    assert "    p: '*** (after)'" in str(diff)
+    assert "*** (before)" not in shown(diff)  # that value is there again, in the other item
+
+
+def test_what_is_no_secret_is_shown_as_it_is() -> None:
+    reference = {"kind": "Secret", "name": "s", "key": "data"}
+    one = {"kind": "ConfigMap", "apiVersion": "v1", "data": {"a": "1"}, "ref": reference}
+
+    diff = compare(one, {**one, "data": {"a": "2"}, "ref": {**reference, "name": "t"}})
+
+    assert [(each.before, each.after) for each in diff.changes] == [("1", "2"), ("s", "t")]
+
+
 TYPED = "failed to create typed patch object: .data.p: expected string, got &value.valueUnstructured"
 
 
@@ -69,6 +124,13 @@ def test_a_refusal_that_quotes_values_is_told_without_them(value: Any, answered:
 
     assert isinstance(shown, Invalid)
     assert (shown.status.message, shown.causes[0].message, shown.request) == (told, told, "PATCH /x")
+
+
+def test_a_refusal_that_quotes_a_secret_inside_of_something_else_is_told_without_it() -> None:
+    error = Invalid(Status(code=422, message="'hunter22' is weak"))
+    obj = {"kind": "Thing", "apiVersion": "v1", "template": {"kind": "Secret", "stringData": {"p": "hunter22"}}}
+
+    assert without_values(error, Unstructured(obj)).status.message == "'***' is weak"
 
 
 @pytest.mark.parametrize("section", ["data", "stringData"])

@@ -76,6 +76,34 @@ def test_secrets_in_a_list_show_no_values(item: dict[str, Any]) -> None:
     assert ("hunter2" in shown(kind="List", items=[secret]).source) is (item == {})
 
 
+@pytest.mark.parametrize("kind", ["Thing", "List", "AdmissionReview"])
+def test_secrets_inside_of_something_else_show_no_values_either(kind: str) -> None:
+    metadata = {"annotations": {LAST_APPLIED: "hunter2"}}
+    secret = {"kind": "Secret", "metadata": metadata, "data": {"a": "hunter2"}, "stringData": {"b": "hunter2"}}
+    page = shown(kind=kind, spec={"template": secret}, request={"object": secret}, items=[[secret]])
+
+    assert "hunter2" not in page.source
+    assert "a: (no base64, not shown)" in page.sections()["spec"]
+    assert page.sections()["request"].splitlines()[-2:] == ["  stringData:", "    b: (7 bytes, not shown)"]
+
+
+def test_of_a_large_list_of_secrets_no_more_is_looked_at_than_is_shown() -> None:
+    read: list[str] = []
+
+    class Value(str):
+        __slots__ = ()
+
+        def __getitem__(self, place: Any) -> str:
+            read.append(self)
+            return super().__getitem__(place)
+
+    data = {str(number): Value("b25l" * 10_000) for number in range(1000)}
+    page = shown(kind="SecretList", items=[{"data": data}] * 5000)
+
+    assert "(30.0 kB, not shown)" in page.sections()["items"]
+    assert 100 < len(read) < 400
+
+
 @pytest.mark.parametrize(
     ("condition", "chip", "kind"),
     [

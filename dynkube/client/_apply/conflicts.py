@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from dynkube.client._apply.printed import meant
-from dynkube.client._secrets import HIDDEN, hides, is_secret
+from dynkube.client._secrets import shown_at
 from dynkube.errors import UNREAD, ApplyConflict, FieldConflict, InvalidObject
 from dynkube.fields import FieldPath, FieldSet, ManagedFieldsEntry, Manager, Values, managed, same_json
 from dynkube.meta import MISSING, Missing, Unstructured
@@ -25,11 +25,10 @@ class Side:
         obj: The object.
     """
 
-    __slots__ = ("_is_secret", "values")
+    __slots__ = ("values",)
 
     def __init__(self, obj: Unstructured) -> None:
         self.values = Values(obj)
-        self._is_secret = is_secret(obj)
 
     def value(self, path: FieldPath) -> Any | Missing:
         """What is at a path."""
@@ -37,10 +36,8 @@ class Side:
 
     def shown(self, path: FieldPath) -> object:
         """The same for people, with UNREAD for nothing."""
-        value = self.value(path)
-        if value is MISSING:
-            return UNREAD
-        return HIDDEN if self._is_secret and hides(path) else value
+        value = shown_at(path, self.values)
+        return UNREAD if value is MISSING else value
 
 
 def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | None) -> ApplyConflict:

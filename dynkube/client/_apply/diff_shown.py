@@ -21,13 +21,13 @@ from dynkube._display import (
     muted,
     short,
 )
+from dynkube._display.secrets import LAST_APPLIED
 from dynkube.fields import Field
 from dynkube.meta import MISSING, encode_json
 
 if TYPE_CHECKING:
     from dynkube.client._apply.diff import Diff, FieldChange
 
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _ROWS: Final = 100
 _LINES: Final = 300
 _WIDTH: Final = 200
@@ -74,7 +74,7 @@ def _part(change: FieldChange) -> str:
     steps = change.path.steps
     if steps[:1] == (Field("status"),):
         return "status"
-    return "annotation" if steps == (Field("metadata"), Field("annotations"), Field(_LAST_APPLIED)) else ""
+    return "annotation" if steps == (Field("metadata"), Field("annotations"), Field(LAST_APPLIED)) else ""
 
 
 def _grid(changes: Sequence[FieldChange], names: tuple[str, str]) -> Iterator[Block]:

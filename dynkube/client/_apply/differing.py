@@ -9,7 +9,7 @@ from dynkube.client._apply.compare import differences, restricted
 from dynkube.client._apply.conflicts import Side, conflict_at, taken
 from dynkube.client._apply.diff import Diff, FieldChange
 from dynkube.client._apply.shape import Shape
-from dynkube.client._secrets import hide, is_secret
+from dynkube.client._secrets import Hiding
 from dynkube.fields import FieldSet, ManagedFieldsEntry, Manager, Owners, managed
 from dynkube.meta import MISSING, Unstructured, freeze
 
@@ -40,7 +40,7 @@ def diff_between(
         mine, theirs = Side(ours), Side(live)
         conflicts = [conflict_at(path, its, mine, theirs) for its, fields in lost.items() for path in fields]
     return _diff(
-        trial,
+        (trial, live),
         ("live", "applied"),
         None if live is None else _quiet(live.to_dict()),
         _quiet(trial.to_dict()),
@@ -73,22 +73,23 @@ def drift_between(wanted: Unstructured, live: Unstructured | None, *, manager: s
         kept = _applied(entries, manager, subresource).leaves()
         after = restricted(before, _without_identity(live.to_dict()), shape, kept)
     others = _others(entries, manager, subresource)
-    return _diff(wanted if live is None else live, ("applied", "live"), before, after, shape=shape, others=others)
+    objects = (wanted, None) if live is None else (live, wanted)
+    return _diff(objects, ("applied", "live"), before, after, shape=shape, others=others)
 
 
 def no_difference(live: Unstructured) -> Diff:
     """Of an object that has all that would be applied, as is known without asking the server."""
     before, after = _quiet(live.to_dict()), _quiet(live.to_dict())
-    return _diff(live, ("live", "applied"), before, after, shape=Shape(()), others=())
+    return _diff((live, None), ("live", "applied"), before, after, shape=Shape(()), others=())
 
 
 def deletion_of(live: Unstructured) -> Diff:
     """All of an object, as what pruning it takes away."""
-    return _diff(live, ("live", "pruned"), _quiet(live.to_dict()), None, shape=Shape(()), others=())
+    return _diff((live, None), ("live", "pruned"), _quiet(live.to_dict()), None, shape=Shape(()), others=())
 
 
 def _diff(
-    about: Unstructured,
+    objects: tuple[Unstructured, Unstructured | None],
     names: tuple[str, str],
     before: dict[str, Any] | None,
     after: dict[str, Any] | None,
@@ -97,12 +98,17 @@ def _diff(
     others: Iterable[ManagedFieldsEntry],
     conflicts: tuple[Any, ...] = (),
 ) -> Diff:
-    if is_secret(about) or any(state is not None and is_secret(state) for state in (before, after)):
-        hide(before, after)
+    """Of these objects, the first of which it is about; the states are parts of copies of them, and nobody else's."""
+    about, _ = objects
+    hiding = Hiding(before, after, of=objects)
     owners = Owners(others)
     first, second = (MISSING if state is None else state for state in (before, after))
-    found = ((shape.full(path, about), old, new) for path, old, new in differences(first, second, shape))
-    changes = tuple(FieldChange(path, freeze(old), freeze(new), owners.at(path)) for path, old, new in found)
+    found = [(shape.full(path, about), old, new) for path, old, new in differences(first, second, shape)]
+    for _, old, new in found:
+        hiding.mark(old, new)
+    hiding.settle()
+    shown = ((path, freeze(hiding.shown(old)), freeze(hiding.shown(new))) for path, old, new in found)
+    changes = tuple(FieldChange(path, old, new, owners.at(path)) for path, old, new in shown)
     where = f"{about.namespace}/{about.name}" if about.namespace else about.name
     return Diff(
         subject=f"{about.kind} {where}",
@@ -169,7 +175,7 @@ def comparison(
         shape: how lists are read.
         owners: who is told to own what differs.
     """
-    about = before if after is None else after
+    about, other = (before, None) if after is None else (after, before)
     if about is None:
         raise AssertionError("there is nothing to compare")
     replaced = before is not None and after is not None and before.uid != after.uid != ""
@@ -178,4 +184,4 @@ def comparison(
         if replaced and obj is not None and state is not None:
             told = {name: obj["metadata"][name] for name in _IDENTITY if name in obj["metadata"]}
             state["metadata"] |= told
-    return _diff(about, names, *states, shape=shape, others=owners)
+    return _diff((about, other), names, *states, shape=shape, others=owners)
