@@ -18,7 +18,7 @@ class Inbox:
     def __init__(self) -> None:
         self._messages: list[Message] = []
         self._posted = trio.Event()
-        self._asked: set[trio.Event] = set()  # of those who wait for a message to be done
+        self._asked: list[trio.Event] = []  # of those who wait for a message to be done
         self._closed = False
 
     def post(self, message: Message) -> None:
@@ -40,12 +40,12 @@ class Inbox:
             await message()
             done.set()
 
-        self._asked.add(done)
+        self._asked.append(done)
         self.post(do)
         try:
             await done.wait()
         finally:
-            self._asked.discard(done)
+            self._asked.remove(done)
 
     async def take(self) -> list[Message]:
         """What was posted since the last call, in order; waits until there is something."""

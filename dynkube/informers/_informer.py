@@ -253,7 +253,7 @@ class Informer(Waits, Shown):
         if self._shared is None:
             self._view.subscribers.append(subscriber)
         else:
-            self._view.joining.add(subscriber)
+            self._view.joining.append(subscriber)
             self._shared.inbox.post(partial(self._shared.subscribe, self._view, subscriber))
 
     # ── filter and indexes ───────────────────────────────────────────────────────────────────

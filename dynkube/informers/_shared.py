@@ -68,7 +68,6 @@ class SharedInformer:
         self._settings = settings
         self._features = features
         self._cache = Cache()
-        self._bodies = BodyCache(settings.decoded_bodies)
         self._slices = Slices(settings.cpu_clock, budget=settings.slice)
         self._views: list[View] = []
         self._scope = trio.CancelScope()
@@ -234,13 +233,14 @@ class SharedInformer:
     def _start_reflecting(self) -> None:
         assert self._nursery is not None
         self._epoch += 1
+        bodies = BodyCache(self._settings.decoded_bodies)  # not before: what is absent is to weigh next to nothing
         source = ListWatch(
             self._rest,
             self.key.gvr,
             namespace=self.key.namespace,
             label_selector=self.key.label_selector,
             field_selector=self.key.field_selector,
-            decoder=decoder_for(self.key.transform, self._bodies, self.failures.transform_failed),
+            decoder=decoder_for(self.key.transform, bodies, self.failures.transform_failed),
             obliging=False,  # the reflector paces itself, and shows what it waits for
             on_malformed=self.failures.malformed,
         )

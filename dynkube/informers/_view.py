@@ -27,7 +27,7 @@ class View:
         self.filter: Filter | None = None
         self.indexes: dict[str, Index] = {}
         self.subscribers: list[Subscriber] = []
-        self.joining: set[Subscriber] = set()
+        self.joining: list[Subscriber] = []
         """Subscribers that the owner was asked to take in, and has not yet."""
         self.closed: bool = False
         self.synced: bool = False
@@ -142,7 +142,8 @@ class View:
 
     def join(self, subscriber: Subscriber) -> bool:
         """Take in a subscriber that waited for it; returns whether it still wants to be."""
-        self.joining.discard(subscriber)
+        if subscriber in self.joining:
+            self.joining.remove(subscriber)
         if not subscriber.closed:
             self.subscribers.append(subscriber)
         return not subscriber.closed
@@ -150,9 +151,9 @@ class View:
     def subscriber_settled(self, subscriber: Subscriber) -> None:
         """A subscriber has synced, or was closed."""
         if subscriber.closed:
-            self.joining.discard(subscriber)
-            if subscriber in self.subscribers:
-                self.subscribers.remove(subscriber)
+            for among in (self.joining, self.subscribers):
+                if subscriber in among:
+                    among.remove(subscriber)
         self._check_synced()
 
     def _check_synced(self) -> None:
