@@ -54,6 +54,7 @@ def list_card(
         last: how many from the end; what is between is counted.
     """
     shown = [column for column in columns if wide or not column.wide]
+    hidden = [column.name for column in columns if column.wide and not wide] if items else []
     count = len(items)
     cut = count > first + last + 1  # nobody gains by a line that says "1 more" in the place of that one
     chosen = [*items[:first], *items[count - last :]] if cut else list(items)
@@ -63,9 +64,7 @@ def list_card(
         rows = tuple(tuple(_cell(column.cell(item)) for column in shown) for item in chosen)
         right = frozenset(place for place, column in enumerate(shown) if column.right)
         blocks.append(Grid(tuple(column.name for column in shown), rows, right, gap))
-    if note := _note(
-        len(chosen), count, remaining, more, [column.name for column in columns if column.wide and not wide]
-    ):
+    if note := _note(len(chosen), count, remaining, more, hidden):
         blocks.append(Note(line(note)))
     return Card(head, tuple(blocks))
 
@@ -112,5 +111,6 @@ def _note(shown: int, count: int, remaining: int | None, more: bool, hidden: Seq
     elif more:
         parts.append("more on the server, which does not say how many")
     if hidden:
-        parts.append(f"{counted(len(hidden), 'column')} not shown: {', '.join(inline(name, 40) for name in hidden)}")
+        names = ", ".join(inline(name, 40) for name in hidden)
+        parts.append(f"{counted(len(hidden), 'column')} not shown: {names} (.wide() shows all)")
     return " · ".join(parts)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from dynkube.errors import InvalidInput, InvalidJSONPath
 from dynkube.meta._arguments import a_type
@@ -94,7 +95,7 @@ class UnstructuredTable(UnstructuredList):
             ``Name`` and ``Age``, made here of the objects.
     """
 
-    __slots__ = ("cells", "columns", "namespaced", "server_columns")
+    __slots__ = ("_wide", "cells", "columns", "namespaced", "server_columns")
 
     def __init__(
         self,
@@ -122,6 +123,16 @@ class UnstructuredTable(UnstructuredList):
         self.cells: tuple[tuple[JSON, ...], ...] = tuple(cells)
         self.namespaced: bool = namespaced
         self.server_columns: bool = server_columns
+        self._wide = False  # whether it shows all of them
+
+    def wide(self) -> Self:
+        """The same table, which shows also the columns for wide screens, as ``kubectl get -o wide`` does.
+
+        They are in ``columns``, ``cells`` and data frames of any table: this is for looking at it.
+        """
+        found = copy(self)
+        found._wide = True
+        return found
 
     def column(self, name: str) -> tuple[JSON, ...]:
         """The cells of one column, from the first row to the last; ``name`` in any case, the first of that name.
@@ -157,6 +168,7 @@ class UnstructuredTable(UnstructuredList):
             list(self._display_columns()),
             remaining=self.remaining_item_count,
             more=bool(self.continue_token),
+            wide=self._wide,
         )
         if self.server_columns:
             return card

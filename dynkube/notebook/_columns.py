@@ -90,14 +90,15 @@ NAMESPACE: Final = Column("Namespace", lambda obj: Cell(clean(obj.namespace)), s
 NAME: Final = Column("Name", lambda obj: Cell(clean(obj.name)))
 
 
-def columns_for(own: Sequence[Column], printer: Sequence[PrinterColumn]) -> tuple[Column, ...]:
+def columns_for(own: Sequence[Column], printer: Sequence[PrinterColumn], *, wide: bool = False) -> tuple[Column, ...]:
     """All columns of a table.
 
     Args:
         own: what its user asked for besides.
         printer: what the resource's definition says that a table of it should show; none where it says nothing.
+        wide: also the columns that it has for wide screens.
     """
-    told = [each for each in printer if not each.priority and not _is_age(each)]
+    told = [each for each in printer if (wide or each.priority <= 0) and not _is_age(each)]
     state = [_ENDING, *map(_printed, told)] if told else [_READY, _STATUS]
     return (NAMESPACE, NAME, *state, *own, _AGE)
 

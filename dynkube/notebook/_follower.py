@@ -50,6 +50,7 @@ class Follower:
         source: what to follow.
         columns: more columns than the usual ones.
         limit: rows.
+        wide: show also the columns that a definition has for wide screens.
         now: the time of day.
         cpu_clock: measures how long the loop is held.
     """
@@ -60,6 +61,7 @@ class Follower:
         *,
         columns: tuple[Column, ...] = (),
         limit: int = 200,
+        wide: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         cpu_clock: Callable[[], float] = perf_counter,
     ) -> None:
@@ -69,6 +71,7 @@ class Follower:
         self._source = source
         self._own = columns
         self._limit = limit
+        self._wide = wide
         self._now = now
         self._slices = Slices(cpu_clock)
         self._selection = Selection()
@@ -189,7 +192,7 @@ class Follower:
     def _all_columns(self) -> tuple[Column, ...]:
         printed = self._source.printer_columns
         if printed != self._printed:
-            self._printed, self._columns = printed, columns_for(self._own, printed)
+            self._printed, self._columns = printed, columns_for(self._own, printed, wide=self._wide)
         return self._columns
 
     def _head(self, *, shown: int | None = None, following: bool = True) -> Head:

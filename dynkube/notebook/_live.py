@@ -167,6 +167,7 @@ def live_table(
     *,
     columns: Mapping[str, ColumnSource] | None = None,
     limit: int = 200,
+    wide: bool = False,
     closing: Callable[[], object] | None = None,
 ) -> LiveTable:
     """A table that follows ``source``.
@@ -176,6 +177,7 @@ def live_table(
         loop: where.
         columns: more columns, by heading: a JSONPath, or a function of the object that is fast and calls no client.
         limit: rows, at most 2,000.
+        wide: also the columns that the resource's definition has for wide screens.
         closing: called when the table is closed.
 
     Raises:
@@ -185,7 +187,7 @@ def live_table(
     given: object = limit
     if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= _MOST_ROWS:
         raise InvalidInput(f"limit must be a number of rows from 1 to {_MOST_ROWS:,}, not {given!r}")
-    follower = Follower(source, columns=own_columns(columns), limit=limit)
+    follower = Follower(source, columns=own_columns(columns), limit=limit, wide=wide)
     try:
         table: LiveTable = WidgetTable(follower, loop)
     except ImportError:  # without the extra

@@ -164,7 +164,9 @@ class Informer(Facade[aio.Informer], Shown):
 
     # ── on a page ────────────────────────────────────────────────────────────────────────────
 
-    def live(self, columns: Mapping[str, ColumnSource] | None = None, limit: int = 200) -> LiveTable:
+    def live(
+        self, columns: Mapping[str, ColumnSource] | None = None, limit: int = 200, *, wide: bool = False
+    ) -> LiveTable:
         """A table for notebooks that keeps itself up to date: objects, filter and state, also while no cell runs.
 
         ::
@@ -180,13 +182,14 @@ class Informer(Facade[aio.Informer], Shown):
                 and has to be fast.
             limit: rows, at most 2,000. Of more objects the first are shown by namespace and name, and it is said how
                 many there are; :meth:`set_filter` narrows them.
+            wide: also the columns that the resource's definition has for wide screens (``kubectl get -o wide``).
 
         Raises:
             InvalidInput: the columns or the limit are none.
             ClosedError: the informer is closed.
         """
         __tracebackhide__ = True
-        return live_of(self, columns, limit)
+        return live_of(self, columns, limit, wide=wide)
 
     # ── handlers, events, filter and indexes ─────────────────────────────────────────────────
 
@@ -332,10 +335,12 @@ def live_of(
     informer: Informer,
     columns: Mapping[str, ColumnSource] | None,
     limit: int,
+    *,
+    wide: bool = False,
     closing: Callable[[], object] | None = None,
 ) -> LiveTable:
     """A live table of an informer; ``closing`` is called when it is closed."""
     __tracebackhide__ = True
     if informer.state.phase is Phase.STOPPED:
         raise ClosedError("this informer is closed, and nothing will change: make another one")
-    return live_table(informer._inner, informer._thread, columns=columns, limit=limit, closing=closing)
+    return live_table(informer._inner, informer._thread, columns=columns, limit=limit, wide=wide, closing=closing)

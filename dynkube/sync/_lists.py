@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from dynkube import meta
 from dynkube.errors import InvalidInput
@@ -21,7 +21,9 @@ class _Selected:
 
     _follow: Follow | None
 
-    def live(self, columns: Mapping[str, ColumnSource] | None = None, limit: int = 200) -> LiveTable:
+    def live(
+        self, columns: Mapping[str, ColumnSource] | None = None, limit: int = 200, *, wide: bool = False
+    ) -> LiveTable:
         """A table for notebooks that keeps itself up to date, of what this was read with: resource and selectors.
 
         Made by an informer of its own, from now on and not from when this was read; closing the table closes that. A
@@ -30,6 +32,8 @@ class _Selected:
         Args:
             columns: more columns, by heading: a JSONPath, or a function of the object.
             limit: rows, at most 2,000.
+            wide: also the columns that the resource's definition has for wide screens; of a
+                table that is :meth:`wide` they are always shown.
 
         Raises:
             InvalidInput: the columns or the limit are none, or the list was not read by a client that follows.
@@ -42,7 +46,8 @@ class _Selected:
             )
         informer = self._follow()
         try:
-            return live_of(informer, columns, limit, informer.close)
+            shows_all = wide or getattr(self, "_wide", False)  # which lists have not
+            return live_of(informer, columns, limit, wide=shows_all, closing=informer.close)
         except BaseException:
             informer.close()
             raise
@@ -77,6 +82,12 @@ class UnstructuredTable(_Selected, meta.UnstructuredTable):
     """A list with the server's columns, which :meth:`live` follows; see :class:`dynkube.meta.UnstructuredTable`."""
 
     __slots__ = ("_follow",)
+
+    def wide(self) -> Self:
+        """The same table, which shows all of its columns, live ones too; see :meth:`dynkube.UnstructuredTable.wide`."""
+        found = super().wide()
+        found._follow = self._follow  # which other copies do not have
+        return found
 
     @classmethod
     def of(cls, found: meta.UnstructuredTable, follow: Follow | None) -> UnstructuredTable:

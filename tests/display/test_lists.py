@@ -65,7 +65,18 @@ def test_a_table_of_the_server_hides_what_is_for_wide_screens_and_says_so() -> N
 
     assert page.rows() == [["NAME", "STATUS"], ["a", "Error"]]
     assert page.all("td .dk-bad") == ["Error"]
-    assert page.text(".dk-note") == "1 column not shown: IP"
+    assert page.text(".dk-note") == "1 column not shown: IP (.wide() shows all)"
+    wide = Page(table.wide()._card(NOW))
+    assert wide.rows() == [["NAME", "STATUS", "IP"], ["a", "Error", "10.0.0.1"]]
+    assert wide.all(".dk-note") == []
+
+
+def test_a_table_without_rows_says_nothing_of_its_columns() -> None:
+    columns = [TableColumn(name="Name"), TableColumn(name="IP", priority=1)]
+
+    page = Page(UnstructuredTable([], columns=columns, cells=[], namespaced=True)._card(NOW))
+
+    assert page.all(".dk-note") == []
 
 
 def test_in_a_terminal_numbers_are_aligned_at_their_end() -> None:

@@ -48,6 +48,17 @@ def test_a_definition_says_what_is_shown_instead() -> None:
     }
 
 
+def test_what_is_for_wide_screens_is_shown_on_request() -> None:
+    printer = (
+        PrinterColumn(name="Size", type="integer", json_path=".spec.size"),
+        PrinterColumn(name="Hidden", type="string", json_path=".spec.x", priority=1),
+    )
+
+    columns = columns_for((), printer, wide=True)
+
+    assert [column.name for column in columns] == ["Namespace", "Name", "Status", "Size", "Hidden", "Age"]
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "said"),
     [

@@ -10,9 +10,10 @@ import pytest
 
 import dynkube.sync
 from dynkube.errors import ClosedError, InvalidInput
+from dynkube.notebook import LiveTable
 from dynkube.sync import UnstructuredList, UnstructuredTable
 from dynkube.testing import ServerThread, serve_in_thread
-from tests.informers.kit import pod
+from tests.informers.kit import WIDGETS, crd, pod, widget
 
 pytestmark = pytest.mark.real_time
 
@@ -69,6 +70,30 @@ def test_it_follows_what_the_list_was_read_with(
     assert [str(status.gvr) for status in k.informers()] == ["pods.v1"]
     table.close()
     assert list(k.informers()) == []
+
+
+WIDE: list[Callable[[dynkube.sync.Client], LiveTable]] = [
+    lambda k: k.get("widgets").wide().live(),
+    lambda k: k.get("widgets").live(wide=True),
+    lambda k: k["widgets"].list().live(wide=True),
+    lambda k: k.informer(WIDGETS).live(wide=True),
+]
+
+
+@pytest.mark.parametrize("live", WIDE)
+def test_columns_for_wide_screens_are_shown_on_request(
+    own: ServerThread, k: dynkube.sync.Client, live: Callable[[dynkube.sync.Client], LiveTable]
+) -> None:
+    column = {"name": "Host", "type": "string", "jsonPath": ".spec.host", "priority": 1}
+    definition = crd()
+    definition["spec"]["versions"][0]["additionalPrinterColumns"] = [column]
+    own.create(definition)
+    own.create(widget("a", host="a.example"))
+
+    table = live(k)
+
+    assert [line.split()[:2] for line in table.text.splitlines()[1:]] == [["Name", "Host"], ["a", "a.example"]]
+    assert "Host" not in k.get("widgets").live().text
 
 
 def test_columns_that_are_none_leave_no_informer(k: dynkube.sync.Client) -> None:
