@@ -2,7 +2,7 @@
 
 Of classes that it does not know IPython completes the first key alone, as it does not run their code to get at what is
 inside. Those of dynkube it may run: they decode JSON that is there already, or give the verbs on a resource
-(``client["pods"].``), and ask no server.
+(``client["pods"].``, ``client.resources.pods.``), and ask no server.
 """
 
 from __future__ import annotations
@@ -10,14 +10,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dynkube._client import Client
+from dynkube.client import Resources
+from dynkube.informers import OwnerTree
 from dynkube.meta import Unstructured, UnstructuredList, UnstructuredTable
 from dynkube.sync import Client as SyncClient
+from dynkube.sync import UnstructuredList as SyncList
+from dynkube.sync import UnstructuredTable as SyncTable
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-_READABLE: Final = frozenset({Unstructured, UnstructuredList, UnstructuredTable, Client, SyncClient})
-_POLICY: Final = "allowed_getitem"
+_READABLE: Final = frozenset(
+    {
+        Client,
+        OwnerTree,
+        Resources,
+        SyncClient,
+        SyncList,
+        SyncTable,
+        Unstructured,
+        UnstructuredList,
+        UnstructuredTable,
+    }
+)
+_POLICIES: Final = ("allowed_getitem", "allowed_getattr")
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:
@@ -25,17 +41,19 @@ def load_ipython_extension(ipython: InteractiveShell) -> None:
     from IPython.core.guarded_eval import EVALUATION_POLICIES
 
     completer: Any = ipython.Completer  # IPython's types do not tell of its traits
-    allowed = getattr(EVALUATION_POLICIES[completer.evaluation], _POLICY, None)
-    if allowed is None:  # whoever chose a stricter or freer policy has it
-        return
-    allowed = completer.policy_overrides.get(_POLICY, allowed)
-    completer.policy_overrides = {**completer.policy_overrides, _POLICY: allowed | _READABLE}
+    overrides = dict(completer.policy_overrides)
+    for policy in _POLICIES:
+        allowed = getattr(EVALUATION_POLICIES[completer.evaluation], policy, None)
+        if allowed is not None:  # whoever chose a stricter or freer policy has it
+            overrides[policy] = overrides.get(policy, allowed) | _READABLE
+    completer.policy_overrides = overrides
 
 
 def unload_ipython_extension(ipython: InteractiveShell) -> None:
     """Take that back; called by IPython."""
     completer: Any = ipython.Completer
     overrides = dict(completer.policy_overrides)
-    if _POLICY in overrides:
-        overrides[_POLICY] = overrides[_POLICY] - _READABLE
+    for policy in _POLICIES:
+        if policy in overrides:
+            overrides[policy] = overrides[policy] - _READABLE
     completer.policy_overrides = overrides

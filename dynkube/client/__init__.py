@@ -25,6 +25,7 @@ from dynkube.client._options import (
 )
 from dynkube.client._pager import ObjectIterator
 from dynkube.client._resource import ResourceClient
+from dynkube.client._resources import Resources
 from dynkube.client._short_ways import ShortWays
 from dynkube.client._subresource import SubresourceClient
 from dynkube.client._watch import Watch
@@ -52,6 +53,7 @@ __all__ = [
     "PropagationPolicy",
     "ResourceClient",
     "ResourceVersionMatch",
+    "Resources",
     "ShortWays",
     "SubresourceClient",
     "UserInfo",

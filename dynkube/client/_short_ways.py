@@ -8,7 +8,16 @@ from dynkube.client._access import Permission, Question, UserInfo, can, whoami
 from dynkube.client._client import APIClient
 from dynkube.client._options import FieldSelectorLike, LabelSelectorLike
 from dynkube.client._resource import ResourceClient
-from dynkube.discovery import EVERYTHING, APIResources, ResourceLike, completions, listing, plain_failures
+from dynkube.client._resources import Resources
+from dynkube.discovery import (
+    EVERYTHING,
+    APIResources,
+    ResourceLike,
+    RESTMapper,
+    completions,
+    listing,
+    plain_failures,
+)
 from dynkube.errors import ClosedError, DiscoveryFailed, InvalidInput
 from dynkube.meta import Unstructured, UnstructuredTable, is_version
 
@@ -35,6 +44,17 @@ class ShortWays:
             InvalidInput: it cannot name a resource.
         """
         return self.api.resource(resource)
+
+    @property
+    def resources(self) -> Resources[ResourceClient]:
+        """The resources as attributes, for prompts that complete them: ``client.resources.deployments``.
+
+        What of it is known is shown and completed without asking the server; :meth:`api_resources` asks.
+
+        Raises:
+            ClosedError: the client is not open.
+        """
+        return Resources(self.api.resource, self._known)
 
     @overload
     async def get(
@@ -201,11 +221,14 @@ class ShortWays:
 
     def _ipython_key_completions_(self) -> list[str]:
         """The names that fit after ``client["``: what is known of the server by now, without asking it."""
+        known = self._known()
+        return [] if known is None else completions(known.discovery)
+
+    def _known(self) -> RESTMapper | None:
         try:
-            loaded = self.api.mapper.loaded
+            return self.api.mapper.loaded
         except ClosedError:
-            return []
-        return [] if loaded is None else completions(loaded.discovery)
+            return None
 
 
 def _refuse_pair(resource: ResourceLike) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any, ClassVar, Self, overload
 
@@ -12,10 +12,10 @@ from trio import CancelScope
 import dynkube._client as aio
 from dynkube._connect import connect as connect_async
 from dynkube.client import APIClient as AsyncAPIClient
-from dynkube.client import FieldSelectorLike, LabelSelectorLike
+from dynkube.client import FieldSelectorLike, LabelSelectorLike, Resources
 from dynkube.client import ResourceClient as AsyncResourceClient
 from dynkube.config import ClientConfig
-from dynkube.discovery import DeferredRESTMapper, ResourceLike, RESTMapper
+from dynkube.discovery import DeferredRESTMapper, ResourceLike, RESTMapper, completions
 from dynkube.errors import ClosedError, DynkubeError
 from dynkube.informers import Informer as AsyncInformer
 from dynkube.manifests import ApplyRun as AsyncApplyRun
@@ -41,14 +41,15 @@ class Client(Facade[aio.Client]):
     again.
     """
 
-    __slots__ = ("_asking", "_held", "_informers")
+    __slots__ = ("_held", "_informers", "_reading")
 
     def __init__(self, inner: aio.Client, thread: TrioThread) -> None:
         super().__init__(inner, thread)
         self._informers: dict[Informer, None] = {}
         self._held = Held(thread, inner)
-        self._asking = False  # whether the server is being asked for names to complete
+        self._reading = CancelScope()  # of what the server serves, for names to be completed without asking it
         self._held.open()
+        thread.hold(self._read, self._reading)
 
     def __enter__(self) -> Self:
         return self
@@ -68,6 +69,7 @@ class Client(Facade[aio.Client]):
         __tracebackhide__ = True
         with ExitStack() as stack:  # what one of them raises keeps none from being closed
             stack.callback(self._held.close)
+            stack.callback(self._thread.cancel, self._reading)
             while self._informers:
                 stack.callback(self._informers.popitem()[0].close)
 
@@ -104,6 +106,18 @@ class Client(Facade[aio.Client]):
     @wrapping(aio.Client.__getitem__)
     def __getitem__(self, inner: AsyncResourceClient) -> ResourceClient:
         return ResourceClient(inner, self._thread, self.informer)
+
+    @property
+    def resources(self) -> Resources[ResourceClient]:
+        """The resources as attributes, for prompts that complete them: ``k.resources.deployments``.
+
+        What of it is known is shown and completed without asking the server; :meth:`api_resources` asks.
+
+        Raises:
+            ClosedError: the client is closed.
+        """
+        self._open  # noqa: B018  # says so of a closed client
+        return Resources(self.resource, self._known)
 
     @overload
     def get(
@@ -182,21 +196,20 @@ class Client(Facade[aio.Client]):
     def statistics(self) -> None: ...
 
     def _ipython_key_completions_(self) -> list[str]:
-        """As the async client's. While nothing is known, the server is asked in the background: for the next time."""
-        if self._held.ended:
-            return []
-        if self._inner.mapper.loaded is None and not self._asking:
-            self._asking = True
-            self._thread.hold(self._ask, CancelScope())
-        return self._inner._ipython_key_completions_()  # the same class, without await
+        """The names that fit after ``k["``: what is known of the server by now, without asking it."""
+        known = self._known()
+        return [] if known is None else completions(known.discovery)
 
-    async def _ask(self) -> None:
+    def _known(self) -> RESTMapper | None:
         try:
+            return self._open.mapper.loaded
+        except ClosedError:
+            return None
+
+    async def _read(self) -> None:
+        # Every verb needs it, and would begin with it: whichever comes first, the other one waits for the same answer.
+        with suppress(DynkubeError):  # nobody has asked for this: whoever wants a resource will hear of it
             await self._inner.mapper.load()
-        except DynkubeError:
-            pass  # nobody has asked for this: whoever wants a resource will hear of it
-        finally:
-            self._asking = False
 
     @property
     def _open(self) -> aio.Client:

@@ -10,7 +10,7 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
-from dynkube import Applied, Change, Unstructured, UnstructuredList
+from dynkube import Applied, Change, OwnerTree, Unstructured, UnstructuredList
 from tests.display.kit import POD
 
 
@@ -21,6 +21,7 @@ def shell() -> Iterator[InteractiveShell]:
     shell.run_line_magic("load_ext", "dynkube")
     pod = Unstructured(POD)
     shell.user_ns |= {"pod": pod, "pods": UnstructuredList([pod]), "applied": Applied(POD, Change.CREATED)}
+    shell.user_ns |= {"tree": OwnerTree(pod, (OwnerTree(pod),)), "both": {"first": [pod]}}
     yield shell
     InteractiveShell.clear_instance()
 
@@ -42,6 +43,8 @@ def completed(shell: InteractiveShell, text: str) -> set[str]:
         ('pod["status"]["', set(POD["status"])),
         ('pod["spec"]["containers"][0]["', {"name", "image"}),
         ('pods[0]["status"]["', set(POD["status"])),
+        ('tree.children[0].object["spec"]["containers"][0]["', {"name", "image"}),
+        ('both["first"][0]["metadata"]["', set(POD["metadata"])),
         ('applied["metadata"]["labels"]["', {"app", "tier"}),
     ],
 )

@@ -73,6 +73,13 @@ class Kernel:
         self._client.execute_interactive(code, output_hook=hook, timeout=_PATIENCE)
         return cell
 
+    def complete(self, code: str) -> list[str]:
+        """What the page offers for TAB at the end of ``code``."""
+        assert self._client is not None
+        reply: dict[str, Any] = self._client.complete(code, reply=True, timeout=_PATIENCE)
+        matches: list[str] = reply["content"]["matches"]
+        return matches
+
     def _connect(self) -> None:
         self._client = self._manager.blocking_client()
         self._client.start_channels()

@@ -62,6 +62,20 @@ def test_the_stop_button_ends_a_loop_over_events(kernel: Kernel) -> None:
     assert kernel.run("print(namespaces.state.phase)").printed == "LIVE\n"
 
 
+def test_names_and_fields_are_completed(cluster: ServerThread, kernel: Kernel) -> None:
+    kernel.run("%load_ext dynkube")
+    kernel.run("k.mapper.load(); all = k.get('namespaces')")
+    before = len(cluster.audit)
+
+    assert kernel.complete('k["deplo') == ["deployments"]
+    assert kernel.complete("k.resources.deplo") == ["deployments"]
+    assert kernel.complete("k.resources.deployments.delete_c") == ["delete_collection"]
+    assert kernel.complete('k["deployments"].delete_c') == ["delete_collection"]
+    assert kernel.complete('all[0]["metadata"]["na') == ["name"]
+    assert kernel.complete("all[0].resource_v") == ["resource_version"]
+    assert cluster.audit[before:] == []
+
+
 def test_an_error_is_short(kernel: Kernel) -> None:
     cell = kernel.run("k.resource('configmaps').get('none')")
 

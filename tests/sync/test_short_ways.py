@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dynkube.sync
-from dynkube.errors import InvalidInput
+from dynkube.errors import ClosedError, InvalidInput
 from dynkube.meta import UnstructuredTable
 from dynkube.testing import ServerThread
 from tests.sync.kit import config_map
@@ -38,24 +38,25 @@ def test_a_call_that_cannot_be_right_is_refused(k: dynkube.sync.Client) -> None:
         iter(k)  # type: ignore[call-overload]
 
 
-def test_keys_complete_as_soon_as_the_server_was_asked(k: dynkube.sync.Client) -> None:
-    k.get("cm")
+def test_names_are_read_once_from_connecting_on(k: dynkube.sync.Client) -> None:
+    k.mapper.load()  # uses the read that is under way
 
+    assert k.mapper.statistics().loads == 1
     assert {"pods", "deployments"} <= set(k._ipython_key_completions_())
 
 
-def test_completing_before_anything_was_asked_waits_for_nobody(k: dynkube.sync.Client) -> None:
-    first = k._ipython_key_completions_()
-    k.mapper.load()  # uses the read that is under way
+def test_resources_are_attributes(k: dynkube.sync.Client) -> None:
+    created = k.resources.configmaps.create(config_map("one"))
 
-    assert first == []
-    assert k.mapper.statistics().loads == 1
-    assert "pods" in k._ipython_key_completions_()
+    assert isinstance(k.resources.configmaps, dynkube.sync.ResourceClient)
+    assert k.resources["configmaps.v1"].get("one") == created
 
 
-def test_completion_on_a_closed_client_is_empty(k: dynkube.sync.Client) -> None:
+def test_a_closed_client_has_no_resources(k: dynkube.sync.Client) -> None:
     k.close()
 
+    with pytest.raises(ClosedError, match="this client is closed"):
+        k.resources  # noqa: B018
     assert k._ipython_key_completions_() == []
 
 

@@ -1,0 +1,87 @@
+"""``Resources``: what a cluster serves as attributes and keys of one object, so that prompts complete the names.
+
+It answers from what the client has read by now, and asks nobody: completing a name must neither wait nor fail. Its own
+names begin with an underscore without exception, as any other word may be the name of a resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from dynkube._display import Shown
+from dynkube.discovery import ResourceLike, RESTMapper, completions, listing
+from dynkube.errors import InvalidInput, MappingError
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
+
+R = TypeVar("R")
+
+
+class Resources(Shown, Generic[R]):
+    """The resources of a cluster by name: ``client.resources.deployments`` is ``client.resource("deployments")``.
+
+    Attributes are plurals in any group, with kubectl's choice where several groups have one; whatever else names a
+    resource goes in brackets: ``client.resources["deployments.v1.apps"]``. ``dir()``, ``len()``, ``in`` and iteration
+    tell of what is known of the server by now. A name that is not known may be served all the same, as a CRD may come
+    at any time: it gives the verbs too, which raise :class:`~dynkube.errors.NoMatch` where it is not. All of it is
+    plain, asks nobody, and may be used on any thread.
+
+    Made by :attr:`Client.resources`.
+    """
+
+    __slots__ = ("_known", "_verbs")
+
+    def __init__(self, verbs: Callable[[ResourceLike], R], known: Callable[[], RESTMapper | None]) -> None:
+        self._verbs = verbs
+        self._known = known
+
+    def __getattr__(self, name: str) -> R:
+        # Tools ask every object for names such as _repr_png_ or __array__, and no resource has one like these.
+        if name.startswith("_"):
+            raise AttributeError(f"{name!r} cannot be the name of a resource")
+        try:
+            return self._verbs(name)
+        except InvalidInput as exc:
+            raise AttributeError(str(exc)) from None
+
+    def __getitem__(self, resource: ResourceLike) -> R:
+        return self._verbs(resource)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __len__(self) -> int:
+        return len(self._names())
+
+    def __contains__(self, resource: ResourceLike) -> bool:
+        mapper = self._known()
+        try:
+            return mapper is not None and bool(mapper.resources_for(resource))
+        except (InvalidInput, MappingError):
+            return False
+
+    def __dir__(self) -> Iterable[str]:
+        names = (name for name in self._names() if name.isidentifier() and not iskeyword(name))
+        return sorted({*super().__dir__(), *names})
+
+    def _names(self) -> list[str]:
+        mapper = self._known()
+        return [] if mapper is None else completions(mapper.discovery)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self._names()
+
+    def __repr__(self) -> str:
+        return f"<Resources: {len(self)} known>"
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube._display import Card, Note, line
+
+        mapper = self._known()
+        if mapper is not None:
+            return listing(mapper.discovery)._card(now)
+        return Card(line("resources", "none known yet"), (Note(line("The server is asked when a verb is used.")),))

@@ -1,0 +1,69 @@
+"""The resources of a cluster as attributes and keys: what is known of them by now, and nobody is asked."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from dynkube import Client, ResourceClient
+from dynkube.errors import NoMatch
+from dynkube.testing import APIServer
+from tests.display.kit import NOW, lines
+
+
+async def test_attributes_and_keys_give_the_verbs(server: APIServer, client: Client) -> None:
+    by_name, by_key = client.resources.deployments, client.resources["deployments.v1.apps"]
+
+    assert isinstance(by_name, ResourceClient)
+    assert server.requests == []
+    assert await by_name.resolve() == await by_key.resolve()
+
+
+async def test_before_the_server_was_asked_nothing_is_known(server: APIServer, client: Client) -> None:
+    resources = client.resources
+
+    assert (list(resources), len(resources), "pods" in resources) == ([], 0, False)
+    assert [name for name in dir(resources) if not name.startswith("_")] == []
+    assert repr(resources) == "<Resources: 0 known>"
+    assert lines(resources._card(NOW)) == ["resources · none known yet", "The server is asked when a verb is used."]
+    assert server.requests == []
+
+
+async def test_what_is_known_is_listed(server: APIServer, client: Client) -> None:
+    await client.mapper.load()
+    asked = len(server.requests)
+    resources = client.resources
+
+    attributes = [name for name in dir(resources) if not name.startswith("_")]
+
+    assert {"pods", "events", "deployments"} <= set(attributes) < set(resources)
+    assert set(resources) - set(attributes) == {"events.events.k8s.io"}
+    assert ("deploy" in resources, "nosuch" in resources, "a b" in resources) == (True, False, False)
+    assert lines(resources._card(NOW))[0].startswith("API resources")
+    assert len(server.requests) == asked
+
+
+async def test_a_plain_name_in_several_groups_is_the_one_kubectl_means(client: Client) -> None:
+    assert (await client.resources.events.resolve()).gvr.group == ""
+
+
+@pytest.mark.parametrize("name", ["_repr_png_", "__array__", "_ipython_canary_method_should_not_exist_", "by_index"])
+async def test_what_no_resource_is_called_is_no_attribute(client: Client, name: str) -> None:
+    assert not hasattr(client.resources, name)
+
+
+async def test_a_name_that_is_not_served_says_so_when_a_verb_is_used(client: Client) -> None:
+    nosuch = client.resources.deploymint
+
+    with pytest.raises(NoMatch, match=r"did you mean .deployments\.apps."):
+        await nosuch.list()
+
+
+async def test_it_can_be_copied_and_not_be_written_to(client: Client) -> None:
+    resources: Any = copy.copy(client.resources)
+
+    assert isinstance(resources.pods, ResourceClient)
+    with pytest.raises(AttributeError):
+        resources.pods = 3
