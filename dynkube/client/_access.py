@@ -25,7 +25,16 @@ _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", 
 _SPECIAL: Final = ("use", "bind", "escalate", "impersonate", "approve", "sign", "attest", "*")
 _OF_PATHS: Final = ("get", "put", "post", "head", "options", "delete", "patch", "*")
 _OTHER_WORDS: Final = {"apply": "patch", "edit": "update", "read": "get", "write": "update", "remove": "delete"}
+_CONSTRAINED: Final = ("impersonate:", "impersonate-on:")  # beginnings of verbs, since Kubernetes 1.35: KEP-5284
 _EVERYWHERE: Final = frozenset({"list", "watch"})  # verbs that without a namespace mean all of them
+
+# What rules of access name and no server serves, with its group (API docs, "User impersonation", "Certificate signing
+# requests"). Whoever asks for these verbs means them, whatever else has their names.
+_IDENTITIES: Final = "authentication.k8s.io"
+_ACTED_AS: Final = {"users": "", "groups": "", "uids": _IDENTITIES, "userextras": _IDENTITIES}
+_ACTED_AS_CONSTRAINED: Final = dict.fromkeys((*_ACTED_AS, "serviceaccounts", "nodes"), _IDENTITIES)
+_SIGNED_FOR: Final = {"signers": "certificates.k8s.io"}
+_SIGNING: Final = frozenset({"approve", "sign", "attest"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,16 +161,13 @@ def _about_path(question: Question, path: str) -> tuple[dict[str, str], str]:
 
 
 async def _about_resource(api: APIClient, question: Question) -> tuple[dict[str, str], str]:
-    if question.resource == "*":
-        known, gvr = None, GVR("*", "*", "*")
+    if (known := _only_in_rules(question)) is not None:
+        gvr = known.gvr
     else:
         known, gvr = await _named(api, question.resource)
-    verbs = (*_VERBS, *_SPECIAL, *(sorted(known.verbs.difference(_VERBS)) if known else ()))
-    _check_verb(question.verb, verbs, str(gvr.resource))
-    if known and question.subresource not in (None, "*", *known.subresources):
-        there_are = f"{', '.join(sorted(known.subresources))} and no other" if known.subresources else "none"
-        raise InvalidInput(f"subresource {question.subresource!r}: {gvr} have {there_are}")
+        _check_served(question, known, gvr)
     namespace = _namespace(api, question, known)
+    resource_path(gvr, namespace=namespace)  # refuses what can be no namespace, as the call itself would
     attributes = {
         "verb": question.verb,
         "group": gvr.group,
@@ -174,8 +180,39 @@ async def _about_resource(api: APIClient, question: Question) -> tuple[dict[str,
     return {key: text for key, text in attributes.items() if text}, _action(attributes, known)
 
 
+def _only_in_rules(question: Question) -> APIResource | None:
+    """What is meant, where rules of access know it and servers do not; its names may be any text."""
+    if not isinstance(question.resource, str):
+        return None
+    names: Mapping[str, str] = {}
+    if question.verb == "impersonate":
+        names = _ACTED_AS
+    elif question.verb.startswith(_CONSTRAINED[0]):
+        names = _ACTED_AS_CONSTRAINED
+    elif question.verb in _SIGNING:
+        names = _SIGNED_FOR
+    name, _, group = question.resource.partition(".")
+    if name not in names or group not in ("", names[name]):
+        return None
+    namespaced = name == "serviceaccounts"
+    return APIResource(gvr=GVR(names[name], "v1", name), kind="", singular=name, namespaced=namespaced)
+
+
+def _check_served(question: Question, known: APIResource | None, gvr: GVR) -> None:
+    """Refuse verbs and subresources that are none, and names that the call itself would refuse."""
+    verbs = (*_VERBS, *_SPECIAL, *(sorted(known.verbs.difference(_VERBS)) if known else ()))
+    if not question.verb.startswith(_CONSTRAINED):
+        _check_verb(question.verb, verbs, str(gvr.resource))
+    if known and question.subresource not in (None, "*", *known.subresources):
+        there_are = f"{', '.join(sorted(known.subresources))} and no other" if known.subresources else "none"
+        raise InvalidInput(f"subresource {question.subresource!r}: {gvr} have {there_are}")
+    resource_path(gvr, name=question.name)
+
+
 async def _named(api: APIClient, resource: ResourceLike) -> tuple[APIResource | None, GVR]:
     """The resource that is meant; of one that is not served and named in full, no more than its name is known."""
+    if resource == "*":
+        return None, GVR("*", "*", "*")
     if isinstance(resource, APIResource):
         resource = resource.gvr  # it may be gone by now
     try:

@@ -236,4 +236,7 @@ def _refuse_pair(resource: ResourceLike) -> None:
     if isinstance(resource, str) and resource.count("/") == 1:
         kind, name = resource.split("/")
         if kind and name and not is_version(kind) and not is_version(name):
-            raise InvalidInput(f"resource {resource!r} has the name of an object in it: write get({kind!r}, {name!r})")
+            raise InvalidInput(
+                f"resource {resource!r} has a slash in it: write get({kind!r}, {name!r}) for one object, "
+                f"or {f'{name}.{kind}'!r} for a resource of a group"
+            )

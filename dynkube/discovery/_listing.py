@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, overload
 
 from dynkube._display import Shown
 from dynkube.discovery._resources import APIDiscovery, APIResource
+from dynkube.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dynkube._display import Card
@@ -57,7 +58,20 @@ def listing(
     category: str | None = None,
     all_versions: bool = False,
 ) -> APIResources:
-    """Those resources that are as wanted; ``None`` wants nothing. In order of priority."""
+    """Those resources that are as wanted; ``None`` wants nothing. In order of priority.
+
+    Raises:
+        InvalidInput: a wish is of the wrong type.
+    """
+    for name, wish, wanted in (
+        ("group", group, str),
+        ("namespaced", namespaced, bool),
+        ("verb", verb, str),
+        ("category", category, str),
+        ("all_versions", all_versions, bool),
+    ):
+        if wish is not None and not isinstance(wish, wanted):
+            raise InvalidInput(f"{name} is {wish!r}: pass {'one text' if wanted is str else 'True or False'}")
     chosen = (
         each
         for each in (discovery.resources if all_versions else _in_best_version(discovery))

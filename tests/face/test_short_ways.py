@@ -78,8 +78,10 @@ async def test_a_client_is_no_container(client: dynkube.Client) -> None:
 
 
 async def test_an_object_as_kubectl_writes_it_is_refused_with_the_fix(client: dynkube.Client) -> None:
-    with pytest.raises(InvalidInput, match=r"'pod/web' has the name of an object in it: write get\('pod', 'web'\)"):
+    with pytest.raises(InvalidInput, match=r"'pod/web' has a slash in it: write get\('pod', 'web'\) for one object"):
         await client.get("pod/web")
+    with pytest.raises(InvalidInput, match=r"or 'deploy\.apps' for a resource of a group"):
+        await client.get("apps/deploy")
 
 
 async def test_what_chooses_from_many_does_not_go_with_a_name(client: dynkube.Client) -> None:
@@ -118,6 +120,27 @@ async def test_categories_choose_too(client: dynkube.Client) -> None:
     assert {"pods", "services", "deployments"} <= {
         each.gvr.resource for each in await client.api_resources(category="all")
     }
+
+
+@pytest.mark.parametrize("wish", [{"group": "nosuch"}, {"verb": "nosuch"}, {"category": "nosuch"}])
+async def test_a_choice_that_nothing_fits_is_an_empty_list_as_kubectls(
+    client: dynkube.Client, wish: dict[str, str]
+) -> None:
+    assert len(await client.api_resources(**wish)) == 0  # type: ignore[arg-type]  # names and texts
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ({"group": 3}, "group is 3: pass one text"),
+        ({"verb": ["get", "list"]}, "verb is .*: pass one text"),
+        ({"category": b"all"}, "category is b'all': pass one text"),
+        ({"namespaced": "yes"}, "namespaced is 'yes': pass True or False"),
+    ],
+)
+async def test_a_choice_of_another_type_is_refused(client: dynkube.Client, wish: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        await client.api_resources(**wish)
 
 
 async def test_a_resource_that_was_listed_names_itself(client: dynkube.Client) -> None:
@@ -200,13 +223,76 @@ async def test_verbs_that_do_not_exist_are_told_with_the_one_that_may_be_meant(c
         ({"resource": "nodes", "namespace": "shop"}, "cluster-scoped"),
         ({"resource": "/metrics", "namespace": "shop"}, "is a path and no resource: leave namespace out"),
         ({"resource": None}, "resource is None"),
+        ({"resource": "pods", "namespace": "Shop"}, "namespace 'Shop' may only have lower-case letters"),
+        ({"resource": "pods", "namespace": "a b"}, "namespace 'a b' may only have lower-case letters"),
+        ({"resource": "pods", "namespace": "x" * 64}, "is 64 characters long; at most 63"),
+        ({"resource": "pods", "namespace": 3}, "namespace is an int"),
+        ({"resource": "*", "namespace": "a/b"}, "namespace 'a/b' may not have '/' in it"),
+        ({"resource": str(ROUTES), "namespace": "Shop"}, "namespace 'Shop' may only have lower-case letters"),
+        ({"resource": "pods", "name": "a/b"}, "name 'a/b' may not have '/' in it"),
+        ({"resource": "pods", "name": ".."}, "would lead to another path"),
+        ({"resource": "users"}, "does not serve 'users'"),
     ],
 )
 async def test_questions_that_make_no_sense_are_refused(
     client: dynkube.Client, question: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises((InvalidInput, WrongScope), match=message):
+    with pytest.raises((InvalidInput, NoMatch, WrongScope), match=message):
         await client.can("get", **question)
+
+
+@pytest.mark.parametrize(
+    ("verb", "question", "action"),
+    [
+        ("impersonate", {"resource": "users"}, "impersonate users"),
+        ("impersonate", {"resource": "users", "name": "a/b"}, "impersonate users named a/b"),
+        ("impersonate", {"resource": "groups", "name": "system:masters"}, "impersonate groups named system:masters"),
+        ("impersonate", {"resource": "uids"}, "impersonate uids of authentication.k8s.io"),
+        (
+            "impersonate",
+            {"resource": "userextras", "subresource": "scopes"},
+            "impersonate userextras/scopes of authentication.k8s.io",
+        ),
+        ("impersonate", {"resource": "serviceaccounts"}, "impersonate serviceaccounts in namespace default"),
+        ("impersonate:user-info", {"resource": "users"}, "impersonate:user-info users of authentication.k8s.io"),
+        (
+            "impersonate:serviceaccount",
+            {"resource": "serviceaccounts", "namespace": "shop"},
+            "impersonate:serviceaccount serviceaccounts of authentication.k8s.io in namespace shop",
+        ),
+        (
+            "impersonate-on:user-info:list",
+            {"resource": "cm"},
+            "impersonate-on:user-info:list configmaps in namespace default",
+        ),
+        (
+            "approve",
+            {"resource": "signers", "name": "example.com/*"},
+            "approve signers of certificates.k8s.io named example.com/*",
+        ),
+        ("sign", {"resource": "signers.certificates.k8s.io"}, "sign signers of certificates.k8s.io"),
+    ],
+)
+async def test_what_only_rules_of_access_know_can_be_asked_about(
+    client: dynkube.Client, verb: str, question: dict[str, Any], action: str
+) -> None:
+    assert (await client.can(verb, **question)).action == action
+
+
+@pytest.mark.parametrize(
+    ("verb", "question", "error"),
+    [
+        ("impersonate", {"resource": "users", "namespace": "shop"}, WrongScope),
+        ("impersonate", {"resource": "users.example.com"}, NoMatch),
+        ("impersonate:user-info", {"resource": "serviceaccounts", "namespace": "Shop"}, InvalidInput),
+        ("approve", {"resource": "users"}, NoMatch),
+    ],
+)
+async def test_and_is_not_mistaken_for_something_else(
+    client: dynkube.Client, verb: str, question: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        await client.can(verb, **question)
 
 
 async def test_resources_that_are_not_served_have_to_be_named_in_full(client: dynkube.Client) -> None:

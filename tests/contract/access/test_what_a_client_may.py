@@ -61,6 +61,20 @@ async def test_one_object_and_a_subresource_can_be_asked_for(
     assert str(pod) == f"no: get pods named p in namespace {cluster.namespace}"
 
 
+async def test_whom_one_may_impersonate_can_be_asked_for(
+    cluster: Cluster, connect: Callable[..., dynkube.Client]
+) -> None:
+    scopes = rule("impersonate", "userextras/scopes", "authentication.k8s.io")
+    await allow(cluster, user_of(cluster), rule("impersonate", "users", "", "jane"), scopes, everywhere=True)
+    async with connect(user=user_of(cluster)) as client:
+        jane = await client.can("impersonate", "users", name="jane")
+        anybody = await client.can("impersonate", "users")
+        groups = await client.can("impersonate", "groups")
+        extra = await client.can("impersonate", "userextras", subresource="scopes")
+
+    assert [bool(jane), bool(anybody), bool(groups), bool(extra)] == [True, False, False, True]
+
+
 async def test_paths_and_everything_can_be_asked_for(
     cluster: Cluster, client: dynkube.Client, connect: Callable[..., dynkube.Client]
 ) -> None:
