@@ -168,6 +168,8 @@ class Client(ShortWays):
         Raises:
             APIError: the server said no.
             TransportError: no usable answer.
+            CredentialError: there is no credential to send.
+            ClosedError: the client is not open.
         """
         return await self._now.api.server_version()
 
@@ -183,6 +185,7 @@ class Client(ShortWays):
 
         Raises:
             InvalidInput: a text that cannot be the name of a resource.
+            ClosedError: the client is not open.
         """
         return self._now.api.resource(resource)
 

@@ -68,6 +68,7 @@ class ApplyVerbs(Verbs):
             InvalidInput: an argument cannot be right.
             Invalid: it does not validate.
             NotFound: there is no such namespace, or nothing to have that subresource.
+            DynkubeError: as the class says.
         """
         everything, take = read_force(force)
         options = self._target.write_options(
@@ -113,6 +114,7 @@ class ApplyVerbs(Verbs):
             Invalid: it does not validate.
             Forbidden: the user may not read, or not apply.
             InvalidObject: as for :meth:`apply`.
+            DynkubeError: as the class says.
         """
         options = self._target.write_options(
             field_manager=field_manager, field_validation=field_validation, timeout=timeout
@@ -151,6 +153,7 @@ class ApplyVerbs(Verbs):
         Raises:
             InvalidObject: as for :meth:`apply`, or the managedFields of the live object cannot be read.
             Forbidden: the user may not read it.
+            DynkubeError: as the class says.
         """
         options = self._target.write_options(field_manager=manager, timeout=timeout)
         return await previews.drift(self._target, obj, namespace, options, subresource=subresource, live=live)

@@ -116,9 +116,11 @@ class APIClient:
             Status, header fields and the body as bytes.
 
         Raises:
-            InvalidInput: path, parameters or header fields cannot be sent.
+            InvalidInput: method, path, parameters, body, header fields or ``timeout`` cannot be sent.
             APIError: the server said no.
             TransportError: no usable answer.
+            CredentialError: there is no credential to send.
+            ClosedError: the client is not open.
         """
         data = body if body is None or isinstance(body, bytes) else json_of(body, "body")
         request = Request(
@@ -139,6 +141,8 @@ class APIClient:
         Raises:
             APIError: the server said no.
             TransportError: no usable answer.
+            CredentialError: there is no credential to send.
+            ClosedError: the client is not open.
         """
         return await DiscoveryClient(self.rest).server_version()
 

@@ -70,6 +70,7 @@ class OwnershipVerbs(Verbs):
             InvalidObject: the object's managedFields cannot be read, or it has none.
             NotFound: there is none of that name.
             Conflict: somebody else wrote it each time.
+            DynkubeError: as the class of the resource says.
         """
         name, given = self._named(manager), read_paths(paths)
         check_operation(operation)
@@ -111,6 +112,7 @@ class OwnershipVerbs(Verbs):
             InvalidObject: the object's managedFields cannot be read, or it has none.
             NotFound: there is none of that name.
             Conflict: somebody else wrote it each time.
+            DynkubeError: as the class of the resource says.
         """
         check_field_manager(from_, "from_")
         check_field_manager(to, "to")
@@ -155,6 +157,7 @@ class OwnershipVerbs(Verbs):
             InvalidObject: the object's managedFields cannot be read, or it has none.
             NotFound: there is none of that name.
             Conflict: somebody else wrote it each time.
+            DynkubeError: as the class of the resource says.
         """
         name = self._named(manager)
         check_subresource(subresource)

@@ -38,8 +38,12 @@ class ReadVerbs(Verbs):
                 cheaper and may be old; ``None`` for the most recent (API concepts, "resourceVersion").
             timeout: see the class.
 
+        Returns:
+            The object.
+
         Raises:
             NotFound: there is none of that name.
+            DynkubeError: as the class says.
         """
         options = GetOptions(resource_version=resource_version, timeout=timeout)
         return await _reads.get(self._target, name, namespace, options)
@@ -78,6 +82,8 @@ class ReadVerbs(Verbs):
 
         Raises:
             Gone: ``resource_version`` or ``continue_token`` is too old.
+            InvalidSelector: a selector does not parse.
+            DynkubeError: as the class says.
         """
         options = ListOptions(
             resource_version=resource_version,
@@ -122,6 +128,8 @@ class ReadVerbs(Verbs):
 
         Raises:
             Gone: ``continue_token`` is too old.
+            InvalidSelector: a selector does not parse.
+            DynkubeError: as the class says.
         """
         options = ListOptions(page_size=page_size, limit=limit, continue_token=continue_token, timeout=timeout)
         return await _reads.table(self._target, namespace, Selection.parse(label_selector, field_selector), options)
@@ -150,8 +158,13 @@ class ReadVerbs(Verbs):
                 objects missed that moved.
             timeout: seconds for each page; ``None`` means 75.
 
+        Returns:
+            What to loop over.
+
         Raises:
+            InvalidSelector: a selector does not parse.
             Gone: in the loop, on a page after the first, where ``allow_inconsistent`` does not help.
+            DynkubeError: as the class says, in the loop.
         """
         options = ListOptions(page_size=page_size, timeout=timeout)
         selection = Selection.parse(label_selector, field_selector)

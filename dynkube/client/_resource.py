@@ -27,8 +27,7 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
     """The verbs on one resource; made by :meth:`APIClient.resource`, which does no I/O.
 
     What the resource is (its group and version, whether it lives in namespaces) is asked of the mapper when
-    a verb needs it, so a CRD that is created later, or again with another scope, is simply found. Every verb
-    may therefore also raise :class:`~dynkube.errors.MappingError`.
+    a verb needs it, so a CRD that is created later, or again with another scope, is simply found.
 
     ``namespace=None`` means **all namespaces** for collections (``list``, ``iterate``, ``watch``) and **the
     context's namespace** for single objects. A namespace for a cluster-scoped resource is refused before
@@ -42,9 +41,19 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
     - ``field_validation``: what the server does about unknown and doubled fields: ``"Ignore"``, ``"Warn"``
       (its default) or ``"Strict"``.
 
-    They raise a subclass of :class:`~dynkube.errors.APIError` where the server says no, of
-    :class:`~dynkube.errors.TransportError` where there is no usable answer, and of
-    :class:`~dynkube.errors.InvalidInput` where the call cannot be right, before anything is sent.
+    Besides what each says of itself, all of them raise :class:`~dynkube.errors.DynkubeError`, which is one of
+
+    - :class:`~dynkube.errors.InvalidInput` where the call cannot be right, before anything is sent;
+      :class:`~dynkube.errors.InvalidSelector` and :class:`~dynkube.errors.WrongScope` (a namespace for a
+      cluster-scoped resource, or none to be had for a namespaced one) are such;
+    - :class:`~dynkube.errors.MappingError` where it is not known which resource is meant: ``NoMatch``,
+      ``AmbiguousMatch`` or ``DiscoveryFailed``, see :meth:`resolve`;
+    - :class:`~dynkube.errors.APIError` where the server says no: ``Unauthorized``, ``Forbidden``, ``NotFound``, also
+      for a resource that is gone, ``TooManyRequests``, ...;
+    - :class:`~dynkube.errors.TransportError` where there is no usable answer: ``ConnectFailed``,
+      ``DeadlineExceeded``, ...;
+    - :class:`~dynkube.errors.CredentialError` where there is no credential to send;
+    - :class:`~dynkube.errors.ClosedError` where the client is not open.
     """
 
     __slots__ = ()
@@ -56,12 +65,19 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
             NoMatch: the server does not serve it.
             AmbiguousMatch: the name means several resources.
             DiscoveryFailed: the server answered, and not for what could have it.
-            TransportError: no usable answer.
+            DynkubeError: as the class says.
         """
         return await self._target.resolve()
 
     def subresource(self, name: str) -> SubresourceClient:
-        """The verbs on a subresource: ``"status"``, ``"scale"``, ``"eviction"``, ... A plain call."""
+        """The verbs on a subresource. A plain call: whether the server has it shows when a verb is used.
+
+        Args:
+            name: ``"status"``, ``"scale"``, ``"eviction"``, ...
+
+        Raises:
+            InvalidInput: it cannot be the name of one.
+        """
         return SubresourceClient(self._target, name)
 
     def watch(
@@ -101,11 +117,13 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
             network included; leaving it ends the request at once.
 
         Raises:
-            Unauthorized: also while iterating, as the next two.
+            InvalidSelector: a selector does not parse.
+            Unauthorized: on entering, and while iterating, as all that follow.
             Forbidden: the user may not list or watch.
             NotFound: the resource is gone.
             Gone: see ``resource_version``.
             ProtocolError: answers stay unreadable although the watch was tried anew.
+            DynkubeError: as the class says.
         """
         selection = Selection.parse(label_selector, field_selector)
         return _watching.open_watch(
@@ -142,6 +160,7 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
         Raises:
             DeadlineExceeded: it did not come true in time; the message says what was seen last.
             InvalidInput: the condition is none of these.
+            DynkubeError: as the class says.
         """
         return await _wait.wait_for(self._target, name, parse_condition(condition, uid=uid), namespace, timeout)
 

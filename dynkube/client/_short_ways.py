@@ -42,6 +42,7 @@ class ShortWays:
 
         Raises:
             InvalidInput: it cannot name a resource.
+            ClosedError: the client is not open.
         """
         return self.api.resource(resource)
 
@@ -109,10 +110,15 @@ class ShortWays:
 
         Raises:
             InvalidInput: the call cannot be right; the message names the argument and the fix.
+            WrongScope: a namespace for a cluster-scoped resource, or none to be had for a namespaced one.
             NoMatch: the server serves no such resource; the message has the nearest names.
-            NotFound: there is no object of that name.
+            AmbiguousMatch: the name means several resources.
+            DiscoveryFailed: the server answered, and not for what could have that name.
+            NotFound: there is no object of that name, or the resource is gone.
             APIError: the server said no in another way.
             TransportError: no usable answer.
+            CredentialError: there is no credential to send.
+            ClosedError: the client is not open.
         """
         _refuse_pair(resource)
         if name is None:
@@ -141,7 +147,8 @@ class ShortWays:
         """What the server serves, asked now, as ``kubectl api-resources`` lists it.
 
         Args:
-            group: only of this API group; ``""`` is the core group.
+            group: only of this API group, by its full name; ``""`` is the core group. Of a group that is not served
+                nothing is listed, as with kubectl; likewise for the next ones.
             namespaced: only those that live in namespaces, or only those that do not.
             verb: only those that can do this: ``"list"``.
             category: only those in it: ``"all"``.
@@ -152,8 +159,12 @@ class ShortWays:
             what could not be read, such as the group of an aggregated API that is down.
 
         Raises:
+            InvalidInput: an argument is of the wrong type.
+            DiscoveryFailed: the server answered, and did not tell what it serves.
             APIError: the server said no.
             TransportError: no usable answer.
+            CredentialError: there is no credential to send.
+            ClosedError: the client is not open.
         """
         mapper = self.api.mapper
         mapper.invalidate()
@@ -173,10 +184,20 @@ class ShortWays:
     async def whoami(self, *, timeout: float | None = None) -> UserInfo:
         """Who one is for the API server: its name for one, and the groups (``kubectl auth whoami``).
 
+        Args:
+            timeout: seconds for everything; ``None`` means the client's default.
+
+        Returns:
+            Name, groups and what else the server knows; ``str()`` of it is the name.
+
         Raises:
+            InvalidInput: ``timeout`` is no number of seconds.
             NoMatch: the server does not tell; Kubernetes does since 1.28.
+            DiscoveryFailed: nobody could say whether the server tells.
             APIError: the server said no.
             TransportError: no usable answer.
+            CredentialError: there is no credential to send.
+            ClosedError: the client is not open.
         """
         return await whoami(self.api, timeout)
 
@@ -200,7 +221,8 @@ class ShortWays:
                 ``delete``, ``deletecollection``, ``"*"`` for all; or one of authorization's own (``bind``, ...).
             resource: as for :meth:`get`. One that is not served yet has to be named in full
                 (``"widgets.v1.example.com"``). ``"*"`` is every resource; a text that begins with ``/`` is a path
-                (``"/metrics"``).
+                (``"/metrics"``). What only rules of access know goes with its own verbs: ``impersonate`` with
+                ``users``, ``groups``, ``uids`` and ``userextras``; ``approve`` and ``sign`` with ``signers``.
             namespace: ``None`` means what the call itself would: all namespaces for ``list`` and ``watch`` without a
                 name, else the context's. ``"*"`` means all.
             name: of the object.
@@ -211,10 +233,16 @@ class ShortWays:
             The answer, true or false, with the server's reason.
 
         Raises:
-            InvalidInput: there is no such verb or subresource, or the arguments do not fit each other.
+            InvalidInput: there is no such verb or subresource, nothing can have that name or be that namespace, or the
+                arguments do not fit each other.
+            WrongScope: a namespace for a cluster-scoped resource, or none to be had for a namespaced one.
             NoMatch: the server serves no such resource.
+            AmbiguousMatch: the name means several resources.
+            DiscoveryFailed: the server answered, and not for what could have that name.
             APIError: the server said no.
             TransportError: no usable answer.
+            CredentialError: there is no credential to send.
+            ClosedError: the client is not open.
         """
         question = Question(verb=verb, resource=resource, namespace=namespace, name=name, subresource=subresource)
         return await can(self.api, question, timeout)

@@ -24,6 +24,8 @@ class SubresourceClient:
     Each method is one request. ``namespace=None`` means the context's namespace. Where a subresource does
     not support a verb the server answers 404 or 405. Answers that are no objects (``pods/log``) are read
     with :meth:`APIClient.raw`.
+
+    Besides what each says of itself, all of them raise what :class:`ResourceClient` says of its verbs.
     """
 
     __slots__ = ("_target", "name")
@@ -124,7 +126,11 @@ class SubresourceClient:
             field_validation: what to do about unknown and doubled fields.
             timeout: seconds for everything; ``None`` means the client's default.
 
+        Returns:
+            What the server answers: the whole object for ``status``, a ``Scale`` for ``scale``.
+
         Raises:
+            NotFound: no such object, or no such subresource.
             InvalidObject: it says it is something else, lacks what every object has, or contradicts the call.
             Conflict: it changed since it was read.
             APIError: any other no of the server.
@@ -163,7 +169,18 @@ class SubresourceClient:
         force: bool | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Change it by a patch: ``scale.patch("web", {"spec": {"replicas": 3}})``; see :meth:`ResourceClient.patch`."""
+        """Change it by a patch: ``scale.patch("web", {"spec": {"replicas": 3}})``.
+
+        Args: as for :meth:`ResourceClient.patch`.
+
+        Returns:
+            What the server answers: the whole object for ``status``, a ``Scale`` for ``scale``.
+
+        Raises:
+            NotFound: no such object, or no such subresource.
+            APIError: any other no of the server, as for :meth:`ResourceClient.patch`.
+            TransportError: no usable answer.
+        """
         options = self._target.write_options(
             dry_run=dry_run,
             field_manager=field_manager,
@@ -187,7 +204,16 @@ class SubresourceClient:
     ) -> Applied:
         """Server-side apply on it, see :meth:`ResourceClient.apply`; on ``status`` it owns fields of the status only.
 
-        ``obj`` is of the resource's own kind, and for ``scale`` a ``Scale``.
+        Args: as for :meth:`ResourceClient.apply`; ``obj`` is of the resource's own kind, and for ``scale`` a ``Scale``.
+
+        Returns:
+            What the server answers, and in ``change`` what was done.
+
+        Raises:
+            ApplyConflict: others own fields with other values; ``conflicts`` says which and who.
+            NotFound: no such object, or no such subresource.
+            APIError: any other no of the server.
+            TransportError: no usable answer.
         """
         everything, take = read_force(force)
         options = self._target.write_options(

@@ -49,7 +49,9 @@ class WriteVerbs(Verbs):
         Raises:
             AlreadyExists: there is one of that name.
             Invalid: it does not validate; ``causes`` names the fields.
+            NotFound: there is no such namespace.
             InvalidObject: it lacks what every object has, says it is something else, or contradicts ``namespace``.
+            DynkubeError: as the class says.
         """
         options = self._target.write_options(
             dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
@@ -80,6 +82,7 @@ class WriteVerbs(Verbs):
             NotFound: there is none of that name.
             Invalid: it does not validate.
             InvalidObject: as for :meth:`create`.
+            DynkubeError: as the class says.
         """
         options = self._target.write_options(
             dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
@@ -96,7 +99,17 @@ class WriteVerbs(Verbs):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Replace an object's status by that of ``obj``; nothing else of it is written. See :meth:`update`."""
+        """Replace an object's status by that of ``obj``; nothing else of it is written.
+
+        Args: as for :meth:`create`.
+
+        Returns:
+            The whole object as stored.
+
+        Raises:
+            NotFound: there is none of that name, or the resource has no status.
+            Conflict: as for :meth:`update`, and likewise whatever else that raises.
+        """
         options = self._target.write_options(
             dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
         )
@@ -137,6 +150,8 @@ class WriteVerbs(Verbs):
             Conflict: the patch holds a resourceVersion and the object has another.
             Invalid: the result does not validate, or a JSON patch does not fit the object.
             UnsupportedMediaType: the resource does not take this type of patch.
+            InvalidObject: the patch cannot be written as JSON.
+            DynkubeError: as the class says.
         """
         options = self._target.write_options(
             dry_run=dry_run,
@@ -180,6 +195,7 @@ class WriteVerbs(Verbs):
         Raises:
             NotFound: there is none of that name.
             Conflict: ``uid`` or ``resource_version`` is another.
+            DynkubeError: as the class says.
         """
         options = DeleteOptions(
             propagation_policy=propagation_policy,
@@ -218,6 +234,8 @@ class WriteVerbs(Verbs):
 
         Raises:
             WrongScope: no namespace for a namespaced resource, or one for a cluster-scoped one.
+            InvalidSelector: a selector does not parse.
+            DynkubeError: as the class says.
         """
         options = DeleteOptions(
             propagation_policy=propagation_policy,

@@ -1,0 +1,31 @@
+"""The verbs' docstrings: each argument is explained, and what is raised is said."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+import dynkube
+from dynkube.client import APIClient, ResourceClient, SubresourceClient
+
+VERBS = [
+    (face, name)
+    for face in (dynkube.Client, APIClient, ResourceClient, SubresourceClient)
+    for name, function in inspect.getmembers(face, inspect.iscoroutinefunction)
+    if not name.startswith("_")
+]
+
+
+@pytest.mark.parametrize(("face", "name"), VERBS, ids=[f"{face.__name__}.{name}" for face, name in VERBS])
+def test_each_argument_is_explained_and_what_is_raised_is_said(face: type, name: str) -> None:
+    function = getattr(face, name)
+    text = inspect.getdoc(function) or ""
+
+    explained = set(re.findall(r"^    (\w+): ", text, re.MULTILINE))
+    arguments = set(inspect.signature(function).parameters) - {"self"}
+    assert arguments <= explained or "Args: as for" in text
+    assert "Raises:\n    " in text
+    returns = inspect.signature(function).return_annotation
+    assert returns in ("None", None) or "Returns:" in text or len(arguments) == 0
