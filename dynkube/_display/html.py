@@ -43,7 +43,7 @@ def _block(block: Block) -> str:
         case Facts(()):
             return ""
         case Facts(rows):
-            found = (f"<tr><th>{html_text(name)}</th><td>{_line(said)}</td></tr>" for name, said in rows)
+            found = (f'<tr><th scope="row">{html_text(name)}</th><td>{_line(said)}</td></tr>' for name, said in rows)
             return f'<table class="dk-facts"><tbody>{"".join(found)}</tbody></table>'
         case Chips(spans):
             return f'<div class="dk-chips">{" ".join(map(_span, spans))}</div>'
@@ -65,7 +65,7 @@ def _block(block: Block) -> str:
 
 
 def _grid(grid: Grid) -> str:
-    head = "".join(f"<th{_kind(at, grid, ())}>{html_text(name)}</th>" for at, name in enumerate(grid.columns))
+    tops = [f'<th scope="col"{_kind(at, grid, ())}>{html_text(name)}</th>' for at, name in enumerate(grid.columns)]
     rows = [
         f"<tr>{''.join(f'<td{_kind(at, grid, cell)}>{_line(cell)}</td>' for at, cell in enumerate(row))}</tr>"
         for row in grid.rows
@@ -74,7 +74,7 @@ def _grid(grid: Grid) -> str:
         place, said = grid.gap
         rows.insert(place, f'<tr class="dk-gap"><td colspan="{len(grid.columns)}">{html_text(said)}</td></tr>')
     kind = "dk-grid dk-tree" if grid.is_tree else "dk-grid"
-    return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    return f'<table class="{kind}"><thead><tr>{"".join(tops)}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
 def _kind(at: int, grid: Grid, cell: Line) -> str:

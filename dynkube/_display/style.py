@@ -22,7 +22,7 @@ _SOURCE: Final = """
   --dk-bad: light-dark(#a40e26, #ff9f97);
   --dk-info: light-dark(#0a4ea3, #8ec7ff);
   --dk-mono: var(--jp-code-font-family, var(--vscode-editor-font-family, ui-monospace, monospace));
-  color: var(--dk-fg); font-size: 13px; line-height: 1.5; overflow-x: auto;
+  color: var(--dk-fg); font-size: 13px; line-height: 20px; overflow-x: auto;
 }
 html[theme=dark] .dynkube, html[data-theme=dark] .dynkube, body[data-theme=dark] .dynkube,
 body.vscode-dark .dynkube { color-scheme: dark; }
@@ -53,13 +53,14 @@ body.vscode-dark .dynkube { color-scheme: dark; }
 }
 .dynkube.dynkube th, .dynkube.dynkube td {
   padding: 2px 16px 2px 0; border: 0; text-align: left; vertical-align: top; background: none;
-  white-space: normal; overflow-wrap: break-word; max-width: 48em; line-height: 1.5;
+  white-space: normal; overflow-wrap: break-word; max-width: 48em; line-height: 20px;
 }
 .dynkube.dynkube table tr { background: none; border: 0; }
 .dynkube.dynkube th { font-weight: 400; color: var(--dk-dim); white-space: nowrap; }
 .dynkube.dynkube .dk-grid thead th { font-size: 11px; letter-spacing: .04em; border-bottom: 1px solid var(--dk-rule); }
 .dynkube.dynkube .dk-grid td { white-space: nowrap; }
 .dynkube.dynkube .dk-grid .dk-long { white-space: normal; overflow-wrap: anywhere; min-width: 16em; }
+.dynkube.dynkube .dk-grid th:last-child, .dynkube.dynkube .dk-grid td:last-child { padding-right: 2px; }
 .dynkube.dynkube .dk-tree td { padding-top: 0; padding-bottom: 0; line-height: 1.35; }
 .dynkube .dk-tree td:first-child .dk-muted { font-family: var(--dk-mono); white-space: pre; }
 .dynkube.dynkube .dk-grid tbody tr:hover { background: var(--dk-soft); }
@@ -71,6 +72,7 @@ body.vscode-dark .dynkube { color-scheme: dark; }
 }
 .dynkube details { margin: 1px 0; }
 .dynkube summary { cursor: pointer; padding: 1px 0; }
+.dynkube summary::marker { font-size: 11px; color: var(--dk-dim); }
 .dynkube summary:hover { background: var(--dk-soft); }
 .dynkube details > :not(summary) { margin-left: 16px !important; }
 .dynkube p.dk-note { margin: 4px 0; color: var(--dk-dim); }

@@ -38,7 +38,7 @@ PROTOCOLS = (
 ELEMENTS = {"div", "style", "pre", "span", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "p"}
 ELEMENTS |= {"ul", "li"}
 STYLED = {("div", "style"), ("pre", "style")}
-ATTRIBUTES = {"class", "title", "colspan", "open"}
+ATTRIBUTES = {"class", "title", "colspan", "open", "scope"}
 
 
 def classes() -> Iterator[type]:

@@ -6,6 +6,7 @@
 
 const FLASH = 1600; // milliseconds that a change is highlighted
 const SILENT = 40; // seconds without a word after which a page says so; the kernel says something every 15
+const NAME = 1; // the place of the column that says which object it is
 const TONES = new Set(["plain", "strong", "muted", "key", "good", "warn", "bad", "info", "added", "removed"]);
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
@@ -14,6 +15,13 @@ export function element(tag, classes = "", text = undefined) {
   const node = document.createElement(tag);
   if (classes) node.className = classes;
   if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+// Something that is read out when it changes.
+function told(tag, classes) {
+  const node = element(tag, classes);
+  node.setAttribute("role", "status");
   return node;
 }
 
@@ -74,7 +82,8 @@ class Row {
     const first = element("td", "dkl-fold");
     first.append(this.toggle);
     this.line.append(first);
-    this.places = this.cells.map(() => element("td"));
+    this.places = this.cells.map((_, place) => element(place === NAME ? "th" : "td"));
+    this.places[NAME]?.setAttribute("scope", "row");
     this.line.append(...this.places);
     this.places.forEach((_, place) => this.draw(place));
     this.line.addEventListener("click", (event) => this.table.pick(this, event));
@@ -128,14 +137,21 @@ class Row {
       this.more.append(element("td"));
       const cell = element("td");
       cell.colSpan = this.cells.length;
-      cell.append(element("div", "dkl-details", "…"));
+      cell.append(element("div", "dkl-details"));
       this.more.append(cell);
       this.body.append(this.more);
+      this.awaitDetails();
       this.table.ask(this.id);
     } else {
       this.more?.remove();
       this.more = null;
     }
+  }
+
+  // What is unfolded and was not told yet.
+  awaitDetails() {
+    const target = this.more?.querySelector(".dkl-details");
+    if (target && !target.dataset.filled) setText(target, this.table.lost ? "the kernel does not answer" : "…");
   }
 
   showDetails(blocks) {
@@ -249,7 +265,7 @@ export class Table {
     this.root = element("div", "dkl");
     this.root.dataset.lmSuppressShortcuts = "true"; // keys pressed in here are not JupyterLab's
     this.title = element("span", "dkl-title", "…");
-    this.pill = element("span", "dkl-pill dkl-chip dkl-plain");
+    this.pill = told("span", "dkl-pill dkl-chip dkl-plain");
     this.reason = element("span", "dkl-muted");
     this.counts = element("span", "dkl-counts");
     this.search = element("input", "dkl-search");
@@ -264,16 +280,22 @@ export class Table {
     this.filter = element("div", "dkl-filter");
     this.filterText = element("code");
     this.filter.append(element("span", "dkl-muted", "filter "), this.filterText);
-    this.message = element("div", "dkl-message");
+    this.message = told("div", "dkl-message");
+    this.said = element("div");
+    this.hint = element("div", "dkl-muted", "Nothing is wrong: rows come as soon as it is served.");
+    this.message.append(this.said, this.hint);
     this.scroll = element("div", "dkl-scroll");
-    this.scroll.tabIndex = 0;
+    this.scroll.tabIndex = 0; // so that the arrow keys scroll it
+    this.scroll.setAttribute("role", "region");
     this.table = element("table");
+    this.caption = this.table.createCaption();
+    this.caption.className = "dkl-said";
     this.tops = element("tr");
     const thead = element("thead");
     thead.append(this.tops);
     this.table.append(thead);
     this.scroll.append(this.table);
-    this.note = element("div", "dkl-note dkl-muted");
+    this.note = told("div", "dkl-note dkl-muted");
     this.root.append(head, this.filter, this.message, this.scroll, this.note);
     this.drawHead();
   }
@@ -359,25 +381,38 @@ export class Table {
   drawHead() {
     const head = this.head ?? { title: "…", phase: "…", tone: "plain", reason: "", message: "waiting for the kernel", counts: "" };
     setText(this.title, head.title);
+    setText(this.caption, head.title);
+    this.scroll.setAttribute("aria-label", `Rows of ${head.title}`);
     setText(this.pill, this.lost ? "STOPPED" : head.phase);
-    this.pill.className = `dkl-pill dkl-chip ${this.lost ? "dkl-plain" : toneClass(head.tone)}`;
+    const classes = `dkl-pill dkl-chip ${this.lost ? "dkl-plain" : toneClass(head.tone)}`;
+    if (this.pill.className !== classes) this.pill.className = classes;
     setTitle(this.pill, head.since ? `since ${new Date(head.since * 1000).toLocaleString()}` : "");
     setText(this.reason, this.lost ? "" : head.reason);
     setText(this.counts, head.counts);
     setText(this.filterText, head.filter ?? "");
     this.filter.hidden = !head.filter;
     const said = this.lost || head.message;
-    setText(this.message, said);
+    setText(this.said, said);
+    this.hint.hidden = Boolean(this.lost) || head.phase !== "ABSENT";
     this.message.hidden = !said;
-    this.root.classList.toggle("dkl-stopped", Boolean(this.lost || head.following === false));
+    this.root.classList.toggle("dkl-stopped", this.stopped());
     this.scroll.hidden = this.rows.size === 0;
     this.search.hidden = this.rows.size === 0 && this.words.length === 0;
   }
 
+  // Whether what is shown is not kept up to date any more.
+  stopped() {
+    return Boolean(this.lost || this.head?.following === false);
+  }
+
   drawTops() {
-    this.tops.replaceChildren(element("th", "dkl-fold"));
+    const fold = element("th", "dkl-fold");
+    fold.scope = "col";
+    fold.append(element("span", "dkl-said", "Details"));
+    this.tops.replaceChildren(fold);
     this.columns.forEach((column, place) => {
       const top = element("th", `dkl-${column.kind}`);
+      top.scope = "col";
       top.hidden = !column.shown;
       const button = element("button", "dkl-sort", column.name);
       button.type = "button";
@@ -392,8 +427,7 @@ export class Table {
   drawSorting() {
     [...this.tops.children].slice(1).forEach((top, place) => {
       const here = this.sorting?.place === place;
-      if (here) top.setAttribute("aria-sort", this.sorting.down ? "descending" : "ascending");
-      else top.removeAttribute("aria-sort");
+      top.setAttribute("aria-sort", here ? (this.sorting.down ? "descending" : "ascending") : "none");
     });
   }
 
@@ -469,15 +503,16 @@ export class Table {
     if (event.target.closest("button, summary, .dkl-details") || String(document.getSelection())) return;
     const was = this.picked.has(row.id);
     if (!event.ctrlKey && !event.metaKey) {
-      for (const id of this.picked) this.rows.get(id)?.line.setAttribute("aria-selected", "false");
+      for (const id of this.picked) this.rows.get(id)?.line.classList.remove("dkl-picked");
       this.picked.clear();
     }
     if (was) this.picked.delete(row.id);
     else this.picked.add(row.id);
-    row.line.setAttribute("aria-selected", String(!was));
+    row.line.classList.toggle("dkl-picked", !was);
   }
 
   flash(node, why) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     const colour = getComputedStyle(this.root).getPropertyValue(`--dkl-${why}`) || "transparent";
     node.animate?.([{ backgroundColor: colour }, { backgroundColor: "transparent" }], { duration: FLASH, easing: "ease-in" });
   }
@@ -485,15 +520,16 @@ export class Table {
   // ── time ──
 
   tick() {
-    for (const row of this.rows.values()) row.tick();
+    if (!this.stopped()) for (const row of this.rows.values()) row.tick(); // an age that grows looks alive
     const silent = (Date.now() - this.heard) / 1000;
-    if (silent > SILENT && !this.lost && this.head?.following !== false)
+    if (silent > SILENT && !this.stopped())
       this.lose("no word from the kernel for a while: this may be old");
   }
 
   lose(why) {
     this.lost = why;
     this.drawHead();
+    for (const row of this.rows.values()) row.awaitDetails();
   }
 
   end() {

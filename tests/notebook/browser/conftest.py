@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from dynkube.testing import ServerThread
 from tests.notebook.browser.lab import CHROMIUM, ROOT, Notebook, browser, lab
+from tests.notebook.browser.pictures import write_picture
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator
@@ -31,19 +31,20 @@ def notebook(chromium: Browser, cluster: ServerThread, tmp_path_factory: pytest.
     pytest.importorskip("jupyterlab", reason="jupyterlab is not installed: say 'make browser'")
     folder = tmp_path_factory.mktemp("lab")
     with lab(folder) as address:
-        notebook = Notebook(chromium.new_page(viewport={"width": 1000, "height": 1100}), address, folder)
+        page = chromium.new_page(viewport={"width": 1000, "height": 1100}, device_scale_factor=2)
+        notebook = Notebook(page, address, folder)
         notebook.run(f"import dynkube, dynkube.sync, time\nk = dynkube.sync.connect(url={cluster.url!r})")
         yield notebook
 
 
 @pytest.fixture
-def picture(request: pytest.FixtureRequest) -> Callable[[str, Locator], None]:
-    """Writes a picture for the documentation, if pictures are asked for."""
+def picture(request: pytest.FixtureRequest, notebook: Notebook) -> Callable[[str, Locator], None]:
+    """Writes a picture for the documentation, in light and in dark, if pictures are asked for."""
 
     def take(name: str, what: Locator) -> None:
         if request.config.getoption("--pictures"):
-            folder = Path(ROOT / "docs/images")
-            folder.mkdir(exist_ok=True)
-            what.screenshot(path=folder / f"{name}.png", animations="disabled")
+            for word in ("Dark", "Light"):
+                notebook.theme(word)
+                write_picture(ROOT / f"docs/images/{name}-{word.lower()}.png", what)
 
     return take

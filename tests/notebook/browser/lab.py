@@ -46,11 +46,9 @@ _RUN = """async (source) => {
     return notebook.activeCellIndex;
 }"""
 
-_RUN_NEXT = """async () => {
-    const notebook = jupyterapp.shell.currentWidget.content;
-    const place = notebook.activeCellIndex;
+_RUN_AT = """async (place) => {
+    jupyterapp.shell.currentWidget.content.activeCellIndex = place;
     await jupyterapp.commands.execute("notebook:run-cell-and-select-next");
-    return place;
 }"""
 
 
@@ -128,15 +126,14 @@ class Notebook:
         place = self.page.evaluate(_RUN.replace("WAIT", "true" if wait else "false"), code.strip())
         return self.page.locator(".jp-Notebook .jp-Cell").nth(place).locator(".jp-OutputArea").first
 
-    def run_next(self) -> Locator:
-        """Run the cell that is active, as Shift-Enter does, and wait for its end; gives its outputs."""
-        place = self.page.evaluate(_RUN_NEXT)
+    def run_at(self, place: int) -> Locator:
+        """Run a cell that is there, as Shift-Enter does, and wait for its end; gives its outputs."""
+        self.page.evaluate(_RUN_AT, place)
         return self.page.locator(".jp-Notebook .jp-Cell").nth(place).locator(".jp-OutputArea").first
 
     def clear(self) -> None:
-        """Remove what is stored of outputs, and go to the first cell."""
+        """Remove what is stored of outputs."""
         self.page.evaluate("() => jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
-        self.page.evaluate("() => { jupyterapp.shell.currentWidget.content.activeCellIndex = 0; }")
 
     def save(self) -> None:
         """Write it to its file."""

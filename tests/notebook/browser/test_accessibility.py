@@ -1,0 +1,147 @@
+"""Live tables by what they are called and by the keyboard, as those know them who do not see or point at them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dynkube.meta import Added, Unstructured, Updated
+from dynkube.notebook._messages import delta_message, table_message
+from dynkube.notebook._picture import Painter
+from dynkube.notebook._selection import Selection
+from tests.notebook.browser.bare import Bare
+from tests.notebook.kit import obj, paint
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = [pytest.mark.real_time, pytest.mark.browser]
+
+FOCUS = "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent)"
+OUTLINE = "getComputedStyle(document.activeElement).outlineStyle"
+
+
+@pytest.fixture(scope="module")
+def page(chromium: Browser) -> Iterator[Bare]:
+    """One page for all tests of the module."""
+    bare = Bare(chromium)
+    yield bare
+    bare.page.close()
+
+
+@pytest.fixture
+def bare(page: Bare) -> Bare:
+    """A table of three pods."""
+    page.begin()
+    page.page.emulate_media(reduced_motion="no-preference")
+    show(page, *(pod(name, phase) for name, phase in [("cart", "Running"), ("web", "Running"), ("api", "Failed")]))
+    return page
+
+
+def pod(name: str, phase: str, version: int = 1) -> Unstructured:
+    """One of them."""
+    return obj(name, version=version, status={"phase": phase})
+
+
+def show(bare: Bare, *objects: Unstructured) -> None:
+    """A whole table."""
+    selection = Selection()
+    for each in objects:
+        selection.fold(Added(each))
+    bare.hear(table_message(paint(selection, Painter())), 1)
+
+
+def change(bare: Bare) -> None:
+    """One pod is another one, and one is new."""
+    selection, painter = Selection(), Painter()
+    for each in [pod("cart", "Running"), pod("web", "Running"), pod("api", "Failed")]:
+        selection.fold(Added(each))
+    before = paint(selection, painter)
+    selection.fold(Updated(pod("web", "Running"), pod("web", "Pending", 2)))
+    selection.fold(Added(pod("new", "Pending")))
+    message = delta_message(before, paint(selection, painter))
+    assert message is not None
+    bare.hear(message, 2)
+
+
+def test_it_is_a_table_with_a_name_headings_and_a_heading_for_each_row(bare: Bare) -> None:
+    table = bare.page.get_by_role("region", name="Rows of things.v1").get_by_role("table", name="things.v1")
+
+    assert table.get_by_role("columnheader").all_text_contents() == ["Details", "Name", "Status", "Age"]
+    assert table.get_by_role("rowheader").all_text_contents() == ["api", "cart", "web"]
+    assert table.get_by_role("button", name="Show default/web", expanded=False).count() == 1
+    assert [*table.locator("thead th").evaluate_all("all => all.map((each) => each.scope)")] == ["col"] * 6
+
+
+def test_headings_say_how_they_sort_and_do_so_by_the_keyboard(bare: Bare) -> None:
+    names = bare.page.locator("thead th", has_text="Name").last
+    before = names.get_attribute("aria-sort")
+
+    bare.page.get_by_role("button", name="Name", exact=True).focus()
+    bare.page.keyboard.press("Enter")
+    up = names.get_attribute("aria-sort")
+    bare.page.keyboard.press("Space")
+
+    assert (before, up, names.get_attribute("aria-sort")) == ("none", "ascending", "descending")
+    assert [row[0] for row in bare.rows()] == ["web", "cart", "api"]
+
+
+def test_all_of_it_is_reached_by_tab_and_what_is_reached_is_seen(bare: Bare) -> None:
+    bare.page.get_by_role("searchbox", name="Find in these rows").focus()
+    reached = []
+
+    for _ in range(7):
+        bare.page.keyboard.press("Tab")
+        reached.append(bare.page.evaluate(FOCUS))
+        assert bare.page.evaluate(OUTLINE) == "solid", reached
+
+    shows = [f"Show default/{name}" for name in ("api", "cart", "web")]
+    assert reached == ["Rows of things.v1", "Name", "Status", "Age", *shows]
+
+
+def test_a_row_is_unfolded_and_words_are_found_by_the_keyboard(bare: Bare) -> None:
+    bare.page.get_by_role("button", name="Show default/cart").focus()
+    bare.page.keyboard.press("Enter")
+    asked = bare.said()
+
+    search = bare.page.get_by_role("searchbox")
+    search.focus()
+    bare.page.keyboard.type("failed")
+    found, told = bare.rows(), bare.page.get_by_role("status").all_inner_texts()
+    bare.page.keyboard.press("Escape")
+
+    assert asked == [{"kind": "details", "id": "default/cart"}]
+    assert [row[0] for row in found] == ["api"]
+    assert "1 of these 3 rows match" in told
+    assert len(bare.rows()) == 3
+
+
+def test_what_changes_does_not_light_up_where_less_motion_is_asked_for(bare: Bare) -> None:
+    change(bare)
+    lit = bare.page.evaluate("document.getAnimations().length")
+    bare.begin()
+    show(bare, pod("cart", "Running"), pod("web", "Running"), pod("api", "Failed"))
+    bare.page.emulate_media(reduced_motion="reduce")
+
+    change(bare)
+
+    assert (lit, bare.page.evaluate("document.getAnimations().length")) == (2, 0)
+
+
+def test_a_table_that_stopped_says_so_in_words_and_does_not_look_alive(bare: Bare) -> None:
+    ages = bare.page.locator("td.dkl-age")
+    bare.page.get_by_role("button", name="Show default/cart").click()
+
+    bare.page.evaluate("table.end()")
+    before = ages.all_inner_texts()
+    bare.page.clock.run_for(600_000)
+    bare.page.evaluate("table.tick()")
+    bare.page.get_by_role("button", name="Show default/web").click()
+
+    told = bare.page.get_by_role("status").all_inner_texts()
+    assert told[:2] == ["STOPPED", "the kernel has ended: run the cell again"]
+    assert ages.all_inner_texts() == before
+    assert bare.page.locator(".dkl-details").all_inner_texts() == ["the kernel does not answer"] * 2
+    assert bare.page.locator(".dkl-scroll").evaluate("node => getComputedStyle(node).filter") == "grayscale(1)"
