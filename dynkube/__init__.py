@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dynkube._connect import connect
     from dynkube.client import Applied, Change, Diff, FieldChange, Permission, ResourceClient, UserInfo, compare
     from dynkube.config import InsecureTLSWarning
-    from dynkube.discovery import APIResource, RESTMapper
+    from dynkube.discovery import APIResource, ResourceAvailability, RESTMapper
     from dynkube.errors import DynkubeError
     from dynkube.fields import FieldPath, FieldSet, Manager, Owners, extract, fields_of, owners
     from dynkube.informers import (
@@ -133,6 +133,7 @@ __all__ = [
     "RESTMapper",
     "Registration",
     "Report",
+    "ResourceAvailability",
     "ResourceClient",
     "State",
     "TableColumn",
@@ -161,7 +162,7 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "_ipython": ("load_ipython_extension", "unload_ipython_extension"),  # IPython's names, which it looks for here
     "client": ("Applied", "Change", "Diff", "FieldChange", "Permission", "ResourceClient", "UserInfo", "compare"),
     "config": ("InsecureTLSWarning",),
-    "discovery": ("APIResource", "RESTMapper"),
+    "discovery": ("APIResource", "RESTMapper", "ResourceAvailability"),
     "errors": ("DynkubeError",),
     "fields": ("FieldPath", "FieldSet", "Manager", "Owners", "extract", "fields_of", "owners"),
     "informers": (

@@ -103,7 +103,6 @@ class Client(ShortWays):
             nursery.start_soon(notice_suspension, self._settings.suspended, partial(_after_sleep, rest))
             discovery = DiscoveryClient(rest)
             mapper = DeferredRESTMapper(discovery)
-            api = APIClient(rest, mapper, namespace=config.namespace, field_manager=self._field_manager)
             factory = InformerFactory(
                 rest,
                 discovery,
@@ -112,6 +111,13 @@ class Client(ShortWays):
                 self._settings,
                 namespace=config.namespace,
                 observers=self._observers,
+            )
+            api = APIClient(
+                rest,
+                mapper,
+                namespace=config.namespace,
+                field_manager=self._field_manager,
+                definition=factory.definition,
             )
             self._running = _Running(config, api, factory)
             self._stack = stack.pop_all()

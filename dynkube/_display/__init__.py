@@ -30,7 +30,8 @@ if TYPE_CHECKING:
         line,
         muted,
     )
-    from dynkube._display.health import object_age, object_health
+    from dynkube._display.definitions import definition_versions
+    from dynkube._display.health import condition_chips, object_age, object_health
     from dynkube._display.lists import Column, list_card, object_columns
     from dynkube._display.objects import object_card, unreadable_card
     from dynkube._display.pills import pill
@@ -58,7 +59,8 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
         "line",
         "muted",
     ),
-    "health": ("object_age", "object_health"),
+    "definitions": ("definition_versions",),
+    "health": ("condition_chips", "object_age", "object_health"),
     "lists": ("Column", "list_card", "object_columns"),
     "objects": ("object_card", "unreadable_card"),
     "pills": ("pill",),
@@ -90,7 +92,9 @@ __all__ = [
     "Table",
     "Tone",
     "age_of",
+    "condition_chips",
     "counted",
+    "definition_versions",
     "duration_text",
     "inline",
     "json_cell",

@@ -33,8 +33,13 @@ def definition_facts(obj: Mapping[str, Any]) -> Iterator[tuple[str, Line]]:
     )
     yield "short", line(_joined(names.get("shortNames")))
     yield "categories", line(_joined(names.get("categories")))
-    yield "versions", tuple(_versions(spec.get("versions")))
+    yield "versions", definition_versions(obj)
     yield "columns", line(_columns(spec.get("versions")))
+
+
+def definition_versions(obj: Mapping[str, Any]) -> Line:
+    """The versions of a definition, each with what is special about it."""
+    return tuple(_versions(mapping(obj, "spec").get("versions")))
 
 
 def _versions(versions: object) -> Iterator[Span]:

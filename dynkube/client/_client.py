@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random as random_module
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from dynkube.client._options import check_field_manager
 from dynkube.client._resource import ResourceClient
 from dynkube.client._target import Session, Target
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
-from dynkube.meta import JSONLike, ResourceArg, check_resource, json_of
+from dynkube.meta import JSONLike, ResourceArg, Unstructured, check_resource, json_of
 from dynkube.rest import Answer, Request, RESTClient
 
 
@@ -26,6 +26,7 @@ class APIClient:
         field_manager: who is recorded as owner of the fields that are written, where a call does not say.
         watch_settings: the numbers of the watches.
         random: source of jitter; give a seeded one for delays that repeat.
+        definition: the CRD of a name, where somebody follows them; for what is shown of a resource, on any thread.
 
     Raises:
         InvalidInput: the server would refuse ``field_manager``.
@@ -40,6 +41,7 @@ class APIClient:
         field_manager: str = "dynkube",
         watch_settings: WatchSettings = WatchSettings(),  # noqa: B008  # frozen
         random: random_module.Random | None = None,
+        definition: Callable[[str], Unstructured | None] = lambda name: None,
     ) -> None:
         check_field_manager(field_manager)
         self._session = Session(
@@ -49,6 +51,7 @@ class APIClient:
             field_manager=field_manager,
             watch=watch_settings,
             random=random or random_module.Random(),
+            definition=definition,
         )
 
     @property

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from dynkube._display import Shown
-from dynkube.client import _wait, _watching
+from dynkube.client import _availability, _wait, _watching
 from dynkube.client._apply_verbs import ApplyVerbs
 from dynkube.client._conditions import ConditionLike, parse_condition
 from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, Selection
@@ -16,7 +16,7 @@ from dynkube.client._read_verbs import ReadVerbs
 from dynkube.client._subresource import SubresourceClient
 from dynkube.client._watch import Watch
 from dynkube.client._write_verbs import WriteVerbs
-from dynkube.discovery import APIResource
+from dynkube.discovery import APIResource, ResourceAvailability
 from dynkube.meta import Unstructured
 
 if TYPE_CHECKING:
@@ -68,6 +68,32 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
             DynkubeError: as the class says.
         """
         return await self._target.resolve()
+
+    async def availability(self, *, timeout: float | None = None) -> ResourceAvailability:
+        """Whether the resource is installed, asked now: scope, verbs, versions, and the conditions of its definition.
+
+        ::
+
+            if not await client["httproutes.gateway.networking.k8s.io"].availability():
+                ...
+
+        That it is not served is an answer, and no error. A definition that is there and does not count yet is found
+        by a plural with its whole group. Notebooks show the answer; what the verbs show of themselves
+        asks nobody, and has no more than was read before.
+
+        Args:
+            timeout: see the class; for the definition.
+
+        Returns:
+            The answer, true or false.
+
+        Raises:
+            AmbiguousMatch: the name means several resources.
+            DiscoveryFailed: the server answered, and not for what could have it.
+            APIError: the server said no in another way.
+            TransportError: no usable answer.
+        """
+        return await _availability.availability(self._target, timeout)
 
     def subresource(self, name: str) -> SubresourceClient:
         """The verbs on a subresource. A plain call: whether the server has it shows when a verb is used.
@@ -168,4 +194,5 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
         return f"<ResourceClient {self._target.spec}>"
 
     def _card(self, now: datetime) -> Card:
-        return self._target.session.mapper.card_of(self._target.spec)
+        session = self._target.session
+        return session.mapper.card_of(self._target.spec, session.definition)

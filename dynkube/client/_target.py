@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random as random_module
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -27,6 +27,7 @@ class Session:
     field_manager: str
     watch: WatchSettings
     random: random_module.Random
+    definition: Callable[[str], Unstructured | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,15 @@
 without I/O, :class:`DeferredRESTMapper` keeps one up to date. Start reading in ``_resources.py``.
 """
 
+from dynkube.discovery._availability import ResourceAvailability
 from dynkube.discovery._client import DiscoveryClient
 from dynkube.discovery._deferred import DeferredRESTMapper, MapperStatistics
 from dynkube.discovery._listing import APIResources, completions, listing
-from dynkube.discovery._lookup import ResourceLike
+from dynkube.discovery._lookup import ResourceLike, definition_name
 from dynkube.discovery._mapper import RESTMapper
 from dynkube.discovery._plain import plain_failures
 from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource, ServerVersion
+from dynkube.discovery._suggest import not_installed
 
 __all__ = [
     "EVERYTHING",
@@ -21,9 +23,12 @@ __all__ = [
     "DiscoveryClient",
     "MapperStatistics",
     "RESTMapper",
+    "ResourceAvailability",
     "ResourceLike",
     "ServerVersion",
     "completions",
+    "definition_name",
     "listing",
+    "not_installed",
     "plain_failures",
 ]

@@ -20,7 +20,7 @@ from dynkube.discovery._mapper import RESTMapper
 from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource
 from dynkube.discovery._suggest import no_match
 from dynkube.errors import ClosedError, DiscoveryFailed, DynkubeError, InvalidInput, NoMatch
-from dynkube.meta import GroupVersion
+from dynkube.meta import GroupVersion, Unstructured
 
 if TYPE_CHECKING:
     from dynkube._display import Card
@@ -116,11 +116,18 @@ class DeferredRESTMapper:
         """The mapper as last read, perhaps out of date by now; ``None`` before the first load."""
         return self._mapper
 
-    def card_of(self, name: ResourceLike) -> Card:
-        """What is known here of a name, to be shown; asks nobody."""
+    def card_of(self, name: ResourceLike, definition: Callable[[str], Unstructured | None]) -> Card:
+        """What is known here of a name, to be shown; asks nobody.
+
+        Args:
+            name: of a resource.
+            definition: the CRD of a name, as far as it is known.
+        """
         from dynkube.discovery._shown import named_card
 
-        return named_card(name, self._mapper)
+        lookup = Lookup.of(name)
+        outdated = any(group == EVERYTHING or lookup.may_concern(group) for group in tuple(self._stale))
+        return named_card(name, self._mapper, definition, outdated=outdated)
 
     def invalidate(self, group: str | None = None) -> None:
         """Say that ``group`` (``""`` for core), or with ``None`` everything, may have changed.
@@ -131,6 +138,10 @@ class DeferredRESTMapper:
         self._invalidations += 1
         self._stale[EVERYTHING if group is None else group] = self._invalidations
         self._retry_at = float("-inf")
+
+    def doubt(self, arg: ResourceLike) -> None:
+        """Say that what ``arg`` means may have changed: :meth:`invalidate`, of its group where it names one."""
+        self.invalidate(Lookup.of(arg).whole_group)
 
     def statistics(self) -> MapperStatistics:
         """What was read, and what is out of date. May be called from any thread."""

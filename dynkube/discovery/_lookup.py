@@ -13,6 +13,13 @@ ResourceLike: TypeAlias = str | ResourceArg | GVR | GVK | APIResource
 """What names a resource: text as kubectl takes it (``"deploy"``, ``"deployments.v1.apps"``), or exactly."""
 
 
+def definition_name(arg: ResourceLike) -> str | None:
+    """What a CRD would be called that defines it, as far as a name tells: where it is a plural with its whole group."""
+    lookup = Lookup.of(arg)
+    # The group of a CRD is a domain, so it has a dot.
+    return f"{lookup.name.lower()}.{lookup.group}" if lookup.by != "kind" and "." in (lookup.group or "") else None
+
+
 @dataclass(frozen=True, slots=True)
 class Lookup:
     """One question to a mapper.
@@ -53,6 +60,11 @@ class Lookup:
     def group_version(self) -> GroupVersion | None:
         """The only group-version where the answer can be, if the question names one."""
         return None if self.group is None or self.version is None else GroupVersion(self.group, self.version)
+
+    @property
+    def whole_group(self) -> str | None:
+        """The only group where the answer can be, if the question names one, and not perhaps its beginning."""
+        return self.group if self.by != "any" or self.version is not None else None
 
     @property
     def prefix(self) -> str | None:

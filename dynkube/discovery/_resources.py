@@ -98,6 +98,10 @@ class APIDiscovery(Shown):
         """The resources of one group-version."""
         return tuple(resource for resource in self.resources if resource.gvr.group_version == gv)
 
+    def versions_of(self, gvr: GVR) -> tuple[str, ...]:
+        """The versions in which a resource is served, the preferred one first."""
+        return tuple(each.gvr.version for each in self.group(gvr.group) if each.gvr.resource == gvr.resource)
+
     def with_group(self, group: str, part: APIDiscovery) -> APIDiscovery:
         """This snapshot, with all that it says of ``group`` replaced by what ``part`` says of it.
 

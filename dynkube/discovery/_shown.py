@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from dynkube._display import Block, Card, Column, Facts, Note, Span, Tone, counted, line, list_card, muted, short
+from dynkube._display import (
+    DEFAULT,
+    Block,
+    Card,
+    Chips,
+    Column,
+    Facts,
+    Note,
+    Span,
+    Tone,
+    condition_chips,
+    counted,
+    definition_versions,
+    inline,
+    line,
+    list_card,
+    muted,
+    short,
+)
+from dynkube.discovery._lookup import ResourceLike, definition_name
+from dynkube.discovery._suggest import not_installed
 from dynkube.errors import MappingError, NoMatch
+from dynkube.meta import Unstructured
 
 if TYPE_CHECKING:
-    from dynkube.discovery._lookup import ResourceLike
     from dynkube.discovery._mapper import RESTMapper
     from dynkube.discovery._resources import APIResource
 
+Definitions: TypeAlias = Callable[[str], Unstructured | None]
+"""The CRD of a name, as far as it is known; asks nobody."""
+
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+_CHANGED: Final = "The cluster has changed since this was read: the next verb reads it anew."
 _COLUMNS: Final = (
     Column("NAME", lambda each: each.gvr.resource),
     Column("SHORT NAMES", lambda each: ",".join(each.short_names)),
@@ -36,37 +60,71 @@ def _verbs(resource: APIResource) -> str:
     return "all verbs" if resource.verbs.issuperset(_VERBS) else short(", ".join(verbs_of(resource)), 120)
 
 
-def named_card(name: ResourceLike, mapper: RESTMapper | None) -> Card:
+def named_card(
+    name: ResourceLike,
+    mapper: RESTMapper | None,
+    definition: Definitions = lambda name: None,
+    *,
+    outdated: bool = False,
+) -> Card:
     """What a name means, as far as it is known here: that nothing of the kind is served is an answer, and no trouble.
 
     Args:
         name: as somebody gave it.
         mapper: what was read of the server; ``None`` before anything was.
+        definition: the CRD of a name (``"httproutes.gateway.networking.k8s.io"``), if it is known; asks nobody.
+        outdated: whether the cluster is known to have changed since ``mapper`` was read.
     """
-    asked = Span(short(str(name), 200), Tone.STRONG)
+    named = definition_name(name)
+    crd = definition(named) if named else None
     if mapper is None:
-        return Card(line("resource", asked), (Note(line("The server is asked what it is when a verb is used.")),))
+        head = line("resource", Span(short(str(name), 200), Tone.STRONG))
+        return Card(head, (*_defined(crd), Note(line("The server is asked what it is when a verb is used."))))
     try:
         resource = mapper.resource_for(name)
     except NoMatch as exc:
-        goes_live = "An informer on its full name follows it from the moment that it is served."
-        notes = (Note(line(short(str(exc), 400))), Note(line(goes_live)))
-        return Card(line("resource", asked, Span("not installed", chip=True)), notes)
+        return absent_card(name, not_installed(str(exc), crd is not None), crd, outdated=outdated)
     except MappingError as exc:
-        return Card(line("resource", asked), (Note(line(Span(short(str(exc), 400), Tone.BAD))),))
-    return resource_card(resource, mapper.discovery.group(resource.gvr.group))
+        head = line("resource", Span(short(str(name), 200), Tone.STRONG))
+        return Card(head, (Note(line(Span(short(str(exc), 400), Tone.BAD))), *_defined(crd)))
+    crd = definition(resource.gvr.crd_name) or crd
+    return resource_card(resource, mapper.discovery.versions_of(resource.gvr), crd, outdated=outdated)
 
 
-def resource_card(resource: APIResource, siblings: Sequence[APIResource] = ()) -> Card:
+def absent_card(name: object, why: str, definition: Unstructured | None = None, *, outdated: bool = False) -> Card:
+    """A resource that is not served.
+
+    Args:
+        name: as somebody gave it.
+        why: in words.
+        definition: its CRD, where there is one all the same.
+        outdated: whether that may have changed.
+    """
+    chip = Span("was not installed" if outdated else "not installed", Tone.WARN if outdated else Tone.PLAIN, chip=True)
+    goes_live = "An informer on its full name follows it from the moment that it is served."
+    notes = (Note(line(_CHANGED)),) if outdated else (Note(line(short(why, 400))), Note(line(goes_live)))
+    return Card(line("resource", Span(short(str(name), 200), Tone.STRONG), chip), (*_defined(definition), *notes))
+
+
+def resource_card(
+    resource: APIResource,
+    versions: Sequence[str] = (),
+    definition: Unstructured | None = None,
+    *,
+    note: str = "",
+    outdated: bool = False,
+) -> Card:
     """One resource.
 
     Args:
         resource: which one.
-        siblings: the resources of its group, in all versions; empty where they are not known.
+        versions: in which its group has it; empty where that is not known.
+        definition: the CRD that defines it, as far as it is known.
+        note: what else there is to say.
+        outdated: whether any of that may have changed.
     """
     gvr = resource.gvr
     preferred = resource.group_preferred_version
-    versions = [each.gvr.version for each in siblings if each.gvr.resource == gvr.resource]
     facts = Facts.of(
         [
             ("name", Span(str(gvr))),
@@ -74,12 +132,23 @@ def resource_card(resource: APIResource, siblings: Sequence[APIResource] = ()) -
             ("categories", ", ".join(resource.categories)),
             ("verbs", ", ".join(verbs_of(resource)) or muted("none")),
             ("subresources", ", ".join(sorted(resource.subresources))),
-            ("versions", ", ".join(versions) if len(versions) > 1 else ""),
+            ("versions", ", ".join(versions) if len(versions) > 1 and definition is None else ""),
             ("preferred", f"{preferred}, and not {gvr.version}" if preferred not in ("", gvr.version) else ""),
         ]
     )
     scope = "in namespaces" if resource.namespaced else "cluster-wide"
-    return Card(line(f"{gvr.api_version} {resource.kind}", Span(gvr.resource, Tone.STRONG), muted(scope)), (facts,))
+    head = line(f"{gvr.api_version} {resource.kind}", Span(gvr.resource, Tone.STRONG), muted(scope))
+    notes = (Note(line(text)) for text in (note, _CHANGED if outdated else "") if text)
+    return Card(head, (facts, *_defined(definition), *notes))
+
+
+def _defined(definition: Unstructured | None) -> Iterator[Block]:
+    """What a definition says of its versions, and how it fares."""
+    if definition is None:
+        return
+    yield Facts.of([("definition", inline(definition.name, 200)), ("versions", definition_versions(definition))])
+    if chips := condition_chips(definition, DEFAULT.items):
+        yield Chips(chips)
 
 
 def resources_card(resources: Sequence[APIResource], failures: Mapping[str, Exception], head: str, most: int) -> Card:

@@ -17,6 +17,11 @@ def no_match(lookup: Lookup, discovery: APIDiscovery) -> str:
     return f"the server does not serve {lookup.text!r}{_hint(lookup, discovery.resources)}"
 
 
+def not_installed(why: str, is_defined: bool) -> str:
+    """Say why a resource is not served: where it has a definition all the same, that one tells."""
+    return "its definition is there, and does not serve it: see its conditions and versions" if is_defined else why
+
+
 def no_category(name: str, known: Iterable[str]) -> str:
     """Say that nothing is in the category, and which categories there are."""
     names = ", ".join(sorted(known))

@@ -19,7 +19,7 @@ from dynkube.informers._sharing import SharingKey
 from dynkube.informers._slices import Slices
 from dynkube.informers._statistics import InformerStatuses
 from dynkube.informers._tracker import AvailabilityTracker
-from dynkube.meta import GVR
+from dynkube.meta import GVR, Unstructured
 from dynkube.rest import RESTClient
 from dynkube.telemetry import NOBODY, HandlerRun, Observers
 
@@ -61,6 +61,10 @@ class InformerFactory:
     def serving(self, gvr: GVR) -> Serving:
         """Follows whether ``gvr`` is served, once it is entered. Plain."""
         return Serving(self._tracker, gvr)
+
+    def definition(self, name: str) -> Unstructured | None:
+        """The CRD of that name, without its schemas, if an informer has CRDs watched and it was seen. Any thread."""
+        return self._tracker.definition(name)
 
     def printer_columns(self, gvr: GVR) -> tuple[PrinterColumn, ...]:
         """What its CRD says that tables of ``gvr`` should show; nothing where no CRD was seen. Plain."""

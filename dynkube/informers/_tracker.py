@@ -74,7 +74,12 @@ class AvailabilityTracker:
 
     def crd(self, gvr: GVR) -> Unstructured | None:
         """The CRD that defines ``gvr``, without its schemas, as it was seen last; ``None`` where none was."""
-        return self._watcher.crds.get(gvr.crd_name) if self._watcher is not None else None
+        return self.definition(gvr.crd_name)
+
+    def definition(self, name: str) -> Unstructured | None:
+        """The same by the name of the CRD. May be called on any thread."""
+        watcher = self._watcher
+        return watcher.crds.get(name) if watcher is not None else None
 
     # ── informers ────────────────────────────────────────────────────────────────────────────
 

@@ -116,6 +116,9 @@ class ResourceClient(Facade[aio.ResourceClient], Shown):
     @blocking(aio.ResourceClient.resolve)
     def resolve(self) -> None: ...
 
+    @blocking(aio.ResourceClient.availability)
+    def availability(self) -> None: ...
+
     @wrapping(aio.ResourceClient.iterate)
     def iterate(self, inner: aio.ObjectIterator) -> ObjectIterator:
         return ObjectIterator(self._thread, inner)

@@ -23,9 +23,9 @@ from dynkube import (
     UnstructuredList,
 )
 from dynkube._display import Shown
-from dynkube.client import Applied, Change, Diff, FieldChange, Permission, ResourceClient, UserInfo
+from dynkube.client import Applied, Change, Diff, FieldChange, Permission, ResourceClient, Resources, UserInfo
 from dynkube.client._target import Target
-from dynkube.discovery import APIDiscovery, APIResource, APIResources, RESTMapper
+from dynkube.discovery import APIDiscovery, APIResource, APIResources, ResourceAvailability, RESTMapper
 from dynkube.discovery._shown import named_card
 from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidObject, Status, StatusCause
 from dynkube.fields import Field, ManagedFieldsEntry, Owners
@@ -119,10 +119,28 @@ def _resource() -> APIResource:
     )
 
 
+def _definition() -> Unstructured:
+    version = {"name": _JSON, "served": True, "storage": True, "deprecated": True}
+    spec = {"group": _JSON, "names": {"plural": _JSON}, "versions": [version, _JSON]}
+    return Unstructured({**_thing("CustomResourceDefinition"), "spec": spec})
+
+
+def _available() -> ResourceAvailability:
+    return ResourceAvailability(
+        name=HOSTILE, resource=_resource(), versions=(HOSTILE,), definition=_definition(), message=HOSTILE
+    )
+
+
+def _resources() -> Resources[object]:
+    return Resources(lambda name: None, lambda: RESTMapper(APIDiscovery(resources=(_resource(),))))
+
+
 def _verbs() -> ResourceClient:
     """Verbs on what is not installed: the message has the name, and the nearest there is."""
-    served: Any = SimpleNamespace(card_of=lambda name: named_card(name, RESTMapper(APIDiscovery(resources=()))))
-    session: Any = SimpleNamespace(mapper=served)
+    served: Any = SimpleNamespace(
+        card_of=lambda name, definition: named_card(name, RESTMapper(APIDiscovery(resources=())), definition)
+    )
+    session: Any = SimpleNamespace(mapper=served, definition=lambda name: _definition())
     return ResourceClient(Target(session, GVR(HOSTILE, HOSTILE, HOSTILE)))
 
 
@@ -298,6 +316,8 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     APIResource: _resource,
     ResourceClient: _verbs,
     dynkube.sync.ResourceClient: _blocking_verbs,
+    ResourceAvailability: _available,
+    Resources: _resources,
     APIResources: lambda: APIResources([_resource()], failures={HOSTILE: ValueError(HOSTILE)}),
     APIDiscovery: lambda: APIDiscovery(resources=(_resource(),), failures={HOSTILE: ValueError(HOSTILE)}),
     State: _state,

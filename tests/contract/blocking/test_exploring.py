@@ -60,6 +60,25 @@ async def test_an_informer_of_what_is_not_installed_turns_live(cluster: Cluster,
     assert await elsewhere(cells) == (dynkube.ABSENT, dynkube.LIVE, dynkube.ABSENT)
 
 
+async def test_whether_something_is_installed_is_told_with_the_conditions_of_its_definition(
+    cluster: Cluster, elsewhere: Elsewhere[object]
+) -> None:
+    definition = cluster.definition()
+
+    def cells(k: dynkube.sync.Client) -> object:
+        widgets = k[f"widgets.{cluster.group}"]
+        before = widgets.availability()
+        k.resources.customresourcedefinitions.create(definition)
+        with k.informer(dynkube.GVR(cluster.group, "v1", "widgets")) as informer:
+            informer.wait_state(dynkube.LIVE, timeout=60)
+            after = widgets.availability()
+        pods = k.resources.pods.availability()
+        return bool(before), before.conditions, after.versions, after.conditions, pods.definition
+
+    established = {"NamesAccepted": "True", "Established": "True"}
+    assert await elsewhere(cells) == (False, {}, ("v1",), established, None)
+
+
 async def test_a_conflict_is_shown_and_taken_over(elsewhere: Elsewhere[object]) -> None:
     def cells(k: dynkube.sync.Client) -> object:
         maps = k.resource("configmaps")

@@ -1,0 +1,57 @@
+"""``ResourceAvailability``: whether a resource is installed, what it is, and how its definition fares. Plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from dynkube._display import Shown
+from dynkube.discovery._resources import APIResource
+from dynkube.meta import Unstructured
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceAvailability(Shown):
+    """Whether the server serves a resource, what it is, and what its definition (CRD) says; true where it is served.
+
+    Attributes:
+        name: as it was asked for.
+        resource: what it is: scope, verbs, short names; ``None`` where it is not served.
+        versions: in which it is served, the preferred one first.
+        definition: its CRD. ``None`` where there is none, as of what is built in, and where it may not be read.
+        message: why it is not served, or why its definition is not known; ``""`` where all is well.
+    """
+
+    name: str
+    resource: APIResource | None = None
+    versions: tuple[str, ...] = ()
+    definition: Unstructured | None = field(default=None, repr=False)
+    message: str = ""
+
+    def __bool__(self) -> bool:
+        return self.resource is not None
+
+    def __str__(self) -> str:
+        if self.resource is None:
+            return f"{self.name} is not installed: {self.message}"
+        return f"{self.name} is installed: {self.resource}" + (f" ({self.message})" if self.message else "")
+
+    @property
+    def conditions(self) -> Mapping[str, str]:
+        """The conditions of the definition: ``{"NamesAccepted": "True", "Established": "True"}``."""
+        status: Any = self.definition.get("status") if self.definition is not None else None
+        listed = status.get("conditions") if isinstance(status, Mapping) else None
+        found = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list | tuple) else []
+        return {str(each.get("type")): str(each.get("status")) for each in found}
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube.discovery._shown import absent_card, resource_card
+
+        if self.resource is None:
+            return absent_card(self.name, self.message, self.definition)
+        return resource_card(self.resource, self.versions, self.definition, note=self.message)

@@ -1,0 +1,117 @@
+"""Whether a resource is installed: asked, and as far as it is known without asking."""
+
+from __future__ import annotations
+
+import pytest
+
+import dynkube
+from dynkube import LIVE, Client
+from dynkube.testing import APIServer
+from tests.display.kit import NOW, Page, lines
+from tests.informers.kit import CRDS, WIDGETS, crd
+
+
+async def test_what_is_served_says_scope_verbs_versions_and_the_conditions_of_its_definition(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd(served=("v1", "v1beta1")))
+
+    found = await client["widgets"].availability()
+
+    assert found
+    assert found.versions == ("v1", "v1beta1")
+    assert found.conditions == {"NamesAccepted": "True", "Established": "True"}
+    shown = Page(found._card(NOW))
+    assert shown.text(".dk-head") == "example.com/v1 Widget · widgets · in namespaces"
+    assert {"shortwidget", "definitionwidgets.example.com", "versionsv1 (stored), v1beta1"} <= set(
+        shown.all(".dk-facts tr")
+    )
+    assert shown.all(".dk-chip") == ["NamesAccepted=True", "Established=True"]
+
+
+async def test_what_is_not_served_is_an_answer_and_no_error(client: Client) -> None:
+    found = await client["httproutes.gateway.networking.k8s.io"].availability()
+
+    assert not found
+    assert (found.resource, found.definition, found.conditions) == (None, None, {})
+    assert str(found).startswith("httproutes.gateway.networking.k8s.io is not installed: the server does not serve")
+    assert lines(found._card(NOW))[0] == "resource · httproutes.gateway.networking.k8s.io · not installed"
+
+
+@pytest.mark.parametrize("name", [WIDGETS, "widgets.example.com"])
+async def test_a_definition_that_does_not_count_says_why(server: APIServer, client: Client, name: str) -> None:
+    server.create(crd("gadgets"))
+    taken = crd()
+    taken["spec"]["names"]["kind"] = "Gadget"
+    server.create(taken)
+
+    found = await client[name].availability()
+
+    assert not found
+    assert found.message == "its definition is there, and does not serve it: see its conditions and versions"
+    assert found.conditions == {"NamesAccepted": "False", "Established": "False"}
+    assert "NamesAccepted=False KindConflict" in " ".join(Page(found._card(NOW)).all(".dk-chip"))
+
+
+async def test_it_is_asked_now(server: APIServer, client: Client) -> None:
+    widgets = client["widgets"]
+    before = await widgets.availability()
+    server.create(crd())
+    between = await client[WIDGETS].availability()
+    server.delete(CRDS, "widgets.example.com")
+    after = await widgets.availability()
+
+    assert [bool(each) for each in (before, between, after)] == [False, True, False]
+
+
+async def test_what_is_built_in_has_no_definition(server: APIServer, client: Client) -> None:
+    pods, ingresses = await client["po"].availability(), await client["ing"].availability()
+
+    assert (pods.definition, pods.message, ingresses.definition, ingresses.message) == (None, "", None, "")
+    assert [request.path for request in server.requests if "customresource" in request.path] == [
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ingresses.networking.k8s.io"
+    ]
+
+
+async def test_a_definition_that_may_not_be_read_is_told_of(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    server.inject(dynkube.testing.Refuse(403), resource=CRDS, verb="get")
+
+    found = await client["widgets"].availability()
+
+    assert found
+    assert found.message.startswith("its definition may not be read: 403")
+    assert lines(found._card(NOW))[-1].startswith("its definition may not be read")
+
+
+async def test_the_verbs_show_the_definition_that_an_informer_has_watched(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    widgets = client["widgets"]
+    async with client.informer(WIDGETS) as informer:
+        await informer.wait_state(LIVE)
+        await client.mapper.load()
+        asked = len(server.requests)
+
+        shown = Page(widgets._card(NOW))
+
+        assert shown.all(".dk-chip") == ["NamesAccepted=True", "Established=True"]
+        assert "versionsv1 (stored)" in shown.all(".dk-facts tr")
+        assert len(server.requests) == asked
+
+
+async def test_what_is_known_to_have_changed_says_so(server: APIServer, client: Client) -> None:
+    widgets = client[WIDGETS]
+    async with client.informer(WIDGETS) as informer:
+        await informer.wait_synced()
+        await client.mapper.load()
+        absent = lines(widgets._card(NOW))
+        server.create(crd())
+        await informer.wait_state(LIVE)
+        asked = len(server.requests)
+
+        changed = Page(widgets._card(NOW))
+
+        assert absent[0] == f"resource · {WIDGETS} · not installed"
+        assert changed.all(".dk-chip") == ["was not installed", "NamesAccepted=True", "Established=True"]
+        assert changed.all(".dk-note") == ["The cluster has changed since this was read: the next verb reads it anew."]
+        assert len(server.requests) == asked
