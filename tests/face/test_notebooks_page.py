@@ -57,7 +57,7 @@ def test_each_block_prints_what_is_below_it(names: dict[str, Any], capsys: pytes
         if shown.strip():
             assert printed.strip() == VARYING.sub("*", textwrap.dedent(shown)).strip()
 
-    assert [len(BLOCKS), sum(bool(shown.strip()) for _, shown in BLOCKS)] == [12, 8]
+    assert [len(BLOCKS), sum(bool(shown.strip()) for _, shown in BLOCKS)] == [14, 10]
     assert names["configs"].get("notes", namespace="shop").name == "notes"
 
 
