@@ -1,6 +1,7 @@
 # Every chore, by one name each. CI calls the same targets. Needs git, make and python3 >= 3.11; no uv, no prior installs.
 PYTHON ?= python3
 VENV   ?= .venv
+JOBS   ?= auto
 BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
@@ -46,8 +47,8 @@ notebook: $(STAMPS)/notebook ## open the notebooks in JupyterLab; ARGS="--no-bro
 notebooks: $(STAMPS)/test ## run the notebooks, and write what they show into them; ARGS="02" for some
 	@$(BIN)/python -m tools.notebooks run $(ARGS)
 
-test: $(STAMPS)/test ## run the tests; ARGS="..." goes to pytest
-	$(BIN)/python -m pytest $(ARGS)
+test: $(STAMPS)/test ## run the tests, on all cores; ARGS="..." goes to pytest, JOBS=0 keeps them in one process
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 browser: $(STAMPS)/browser ## drive JupyterLab in a chromium without a window; ARGS="--pictures" writes docs/images
 	$(BIN)/python -m pytest tests/notebook/browser $(ARGS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator
 from random import Random
 
@@ -20,6 +21,13 @@ hypothesis.settings.register_profile(
     "dynkube", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
 )
 hypothesis.settings.load_profile("dynkube")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Stay in one process where a run writes files, or a report of all that it saw."""
+    if config.getoption("--record") or config.getoption("--pictures") or config.getoption("--differential-examples"):
+        config.option.numprocesses = 0
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -53,6 +61,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--pictures", action="store_true", help="write the pictures of docs/images, as the browser shows them"
     )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many tests of the contract suite each backend has seen, and how they ended."""
+    counts: dict[str, Counter[str]] = {}
+    for outcome in ("passed", "failed", "skipped", "error"):
+        for report in terminalreporter.getreports(outcome):
+            if name := dict(getattr(report, "user_properties", ())).get("backend"):
+                counts.setdefault(str(name), Counter())[outcome] += 1
+    for name, count in counts.items():
+        terminalreporter.write_line(f"{name}: {', '.join(f'{number} {outcome}' for outcome, number in count.items())}")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 
@@ -24,7 +23,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One run of the test for each backend."""
     if "backend" in metafunc.fixturenames:
         clusters = parse_clusters(metafunc.config.getoption("--cluster"))
-        metafunc.parametrize("backend", clusters.items(), ids=clusters, indirect=True, scope="session")
+        runs = [
+            # One process for all tests of a real server, which is started once, killed, and compacted.
+            pytest.param((name, path), id=name, marks=pytest.mark.xdist_group(name) if path is not None else ())
+            for name, path in clusters.items()
+        ]
+        metafunc.parametrize("backend", runs, indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")
@@ -37,17 +41,6 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
 @pytest.fixture(autouse=True)
 def _counted(backend: Backend, record_property: Callable[[str, object], None]) -> None:
     record_property("backend", backend.name)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How many tests each backend has seen, and how they ended."""
-    counts: dict[str, Counter[str]] = {}
-    for outcome in ("passed", "failed", "skipped", "error"):
-        for report in terminalreporter.getreports(outcome):
-            if name := dict(getattr(report, "user_properties", ())).get("backend"):
-                counts.setdefault(str(name), Counter())[outcome] += 1
-    for name, count in counts.items():
-        terminalreporter.write_line(f"{name}: {', '.join(f'{number} {outcome}' for outcome, number in count.items())}")
 
 
 @pytest.fixture

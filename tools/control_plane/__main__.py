@@ -79,7 +79,9 @@ def run_tests(arguments: Sequence[str], *, optional: bool) -> int:
             return 0 if optional else os.EX_UNAVAILABLE
     options = [f"--cluster={name}={folder}" for name, folder in clusters.items()]
     tests = () if any(argument.startswith("tests/") for argument in arguments) else TESTS
-    command = [sys.executable, "-m", "pytest", *tests, *options, *arguments]
+    # A process for each, so that each is started once: tests/contract groups its tests by where they run.
+    jobs = ("-n", str(len(clusters)), "--dist", "loadgroup")
+    command = [sys.executable, "-m", "pytest", *jobs, *tests, *options, *arguments]
     return subprocess.run(command, cwd=ROOT, check=False).returncode  # noqa: S603 - the developer's own
 
 
