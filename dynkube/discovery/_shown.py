@@ -12,6 +12,7 @@ from dynkube._display import (
     Chips,
     Column,
     Facts,
+    Line,
     Note,
     Span,
     Tone,
@@ -79,7 +80,9 @@ def named_card(
     crd = definition(named) if named else None
     if mapper is None:
         head = line("resource", Span(short(str(name), 200), Tone.STRONG))
-        return Card(head, (*_defined(crd), Note(line("The server is asked what it is when a verb is used."))))
+        return Card(
+            head, (*_defined(crd), Note(line("Not known yet: availability() asks the server, and so does every verb.")))
+        )
     try:
         resource = mapper.resource_for(name)
     except NoMatch as exc:
@@ -134,20 +137,30 @@ def resource_card(
             ("subresources", ", ".join(sorted(resource.subresources))),
             ("versions", ", ".join(versions) if len(versions) > 1 and definition is None else ""),
             ("preferred", f"{preferred}, and not {gvr.version}" if preferred not in ("", gvr.version) else ""),
+            *_definition_rows(definition),
         ]
     )
     scope = "in namespaces" if resource.namespaced else "cluster-wide"
     head = line(f"{gvr.api_version} {resource.kind}", Span(gvr.resource, Tone.STRONG), muted(scope))
     notes = (Note(line(text)) for text in (note, _CHANGED if outdated else "") if text)
-    return Card(head, (facts, *_defined(definition), *notes))
+    return Card(head, (facts, *_conditions(definition), *notes))
 
 
 def _defined(definition: Unstructured | None) -> Iterator[Block]:
     """What a definition says of its versions, and how it fares."""
-    if definition is None:
-        return
-    yield Facts.of([("definition", inline(definition.name, 200)), ("versions", definition_versions(definition))])
-    if chips := condition_chips(definition, DEFAULT.items):
+    if definition is not None:
+        yield Facts.of(_definition_rows(definition))
+        yield from _conditions(definition)
+
+
+def _definition_rows(definition: Unstructured | None) -> Iterator[tuple[str, str | Line]]:
+    if definition is not None:
+        yield "definition", inline(definition.name, 200)
+        yield "versions", definition_versions(definition)
+
+
+def _conditions(definition: Unstructured | None) -> Iterator[Block]:
+    if definition is not None and (chips := condition_chips(definition, DEFAULT.items)):
         yield Chips(chips)
 
 

@@ -60,7 +60,7 @@ def test_a_name_is_shown_as_far_as_it_is_known() -> None:
 
     assert "versionsv1, v1beta1" in Page(known).all(".dk-facts tr")
     assert Page(unknown).text(".dk-head") == "resource · gadgets · not installed"
-    assert Page(unasked).text().endswith("The server is asked what it is when a verb is used.")
+    assert Page(unasked).text().endswith("Not known yet: availability() asks the server, and so does every verb.")
 
 
 def test_names_that_mean_several_resources_say_which() -> None:
