@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 import trio
 
-from dynkube.errors import DynkubeError, InvalidInput
+from dynkube.errors import ClosedError, InvalidInput
+from dynkube.notebook._cells import Cells, cell_now
 from dynkube.notebook._columns import ColumnSource, own_columns
-from dynkube.notebook._follower import Follower
+from dynkube.notebook._follower import Follower, Opening, Start
 from dynkube.notebook._messages import Message
 from dynkube.notebook._picture import Picture
-from dynkube.notebook._source import Source
 from dynkube.notebook._static import html_of, text_of
 
 P = ParamSpec("P")
@@ -38,10 +39,6 @@ class Loop(Protocol):
         """Run an async function in it, and wait."""
         ...
 
-    def hold(self, function: Callable[[], Coroutine[object, object, None]], scope: trio.CancelScope) -> None:
-        """Start a task that nobody waits for."""
-        ...
-
     def post(self, function: Callable[[], object]) -> None:
         """Have a plain function run in it soon; does not wait, and does nothing where it has ended."""
         ...
@@ -52,24 +49,23 @@ class LiveTable:
 
     Only the cells that change are touched, so what is selected, scrolled to or unfolded stays. In the page, rows are
     sorted by a click on a heading, looked for by the words in the box, and unfolded to see the object. It goes on
-    until it or its informer is closed, or the kernel ends; while no page shows it, it sends nothing.
+    until it or its informer is closed, or the kernel ends. A minute after the last page that shows it has gone, as when
+    its cell is run again, it rests: it follows nothing and holds no objects, until it is displayed or looked at again.
 
     With the extra ``dynkube[notebook]`` it is a widget; without it, an output that is replaced as a whole each time. A
     saved notebook keeps the text of the first picture.
     """
 
-    def __init__(self, follower: Follower, loop: Loop) -> None:
+    def __init__(self, follower: Follower, loop: Loop, cells: Cells) -> None:
         self._follower = follower
         self._loop = loop
-        self._closing: Callable[[], object] | None = None
+        self._cells = cells
 
     def close(self) -> None:
-        """Stop following. What the page shows stays, and says that it is old. Safe to call twice."""
+        """Stop following, for good. What the page shows stays, and says that it is old. Safe to call twice."""
         __tracebackhide__ = True
         if self._loop.alive:
             self._loop.call(self._follower.close)
-            if self._closing is not None:
-                self._closing()
 
     @property
     def text(self) -> str:
@@ -78,65 +74,78 @@ class LiveTable:
 
     def __repr__(self) -> str:
         head = self._follower.picture.head
-        return f"<LiveTable {head.title} {head.phase} {head.counts}{'' if head.following else ', closed'}>"
+        more = ", closed" if not head.following else ", resting" if self._follower.resting else ""
+        return f"<LiveTable {head.title} {head.phase} {head.counts}{more}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(self.text)
 
     def _look(self) -> Picture:
         try:
-            return self._loop.call(self._follower.look)
-        except DynkubeError:  # the loop has ended
+            return self._loop.call(_look, self._follower, self._cells.exist)
+        except ClosedError:  # the loop has ended
             return self._follower.picture
 
 
 class PageTable(LiveTable):
-    """One that needs no widget: an output that is replaced by the next picture."""
+    """One that needs no widget: an output that is replaced by the next picture.
 
-    def __init__(self, follower: Follower, loop: Loop) -> None:
-        super().__init__(follower, loop)
-        self._handles: list[Any] = []
+    An output says nothing, so it counts as gone when its cell is run again. Where the front-end does not name cells, it
+    never does.
+    """
+
+    def __init__(self, follower: Follower, loop: Loop, cells: Cells) -> None:
+        super().__init__(follower, loop, cells)
+        self._handles: dict[str, list[Any]] = {}  # of outputs, by their cell
+        self._shown: dict[str, str] = {}
         follower.outlet = self
 
     def _ipython_display_(self) -> None:
         from IPython import get_ipython  # whoever calls this has it
         from IPython.display import display
 
-        bundle = self._bundle(self._look())
+        bundle = _bundle(self._look(), datetime.now(UTC))
         shell: Any = get_ipython()
         if not hasattr(shell, "kernel"):  # a terminal would print each picture below the last one
             display(bundle, raw=True)  # type: ignore[no-untyped-call]  # as below
             return
         handle: Any = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]  # IPython has no types
         if handle is not None:
-            self._handles.append(handle)
-            self._loop.post(lambda: self._follower.hear({"kind": "hello", "page": str(id(handle))}))
+            page = cell_now(shell) or f"output {handle.display_id}"
+            self._loop.post(partial(self._displayed, page, handle))
+
+    def _displayed(self, page: str, handle: Any) -> None:
+        self._handles = {name: on for name, on in self._handles.items() if self._follower.is_on(name)}
+        self._handles.setdefault(page, []).append(handle)
+        self._follower.hear({"kind": "hello", "page": page, "stays": True})
 
     def show(self, message: Message, picture: Picture) -> None:
-        """Replace the outputs."""
-        if message["kind"] != "pulse" and self._handles:
-            bundle = self._bundle(picture)
-            for handle in self._handles:
-                try:
-                    handle.update(bundle, raw=True)
-                except Exception:  # noqa: BLE001  # a kernel that is ending
-                    _log.debug("a picture could not be shown", exc_info=True)
-
-    def _bundle(self, picture: Picture) -> dict[str, str]:
-        now = datetime.now(UTC)
-        return {"text/html": html_of(picture, now), "text/plain": text_of(picture, now)}
+        """Replace the outputs, also where nothing but ages has changed."""
+        handles = [each for page, some in self._handles.items() if self._follower.is_on(page) for each in some]
+        if not handles:
+            return
+        bundle = _bundle(picture, datetime.fromtimestamp(message["now"], UTC))
+        if message["kind"] == "pulse" and bundle == self._shown:
+            return
+        self._shown = bundle
+        for handle in handles:
+            try:
+                handle.update(bundle, raw=True)
+            except Exception:  # noqa: BLE001  # a kernel that is ending
+                _log.debug("a picture could not be shown", exc_info=True)
 
 
 class WidgetTable(LiveTable):
     """One that is a widget."""
 
-    def __init__(self, follower: Follower, loop: Loop) -> None:
-        super().__init__(follower, loop)
+    def __init__(self, follower: Follower, loop: Loop, cells: Cells) -> None:
+        super().__init__(follower, loop, cells)
         from dynkube.notebook._widget import TableWidget  # needs the extra
 
         self.widget: Any = TableWidget()
         """The widget itself, an ``anywidget.AnyWidget``: for layouts of several."""
         self.widget.on_msg(self._heard)
+        self.widget.observe(self._widget_closed, "comm")
         follower.outlet = self
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
@@ -160,50 +169,77 @@ class WidgetTable(LiveTable):
         if isinstance(content, Mapping):
             self._loop.post(lambda: self._follower.hear(dict(content)))
 
+    def _widget_closed(self, change: Mapping[str, object]) -> None:
+        """No page can show it any more; called in the thread of whoever closed it."""
+        if change["new"] is None:
+            self._loop.post(self._follower.end)
+
 
 def live_table(
-    source: Source,
+    opening: Opening,
     loop: Loop,
+    start: Start,
     *,
     columns: Mapping[str, ColumnSource] | None = None,
     limit: int = 200,
     wide: bool = False,
-    closing: Callable[[], object] | None = None,
+    narrower: str = "informer.set_filter(…) narrows all",
 ) -> LiveTable:
-    """A table that follows ``source``.
+    """A table that follows a source.
 
     Args:
-        source: what to follow; lives in ``loop``.
+        opening: opens what to follow, which lives in ``loop``.
         loop: where.
+        start: starts a task in it, of somebody who ends it.
         columns: more columns, by heading: a JSONPath, or a function of the object that is fast and calls no client.
         limit: rows, at most 2,000.
         wide: also the columns that the resource's definition has for wide screens.
-        closing: called when the table is closed.
+        narrower: what to do about objects that are beyond the limit.
 
     Raises:
         InvalidInput: the columns or the limit are none.
         ClosedError: the source is closed.
+        DynkubeError: it could not be opened.
     """
     given: object = limit
     if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= _MOST_ROWS:
         raise InvalidInput(f"limit must be a number of rows from 1 to {_MOST_ROWS:,}, not {given!r}")
-    follower = Follower(source, columns=own_columns(columns), limit=limit, wide=wide)
+    cells = Cells(loop.post)
+    follower = Follower(
+        opening,
+        start,
+        columns=own_columns(columns),
+        limit=limit,
+        wide=wide,
+        narrower=narrower,
+        cells=cells.told,
+    )
     try:
-        table: LiveTable = WidgetTable(follower, loop)
+        table: LiveTable = WidgetTable(follower, loop, cells)
     except ImportError:  # without the extra
-        table = PageTable(follower, loop)
-    table._closing = closing
-    scope = trio.CancelScope()
-    loop.hold(follower.run, scope)
+        table = PageTable(follower, loop, cells)
     try:
-        loop.call(_patiently, follower)
+        table._look()
     except BaseException:  # interrupted: nobody will have it
-        loop.post(scope.cancel)
+        loop.post(follower.end)
         raise
+    if follower.error is not None:
+        loop.post(follower.end)
+        raise follower.error
     return table
 
 
-async def _patiently(follower: Follower) -> None:
-    """Wait for a picture that is worth keeping, but not for long."""
-    with trio.move_on_after(_PATIENCE):
-        await follower.wait_settled()
+def _bundle(picture: Picture, now: datetime) -> dict[str, str]:
+    return {"text/html": html_of(picture, now), "text/plain": text_of(picture, now)}
+
+
+async def _look(follower: Follower, in_cell: bool) -> Picture:
+    """A picture that is worth keeping, but without waiting long for it."""
+    was_resting = follower.resting
+    follower.begin()
+    if in_cell:
+        follower.cell_begins("")
+    if was_resting:
+        with trio.move_on_after(_PATIENCE):
+            await follower.wait_settled()
+    return await follower.look()

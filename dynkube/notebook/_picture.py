@@ -27,6 +27,7 @@ class Head:
         shown: rows.
         matching: objects that the filter shows.
         total: objects that there are.
+        narrower: what to do about objects that are not shown.
         following: whether it is still kept up to date.
     """
 
@@ -39,6 +40,7 @@ class Head:
     shown: int = 0
     matching: int = 0
     total: int = 0
+    narrower: str = ""
     following: bool = True
 
     @property

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from dynkube.informers import EventStream, Filter, InformerStatistics, PrinterColumn, State
 from dynkube.meta import GVR
+from dynkube.notebook._picture import Head
 
 
 class Source(Protocol):
@@ -49,3 +50,26 @@ class Source(Protocol):
     def statistics(self) -> InformerStatistics:
         """The number of objects that there are, those that the filter hides included."""
         ...
+
+
+def title_of(source: Source) -> str:
+    """Which resource, and where."""
+    where = f" in {source.namespace}" if source.namespace else ""
+    return f"{source.gvr or 'informer'}{where}"
+
+
+def head_of(source: Source, *, shown: int, matching: int, narrower: str) -> Head:
+    """What stands above so many rows, of so many objects that the filter shows."""
+    state, shows = source.state, source.filter
+    return Head(
+        title=title_of(source),
+        phase=str(state.phase),
+        reason=state.reason,
+        message=state.message,
+        since=state.since.timestamp(),
+        filter="" if shows is None else repr(shows),
+        shown=shown,
+        matching=matching,
+        total=max(matching, source.statistics().objects),
+        narrower=narrower,
+    )

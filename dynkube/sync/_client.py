@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any, ClassVar, Self, overload
-
-from trio import CancelScope
 
 import dynkube._client as aio
 from dynkube._connect import connect as connect_async
@@ -25,9 +23,9 @@ from dynkube.meta import UnstructuredTable as AsyncTable
 from dynkube.sync._delegation import Facade, arguments_of, at_once, blocking, in_loop, overloaded, wrapping
 from dynkube.sync._held import Held
 from dynkube.sync._informer import Informer
-from dynkube.sync._lists import UnstructuredTable
+from dynkube.sync._lists import Following, UnstructuredTable
 from dynkube.sync._manifests import carry_out
-from dynkube.sync._resource import ResourceClient, following
+from dynkube.sync._resource import ResourceClient
 from dynkube.sync._thread import Process, TrioThread
 
 _PROCESS = Process()  # the one thing that a process has one of; it starts nothing before the first connect
@@ -41,15 +39,14 @@ class Client(Facade[aio.Client]):
     again.
     """
 
-    __slots__ = ("_held", "_informers", "_reading")
+    __slots__ = ("_following", "_held", "_informers")
 
     def __init__(self, inner: aio.Client, thread: TrioThread) -> None:
         super().__init__(inner, thread)
         self._informers: dict[Informer, None] = {}
-        self._held = Held(thread, inner)
-        self._reading = CancelScope()  # of what the server serves, for names to be completed without asking it
+        self._held = Held(thread, inner, self._read)
+        self._following = Following(thread, inner.informer, self._start)
         self._held.open()
-        thread.hold(self._read, self._reading)
 
     def __enter__(self) -> Self:
         return self
@@ -69,7 +66,6 @@ class Client(Facade[aio.Client]):
         __tracebackhide__ = True
         with ExitStack() as stack:  # what one of them raises keeps none from being closed
             stack.callback(self._held.close)
-            stack.callback(self._thread.cancel, self._reading)
             while self._informers:
                 stack.callback(self._informers.popitem()[0].close)
 
@@ -105,7 +101,7 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.__getitem__)
     def __getitem__(self, inner: AsyncResourceClient) -> ResourceClient:
-        return ResourceClient(inner, self._thread, self.informer)
+        return ResourceClient(inner, self._thread, self._following)
 
     @property
     def resources(self) -> Resources[ResourceClient]:
@@ -143,7 +139,7 @@ class Client(Facade[aio.Client]):
     @overloaded(aio.Client.get)
     def get(self, found: Unstructured | AsyncTable, given: Mapping[str, Any]) -> Unstructured | UnstructuredTable:
         if isinstance(found, AsyncTable):
-            return UnstructuredTable.of(found, following(self.resource(given["resource"]), given, self.informer))
+            return UnstructuredTable.of(found, self.resource(given["resource"])._follow(given))
         return found
 
     @blocking(aio.Client.api_resources)
@@ -159,7 +155,7 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.resource)
     def resource(self, inner: AsyncResourceClient) -> ResourceClient:
-        return ResourceClient(inner, self._thread, self.informer)
+        return ResourceClient(inner, self._thread, self._following)
 
     @wrapping(aio.Client.informer)
     def informer(self, inner: AsyncInformer) -> Informer:
@@ -216,6 +212,10 @@ class Client(Facade[aio.Client]):
         if self._held.ended:
             raise ClosedError("this client is closed: make another one with dynkube.sync.connect(...)")
         return self._inner
+
+    def _start(self, function: Callable[[], Awaitable[None]]) -> None:
+        _ = self._open
+        self._held.start(function)
 
     def _forget(self, informer: Informer) -> None:
         self._informers.pop(informer, None)

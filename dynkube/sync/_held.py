@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
 
 import trio
 
+from dynkube.errors import ClosedError
 from dynkube.sync._call import is_cancellation
 from dynkube.sync._thread import TrioThread
 
@@ -19,10 +21,22 @@ _log = logging.getLogger("dynkube.sync")
 class Held(Generic[T]):
     """What ``async with manager`` gives, from :meth:`open` to :meth:`close`, whichever threads call these.
 
-    Entering and leaving happen in one task, as the structured concurrency inside demands.
+    Entering and leaving happen in one task, as the structured concurrency inside demands. Other tasks may use what was
+    opened: they end before it is left.
+
+    Args:
+        thread: where.
+        manager: what to enter.
+        users: tasks that begin when it is open, and must not raise; :meth:`start` is for others.
     """
 
-    def __init__(self, thread: TrioThread, manager: AbstractAsyncContextManager[T, bool | None]) -> None:
+    def __init__(
+        self,
+        thread: TrioThread,
+        manager: AbstractAsyncContextManager[T, bool | None],
+        *users: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._first_users = users
         self._thread = thread
         self._manager = manager
         self.scope: trio.CancelScope = trio.CancelScope()
@@ -33,6 +47,7 @@ class Held(Generic[T]):
         self._leave = trio.Event()
         self._ended = trio.Event()
         self._error: BaseException | None = None
+        self._users: trio.Nursery | None = None
 
     def open(self) -> T:
         """Enter, and wait until that is done. Interrupted, it is left again.
@@ -62,6 +77,16 @@ class Held(Generic[T]):
         if self._begun and self._thread.alive:
             self._thread.call(self._close)
 
+    def start(self, function: Callable[[], Awaitable[None]]) -> None:
+        """Start a task that uses what was opened, and must not raise. To be called in the trio thread.
+
+        Raises:
+            ClosedError: it is not open.
+        """
+        if self._users is None:
+            raise ClosedError("what this would use is closed")
+        self._users.start_soon(function)
+
     async def _close(self) -> None:
         self._leave.set()
         try:
@@ -84,10 +109,17 @@ class Held(Generic[T]):
 
     async def _run(self) -> None:
         try:
-            async with self._manager as self._value:
+            async with self._manager as self._value, trio.open_nursery() as users:
+                self._users = users
+                for user in self._first_users:
+                    users.start_soon(user)
                 self._open = True
                 self._turn.set()
-                await self._leave.wait()
+                try:
+                    await self._leave.wait()
+                finally:
+                    self._users = None
+                    users.cancel_scope.cancel()
         except BaseException as exc:
             if is_cancellation(exc):
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import nullcontext
 from datetime import datetime
 from functools import partial, wraps
 from types import TracebackType
@@ -189,7 +190,12 @@ class Informer(Facade[aio.Informer], Shown):
             ClosedError: the informer is closed.
         """
         __tracebackhide__ = True
-        return live_of(self, columns, limit, wide=wide)
+        if self.state.phase is Phase.STOPPED:
+            raise ClosedError("this informer is closed, and nothing will change: make another one")
+        start = self._held.start  # it ends with the informer, which is not the table's
+        return live_table(
+            lambda: nullcontext(self._inner), self._thread, start, columns=columns, limit=limit, wide=wide
+        )
 
     # ── handlers, events, filter and indexes ─────────────────────────────────────────────────
 
@@ -329,18 +335,3 @@ def _in_thread(
             await pending
 
     return call
-
-
-def live_of(
-    informer: Informer,
-    columns: Mapping[str, ColumnSource] | None,
-    limit: int,
-    *,
-    wide: bool = False,
-    closing: Callable[[], object] | None = None,
-) -> LiveTable:
-    """A live table of an informer; ``closing`` is called when it is closed."""
-    __tracebackhide__ = True
-    if informer.state.phase is Phase.STOPPED:
-        raise ClosedError("this informer is closed, and nothing will change: make another one")
-    return live_table(informer._inner, informer._thread, columns=columns, limit=limit, wide=wide, closing=closing)

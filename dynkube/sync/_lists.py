@@ -2,16 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Self, TypeAlias
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Self
 
 from dynkube import meta
+from dynkube.client import ResourceClient as AsyncResourceClient
 from dynkube.errors import InvalidInput
-from dynkube.notebook import ColumnSource, LiveTable
-from dynkube.sync._informer import Informer, live_of
+from dynkube.informers import Informer as AsyncInformer
+from dynkube.notebook import ColumnSource, LiveTable, live_table
+from dynkube.sync._thread import TrioThread
 
-Follow: TypeAlias = Callable[[], Informer]
-"""Makes an informer of what a list was read with."""
+_NARROWER = "a label_selector, or a namespace, of the list narrows all"
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What lists need from their client, to become live.
+
+    Attributes:
+        thread: where it lives.
+        informer: makes informers, with the arguments of ``Client.informer``.
+        start: starts a task that ends with the client, at the latest.
+    """
+
+    thread: TrioThread
+    informer: Callable[..., AsyncInformer]
+    start: Callable[[Callable[[], Awaitable[None]]], object]
+
+
+class Follow:
+    """How to follow what a list was read with.
+
+    Args:
+        resource: which resource.
+        given: the arguments that it was read with, by name.
+        following: of the client.
+    """
+
+    def __init__(self, resource: AsyncResourceClient, given: Mapping[str, Any], following: Following) -> None:
+        self._resource = resource
+        self._selection = {name: given.get(name) for name in ("namespace", "label_selector", "field_selector")}
+        self._following = following
+
+    def live(self, columns: Mapping[str, ColumnSource] | None, limit: int, *, wide: bool) -> LiveTable:
+        """A live table, which has an informer of its own for as long as it follows."""
+        __tracebackhide__ = True
+        thread, start = self._following.thread, self._following.start
+        return live_table(self._opened, thread, start, columns=columns, limit=limit, wide=wide, narrower=_NARROWER)
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[AsyncInformer]:
+        gvr = (await self._resource.resolve()).gvr
+        async with self._following.informer(gvr, **self._selection) as informer:
+            yield informer
 
 
 class _Selected:
@@ -26,7 +71,7 @@ class _Selected:
     ) -> LiveTable:
         """A table for notebooks that keeps itself up to date, of what this was read with: resource and selectors.
 
-        Made by an informer of its own, from now on and not from when this was read; closing the table closes that. A
+        Made by an informer of its own, from now on and not from when this was read, which ends with the table. A
         ``limit`` or ``continue_token`` of the list does not count. See :meth:`Informer.live`.
 
         Args:
@@ -44,13 +89,8 @@ class _Selected:
             raise InvalidInput(
                 "nobody knows where this list is from: read it by client.get(...) or client.resource(...).list()"
             )
-        informer = self._follow()
-        try:
-            shows_all = wide or getattr(self, "_wide", False)  # which lists have not
-            return live_of(informer, columns, limit, wide=shows_all, closing=informer.close)
-        except BaseException:
-            informer.close()
-            raise
+        shows_all = wide or getattr(self, "_wide", False)  # which lists have not
+        return self._follow.live(columns, limit, wide=shows_all)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         # A copy, or what was pickled, may be in another process, where there is no client.

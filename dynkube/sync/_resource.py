@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,7 @@ from dynkube import client as aio
 from dynkube import meta
 from dynkube._display import Shown
 from dynkube.sync._delegation import Facade, blocking, then, wrapping
-from dynkube.sync._informer import Informer
-from dynkube.sync._lists import Follow, UnstructuredList, UnstructuredTable
+from dynkube.sync._lists import Follow, Following, UnstructuredList, UnstructuredTable
 from dynkube.sync._streams import ObjectIterator, Watch
 from dynkube.sync._thread import TrioThread
 
@@ -52,13 +51,11 @@ class ResourceClient(Facade[aio.ResourceClient], Shown):
     Each blocks until the server answered. Interrupted, it is cancelled, which leaves open whether the server did it.
     """
 
-    __slots__ = ("_informer",)
+    __slots__ = ("_following",)
 
-    def __init__(
-        self, inner: aio.ResourceClient, thread: TrioThread, informer: Callable[..., Informer] | None = None
-    ) -> None:
+    def __init__(self, inner: aio.ResourceClient, thread: TrioThread, following: Following | None = None) -> None:
         super().__init__(inner, thread)
-        self._informer = informer  # of the client that it is from, if that follows anything
+        self._following = following  # of the client that it is from, if that follows anything
 
     def _card(self, now: datetime) -> Card:
         return self._inner._card(now)
@@ -68,11 +65,11 @@ class ResourceClient(Facade[aio.ResourceClient], Shown):
 
     @then(aio.ResourceClient.list)
     def list(self, found: meta.UnstructuredList, given: Mapping[str, Any]) -> UnstructuredList:
-        return UnstructuredList.of(found, following(self, given, self._informer))
+        return UnstructuredList.of(found, self._follow(given))
 
     @then(aio.ResourceClient.table)
     def table(self, found: meta.UnstructuredTable, given: Mapping[str, Any]) -> UnstructuredTable:
-        return UnstructuredTable.of(found, following(self, given, self._informer))
+        return UnstructuredTable.of(found, self._follow(given))
 
     @blocking(aio.ResourceClient.create)
     def create(self) -> None: ...
@@ -131,12 +128,6 @@ class ResourceClient(Facade[aio.ResourceClient], Shown):
     def subresource(self, inner: aio.SubresourceClient) -> SubresourceClient:
         return SubresourceClient(inner, self._thread)
 
-
-def following(
-    resource: ResourceClient, given: Mapping[str, Any], informer: Callable[..., Informer] | None
-) -> Follow | None:
-    """How to follow what a list was read with, if somebody can."""
-    if informer is None:
-        return None
-    selection = {name: given.get(name) for name in ("namespace", "label_selector", "field_selector")}
-    return lambda: informer(resource.resolve().gvr, **selection)
+    def _follow(self, given: Mapping[str, Any]) -> Follow | None:
+        """How to follow what a list was read with, if somebody can."""
+        return Follow(self._inner, given, self._following) if self._following is not None else None

@@ -53,9 +53,10 @@ class Kernel:
         """What the stop button does."""
         self._manager.interrupt_kernel()
 
-    def run(self, code: str, *, on_output: Callable[[str], object] = lambda text: None) -> Cell:
+    def run(self, code: str, *, cell_id: str = "", on_output: Callable[[str], object] = lambda text: None) -> Cell:
         """Run a cell to its end. ``on_output`` is told of what it prints, as it does."""
         assert self._client is not None
+        self._client.session.metadata = {"cellId": cell_id} if cell_id else {}  # which one, as JupyterLab says it
         cell = Cell()
 
         def hook(message: dict[str, Any]) -> None:

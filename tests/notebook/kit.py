@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -92,11 +93,17 @@ def text(cell: Any) -> str:
     return cell if isinstance(cell, str) else str(cell["t"])
 
 
+def follow(informer: dynkube.Informer, nursery: trio.Nursery, **options: Any) -> Follower:
+    """What follows an informer, once it begins."""
+    return Follower(lambda: nullcontext(informer), nursery.start_soon, **options)
+
+
 def attach(follower: Follower, *, greet: bool = True) -> Page:
     """A page that looks at a table."""
     page = Page()
     follower.outlet = page
     if greet:
+        follower.begin()
         follower.hear({"kind": "hello", "page": "1"})
     return page
 

@@ -44,6 +44,20 @@ def test_the_output_is_replaced_when_something_happens(cluster: ServerThread, ke
     assert cell.result["text/plain"].startswith("widgets.v1.example.com · ")
 
 
+def test_a_table_whose_cell_is_run_again_is_followed_no_longer(cluster: ServerThread, kernel: Kernel) -> None:
+    kernel.run("import sys; sys.modules['anywidget'] = None")
+    kernel.run("import dynkube.notebook._audience as audience; audience.GRACE = 0")
+    before = int(kernel.run("print(len(list(k.informers())))").printed)
+    kernel.run("first = k.get('pods').live(); display(first)", cell_id="a")
+    kernel.run("second = k.get('nodes').live(); display(second)", cell_id="b")
+
+    kernel.run("pass", cell_id="a")
+    cell = kernel.run("k._thread.call(first._follower._ended.wait); print(len(list(k.informers())))")
+
+    assert (cell.error, int(cell.printed)) == ("", before + 1)
+    assert "resting" in kernel.run("audience.GRACE = 60.0; second.close(); print(repr(first))").printed
+
+
 IN_A_TERMINAL = """
 import sys, dynkube.sync, dynkube.notebook._live
 dynkube.notebook._live._PATIENCE = 30.0

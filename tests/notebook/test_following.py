@@ -14,7 +14,7 @@ from dynkube.notebook._columns import own_columns
 from dynkube.notebook._follower import PERIOD, Follower
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, crd, namespace, pod, quiet, replace, widget
-from tests.notebook.kit import Page, attach, now
+from tests.notebook.kit import Page, attach, follow, now
 
 
 @asynccontextmanager
@@ -22,9 +22,9 @@ async def followed(
     client: dynkube.Client, resource: str, *, limit: int = 200, **columns: str
 ) -> AsyncIterator[tuple[dynkube.Informer, Follower, Page]]:
     async with client.informer(resource) as informer, trio.open_nursery() as nursery:
-        follower = Follower(informer, columns=own_columns(columns), limit=limit, now=now)
+        follower = follow(informer, nursery, columns=own_columns(columns), limit=limit, now=now)
         page = attach(follower)
-        nursery.start_soon(follower.run)
+        follower.begin()
         await trio.sleep(2 * PERIOD)
         yield informer, follower, page
         await follower.close()
@@ -158,10 +158,11 @@ async def test_a_closed_table_leaves_the_informer_alone(server: APIServer, clien
 async def test_a_table_of_a_closed_informer_is_empty_and_ends(client: dynkube.Client) -> None:
     informer = client.informer("pods")
     await informer.aclose()
-    follower = Follower(informer, now=now)
-    page = attach(follower, greet=False)
+    async with trio.open_nursery() as nursery:
+        follower = follow(informer, nursery, now=now)
+        page = attach(follower, greet=False)
 
-    await follower.run()
+        follower.begin()
 
     assert (page.head["phase"], page.head["following"]) == ("STOPPED", False)
 
@@ -184,14 +185,14 @@ async def test_while_no_page_looks_nothing_is_sent(server: APIServer, client: dy
 
 async def test_until_a_page_says_that_it_is_there_it_is_sent_the_whole(client: dynkube.Client) -> None:
     async with client.informer("namespaces") as informer, trio.open_nursery() as nursery:
-        follower = Follower(informer, now=now)
+        follower = follow(informer, nursery, now=now)
         page = attach(follower, greet=False)
-        nursery.start_soon(follower.run)
+        follower.begin()
 
         await trio.sleep(60)
 
         assert set(page.drain()) == {"table"}
-        nursery.cancel_scope.cancel()
+        await follower.close()
 
 
 async def test_details_are_sent_when_they_are_asked_for(server: APIServer, client: dynkube.Client) -> None:
@@ -220,9 +221,9 @@ async def test_a_picture_is_of_one_moment_also_where_it_takes_long(server: APISe
 
         every_row_takes_long = itertools.count().__next__
         columns = own_columns({"x": narrow})
-        follower = Follower(informer, columns=columns, now=now, cpu_clock=every_row_takes_long)
+        follower = follow(informer, nursery, columns=columns, now=now, cpu_clock=every_row_takes_long)
         page = attach(follower)
-        nursery.start_soon(follower.run)
+        follower.begin()
         await trio.sleep(4 * PERIOD)
 
         counts = [(head["shown"], head["matching"]) for message in page.messages if (head := message.get("head"))]
@@ -239,9 +240,9 @@ async def test_of_many_objects_only_those_on_the_page_are_read_and_these_once(
     read: list[str] = []
     async with client.informer("pods") as informer, trio.open_nursery() as nursery:
         columns = own_columns({"x": lambda obj: read.append(obj.name)})
-        follower = Follower(informer, columns=columns, limit=20, now=now)
+        follower = follow(informer, nursery, columns=columns, limit=20, now=now)
         page = attach(follower)
-        nursery.start_soon(follower.run)
+        follower.begin()
         await trio.sleep(4 * PERIOD)
         first = sorted(read)
         read.clear()

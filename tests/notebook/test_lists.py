@@ -125,5 +125,5 @@ def test_a_list_of_a_closed_client_cannot_become_live(k: dynkube.sync.Client) ->
     found = k.get("pods")
     k.close()
 
-    with pytest.raises(ClosedError, match="the client is closed"):
+    with pytest.raises(ClosedError, match="this client is closed"):
         found.live()

@@ -5,7 +5,8 @@
 // whatever is unfolded stay as they are.
 
 const FLASH = 1600; // milliseconds that a change is highlighted
-const SILENT = 40; // seconds without a word after which a page says so; the kernel says something every 15
+const SILENT = 40; // seconds without a word after which a page says so, and asks; the kernel says something every 15
+const HERE = 30; // seconds after which a page that hears something says that it is still there
 const NAME = 1; // the place of the column that says which object it is
 const TONES = new Set(["plain", "strong", "muted", "key", "good", "warn", "bad", "info", "added", "removed"]);
 
@@ -243,7 +244,10 @@ function updateBlocks(parent, blocks) {
 
 export class Table {
   constructor(send) {
-    this.send = send;
+    this.send = (message) => {
+      this.spoke = Date.now();
+      send(message);
+    };
     this.seq = null;
     this.columns = [];
     this.rows = new Map();
@@ -252,6 +256,7 @@ export class Table {
     this.picked = new Set();
     this.skew = 0;
     this.heard = Date.now();
+    this.spoke = Date.now();
     this.lost = "";
     this.ended = false;
     this.build();
@@ -305,6 +310,7 @@ export class Table {
   hear(message) {
     if (this.ended) return; // what a kernel says on its way out
     this.heard = Date.now();
+    if (Date.now() - this.spoke >= HERE * 1000) this.send({ kind: "here" });
     if (typeof message.now === "number") this.skew = message.now - Date.now() / 1000;
     if (message.kind === "details") {
       this.rows.get(message.id)?.showDetails(message.blocks);
@@ -339,6 +345,7 @@ export class Table {
       if (row) row.put(each[1], { ...each[2] });
       else this.add(each, !first && !others);
     }
+    for (const row of this.rows.values()) if (row.more) this.ask(row.id); // the kernel may have let go of it meanwhile
     this.arrange();
   }
 
@@ -487,7 +494,7 @@ export class Table {
     const limited = this.head && this.head.shown < this.head.matching;
     const notes = [];
     if (this.words.length) notes.push(`${shown} of these ${ordered.length} rows match`);
-    if (limited) notes.push("sorting and finding look at the rows that are shown; informer.set_filter(…) narrows all");
+    if (limited) notes.push(["sorting and finding look at the rows that are shown", this.head.narrower].filter(Boolean).join("; "));
     setText(this.note, notes.join(" · "));
     this.note.hidden = !notes.length;
     this.drawHead();
@@ -522,8 +529,9 @@ export class Table {
   tick() {
     if (!this.stopped()) for (const row of this.rows.values()) row.tick(); // an age that grows looks alive
     const silent = (Date.now() - this.heard) / 1000;
-    if (silent > SILENT && !this.stopped())
-      this.lose("no word from the kernel for a while: this may be old");
+    if (silent <= SILENT || this.ended || this.head?.following === false) return;
+    if (!this.lost) this.lose("no word from the kernel for a while: this may be old");
+    if (Date.now() - this.spoke >= SILENT * 1000) this.send({ kind: "hello" }); // a table that rests comes back
   }
 
   lose(why) {

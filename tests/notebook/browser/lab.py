@@ -131,6 +131,10 @@ class Notebook:
         self.page.evaluate(_RUN_AT, place)
         return self.page.locator(".jp-Notebook .jp-Cell").nth(place).locator(".jp-OutputArea").first
 
+    def run_again(self) -> None:
+        """Run the cell that ran last once more, and wait for its end."""
+        self.page.evaluate("() => jupyterapp.commands.execute('notebook:run-cell')")
+
     def clear(self) -> None:
         """Remove what is stored of outputs."""
         self.page.evaluate("() => jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")

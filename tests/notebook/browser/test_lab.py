@@ -151,6 +151,20 @@ def test_a_table_is_live_while_a_cell_runs_and_after_a_reload(cluster: ServerThr
     reopened.locator(".dkl-row", has_text="later").wait_for()
 
 
+def test_a_table_whose_cell_is_run_again_is_followed_no_longer(notebook: Notebook) -> None:
+    notebook.run("import dynkube.notebook._audience as audience; audience.GRACE = 0.5")
+    output = notebook.run("first = globals().get('table'); table = k.get('nodes').live(); table")
+    wait_text(output, ".dkl-pill", "LIVE")
+
+    notebook.run_again()
+    wait_text(output, ".dkl-pill", "LIVE")
+    told = notebook.run("k._thread.call(first._follower._ended.wait); repr(first), repr(table)")
+
+    assert told.inner_text().count("resting") == 1
+    assert told.inner_text().index("resting") < told.inner_text().index("LIVE 0 objects>")
+    notebook.run("audience.GRACE = 60.0; table.close(); first.close()")
+
+
 def test_hostile_text_is_text(cluster: ServerThread, notebook: Notebook) -> None:
     hostile = "<img src=x onerror=\"document.title='broken'\"><b>bold</b>"
     cluster.create(crd("gadgets"))

@@ -173,8 +173,29 @@ def test_silence_is_told_and_forgotten_when_there_is_a_word(bare: Bare) -> None:
     bare.hear({"kind": "pulse"}, 2)
 
     assert silent == "no word from the kernel for a while: this may be old"
+    assert [message["kind"] for message in bare.said()] == ["hello"]
     assert not bare.page.locator(".dkl-message").is_visible()
     assert bare.text(".dkl-pill") == "LIVE"
+
+
+def test_a_page_that_hears_something_says_now_and_then_that_it_is_there(bare: Bare) -> None:
+    shown(bare, obj("a"))
+
+    for seq in range(2, 8):
+        bare.page.clock.run_for(15_000)
+        bare.hear({"kind": "pulse"}, seq)
+
+    assert [message["kind"] for message in bare.said()] == ["here"] * 3
+
+
+def test_what_is_unfolded_is_asked_for_when_the_whole_table_comes(bare: Bare) -> None:
+    _, _, picture = shown(bare, obj("a"))
+    bare.page.locator(".dkl-toggle").click()
+    bare.said()
+
+    bare.hear(table_message(picture), 2)
+
+    assert [(message["kind"], message["id"]) for message in bare.said()] == [("details", "default/a")]
 
 
 def test_a_click_selects_a_row_and_another_one_lets_go(bare: Bare) -> None:

@@ -1,0 +1,204 @@
+"""A live table follows while somebody looks, or may; it rests when nobody does, and comes back when somebody does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+
+import dynkube
+from dynkube.errors import ConnectFailed
+from dynkube.notebook._audience import GRACE, SILENCE
+from dynkube.notebook._follower import Follower
+from dynkube.testing import APIServer, Refuse
+from tests.informers.kit import namespace
+from tests.notebook.kit import Page, attach, now
+
+HELLO = {"kind": "hello", "page": "1"}
+BYE = {"kind": "bye", "page": "1"}
+
+
+@asynccontextmanager
+async def table(client: dynkube.Client, *, greet: bool = True) -> AsyncIterator[tuple[Follower, Page]]:
+    """A table of namespaces, with an informer of its own."""
+    async with trio.open_nursery() as nursery:
+        follower = Follower(lambda: client.informer("namespaces.v1"), nursery.start_soon, now=now)
+        page = attach(follower, greet=greet)
+        follower.begin()
+        await trio.sleep(1)
+        yield follower, page
+        await follower.close()
+
+
+def followed(client: dynkube.Client) -> list[str]:
+    """What the client has informers of."""
+    return [str(each.gvr) for each in client.informers()]
+
+
+async def test_some_time_after_the_last_page_has_gone_nothing_is_followed(client: dynkube.Client) -> None:
+    tasks = trio.lowlevel.current_statistics().tasks_living
+    async with table(client) as (follower, _):
+        follower.hear({"kind": "hello", "page": "2"})
+        follower.hear(BYE)
+        await trio.sleep(GRACE + 2)
+        one_page_left = followed(client)
+        follower.hear({"kind": "bye", "page": "2"})
+        await trio.sleep(GRACE - 2)
+        in_between = followed(client)
+        await trio.sleep(4)
+
+        assert (one_page_left, in_between, followed(client)) == (["namespaces.v1"], ["namespaces.v1"], [])
+        assert follower.resting
+        assert trio.lowlevel.current_statistics().tasks_living <= tasks
+
+
+async def test_a_page_that_comes_back_in_time_is_told_what_happened(server: APIServer, client: dynkube.Client) -> None:
+    async with table(client) as (follower, page):
+        follower.hear(BYE)
+        server.create(namespace("new"))
+        await trio.sleep(GRACE - 2)
+        follower.hear(HELLO)
+        await trio.sleep(2 * GRACE)
+
+        assert ["new"] in page.texts("Name")
+        assert not follower.resting
+
+
+@pytest.mark.parametrize("word", [HELLO, {"kind": "here", "page": "1"}, {"kind": "details", "id": "/new", "page": "1"}])
+async def test_a_table_that_rests_comes_back_with_any_word_of_a_page(
+    server: APIServer, client: dynkube.Client, word: dict[str, Any]
+) -> None:
+    async with table(client) as (follower, page):
+        follower.hear(BYE)
+        await trio.sleep(2 * GRACE)
+        server.create(namespace("new"))
+        page.drain()
+
+        follower.hear(word)
+        await trio.sleep(2)
+
+        assert next(kind for kind in page.drain() if kind != "details") == "table"
+        assert page.texts("Name")[-1] == ["new"]
+        assert (page.head["phase"], followed(client)) == ("LIVE", ["namespaces.v1"])
+
+
+async def test_while_it_comes_back_the_rows_stay_with_the_state_of_now(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    async with table(client) as (follower, page):
+        follower.hear(BYE)
+        await trio.sleep(2 * GRACE)
+        server.inject(Refuse(503), resource="namespaces", duration=10)
+
+        follower.hear(HELLO)
+        await trio.sleep(2)
+        down = (page.head["phase"], page.head["counts"], len(page.rows))
+        await trio.sleep(60)
+
+        assert down == ("DEGRADED", "4 objects", 4)
+        assert page.head["phase"] == "LIVE"
+
+
+async def test_a_source_that_cannot_be_opened_is_told_and_tried_again_for_whoever_looks(client: dynkube.Client) -> None:
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[dynkube.Informer]:
+        if unreachable:
+            raise ConnectFailed("nobody there")
+        async with client.informer("namespaces") as informer:
+            yield informer
+
+    unreachable = [True]
+    async with trio.open_nursery() as nursery:
+        follower = Follower(opening, nursery.start_soon, now=now)
+        page = attach(follower)
+        await trio.sleep(1)
+        told = (page.head["phase"], page.head["message"], follower.resting)
+        unreachable.clear()
+
+        follower.hear(HELLO)
+        await trio.sleep(2)
+
+        assert told == ("UNKNOWN", "nobody there", True)
+        assert (page.head["phase"], len(page.rows)) == ("LIVE", 4)
+        await follower.close()
+
+
+async def test_a_page_that_went_without_a_word_is_gone_after_a_while(client: dynkube.Client) -> None:
+    async with table(client) as (follower, _):
+        await trio.sleep(SILENCE - 10)
+        follower.hear({"kind": "here", "page": "1"})
+        await trio.sleep(SILENCE - 10)
+        answering = follower.resting
+        await trio.sleep(GRACE + 20)
+
+        assert (answering, follower.resting) == (False, True)
+
+
+async def test_while_a_cell_runs_silence_says_nothing(server: APIServer, client: dynkube.Client) -> None:
+    async with table(client) as (follower, page):
+        follower.cell_begins("")
+        await trio.sleep(1_000)
+        server.create(namespace("new"))
+        await trio.sleep(2)
+        during = page.texts("Name")
+        follower.cell_ends()
+        await trio.sleep(SILENCE - 2)
+        after = follower.resting
+        await trio.sleep(GRACE + 4)
+
+        assert (["new"] in during, after, follower.resting) == (True, False, True)
+
+
+async def test_a_page_that_cannot_be_heard_while_a_cell_runs_is_never_left_behind(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    async with table(client, greet=False) as (follower, page):
+        follower.cell_begins("")
+        await trio.sleep(600)
+        page.times.clear()
+
+        server.create(namespace("new"))
+        await trio.sleep(3)
+        last = page.texts("Name")[-1]
+        await trio.sleep(600)
+
+        assert last == ["new"]
+        assert set(page.drain()) == {"table"}
+        assert len(page.times) <= 600 / 15 + 2  # where nothing happens, no more than a pulse
+
+
+async def test_nobody_comes_and_it_rests(client: dynkube.Client) -> None:
+    async with table(client, greet=False) as (follower, _):
+        await trio.sleep(GRACE + 2)
+
+        assert (follower.resting, followed(client)) == (True, [])
+
+
+async def test_an_output_that_says_nothing_is_gone_when_its_cell_is_run_again(client: dynkube.Client) -> None:
+    async with table(client, greet=False) as (follower, _):
+        follower.hear({"kind": "hello", "page": "cell a", "stays": True})
+        for cell in ("cell b", "", "cell c"):
+            follower.cell_begins(cell)
+            follower.cell_ends()
+            await trio.sleep(1_000)
+        before = follower.resting
+        follower.cell_begins("cell a")
+        follower.cell_ends()
+        await trio.sleep(GRACE + 2)
+
+        assert (before, follower.resting) == (False, True)
+
+
+async def test_a_table_that_rests_can_be_closed(client: dynkube.Client) -> None:
+    async with table(client) as (follower, page):
+        follower.hear(BYE)
+        await trio.sleep(2 * GRACE)
+
+        await follower.close()
+        follower.hear(HELLO)
+        await trio.sleep(2)
+
+        assert (page.head["phase"], page.head["following"], followed(client)) == ("STOPPED", False, [])
