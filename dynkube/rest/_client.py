@@ -19,10 +19,11 @@ from dynkube.rest._answers import check_body
 from dynkube.rest._attempts import Attempts, Counters
 from dynkube.rest._connections import injected, peer_of, pools_over_sockets, proxy_of
 from dynkube.rest._headers import default_user_agent
-from dynkube.rest._messages import Answer, Limits, Request, RESTStatistics, check_seconds
+from dynkube.rest._messages import Answer, Limits, Request, check_seconds
 from dynkube.rest._pools import PoolKeeper
 from dynkube.rest._retry import Retries
 from dynkube.rest._sender import Call, Sender
+from dynkube.rest._statistics import RESTStatistics
 from dynkube.rest._stream import ByteStream, Exchange
 from dynkube.rest._warnings import WarningLog
 from dynkube.telemetry import NOBODY, Observers

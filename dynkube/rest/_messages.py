@@ -143,47 +143,6 @@ class Limits:
             raise InvalidInput(f"Limits.qps must be positive, or None for no throttle, not {self.qps}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RESTStatistics:
-    """What a client has done and is doing now.
-
-    Attributes:
-        requests: HTTP requests sent, repetitions included.
-        answers: of these the ended ones, by verb (as RBAC has them: ``get``, ``list``, ``watch``, ...) and HTTP
-            status; 0 where no answer began. A watch counts once it is open.
-        retries: repetitions among them, for whatever reason.
-        refreshes: how often a 401 made the client ask for a newer credential.
-        throttled: requests that had to wait for their turn (``Limits.qps``).
-        throttled_seconds: how long, in all.
-        received: bytes of all bodies.
-        warnings: ``Warning`` fields that came.
-        open_requests: short requests under way.
-        open_streams: streams whose answer has begun and that are not closed.
-        open_watches: watches among them.
-        connections: to the server, in use or kept for reuse; 0 over a transport that was injected.
-        idle_connections: kept ones among them.
-        plugin_calls: runs of the exec plugin by exit code and by how they went (``no_error``,
-            ``plugin_execution_error``, ``plugin_not_found_error``, ``client_internal_error``: client-go's words).
-        last_error: what the last failed request or stream raised, as text; ``""`` if none did.
-    """
-
-    requests: int
-    answers: Mapping[tuple[str, int], int]
-    retries: int
-    refreshes: int
-    throttled: int
-    throttled_seconds: float
-    received: int
-    warnings: int
-    open_requests: int
-    open_streams: int
-    open_watches: int
-    connections: int
-    idle_connections: int
-    plugin_calls: Mapping[tuple[int, str], int]
-    last_error: str
-
-
 def check_seconds(name: str, value: object) -> None:
     """Raise InvalidInput unless ``value`` is a positive number of seconds (infinity is one)."""
     if not is_seconds(value):

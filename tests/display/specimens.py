@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, Final
@@ -37,6 +38,7 @@ from dynkube.notebook._columns import Cell, Kind
 from dynkube.notebook._live import LiveTable, PageTable, WidgetTable
 from dynkube.notebook._picture import Head, Heading, Picture, Row
 from dynkube.notebook._static import html_of, text_of
+from dynkube.rest import RESTStatistics
 
 # What is in the page of a live table is its own: tests/notebook have it.
 
@@ -146,6 +148,12 @@ def _verbs() -> ResourceClient:
 
 def _state() -> State:
     return State(Phase.DEGRADED, HOSTILE, HOSTILE)
+
+
+def _traffic() -> RESTStatistics:
+    numbers: dict[str, Any] = dict.fromkeys((each.name for each in fields(RESTStatistics)), 1)
+    numbers |= {"answers": {(HOSTILE, 200): 1}, "plugin_calls": {}, "last_error": HOSTILE}
+    return RESTStatistics(**numbers)
 
 
 def _statistics() -> InformerStatistics:
@@ -324,6 +332,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     Informer: _informer,
     dynkube.sync.Informer: _blocking_informer,
     InformerStatistics: _statistics,
+    RESTStatistics: _traffic,
     InformerStatuses: _statuses,
     LabelFilter: lambda: LabelFilter("evil"),
     JSONPathFilter: lambda: JSONPathFilter("{.evil}", equals=HOSTILE),
