@@ -3,16 +3,21 @@
 A module to import by itself: PyYAML is loaded with it, which those who print no YAML need not pay for. Its emitter is
 libyaml, of which go-yaml's is a translation: what differs is which style a text is written in, and the order of keys.
 Where PyYAML was built without libyaml, long texts in quotes are broken in other ways, and mean the same.
+
+Three things are not kubectl's, on purpose. It makes a blank of U+0085, and cannot print DEL or U+FFFF at all; here they
+are kept. Behind a byte order mark it escapes all that follows. A text with U+2028 or U+2029 at its end is in double
+quotes here, since libyaml would add blanks behind it that YAML 1.2 reads as part of the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import cmp_to_key
 from itertools import takewhile
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import yaml
 
@@ -27,14 +32,21 @@ _MOMENT: Final = re.compile(
 _INFINITE: Final = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
 _SEXAGESIMAL: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z")
 
-_BEGIN_NUMBERS: Final = frozenset("+-.0123456789")
-_WHOLE: Final = 2.0**64  # what fits no integer of Go's is a float
+_BEGIN_NUMBERS: Final = frozenset("+-0123456789")  # in which go-yaml skips underscores
+_SIGNED_BINARY: Final = re.compile(r"0b_*[-+][01_]*[01][01_]*\Z")  # a number to go-yaml, and to nobody else
+_BETWEEN_DIGITS: Final = re.compile(r"(?<=[0-9])_(?=[0-9])")  # there it skips them in what begins with a point, too
+_BREAKS: Final = ("\u2028", "\u2029")
+_INTEGERS: Final = range(-(2**63), 2**63)  # whatever is beyond them is a float to Go, as soon as it is read
+_WORD: Final = 2**64
+_LARGEST: Final = int(sys.float_info.max)  # Go reads no greater number, and kubectl prints none
 _SMALL, _LARGE = 4, 6  # exponents between which strconv's format 'g' writes none
+
+_Emitter: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def kubectl_yaml(document: Mapping[str, object]) -> str:
     """One YAML document with a line break at its end, as kubectl writes it."""
-    text: str = yaml.dump(_sorted(document), Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    text: str = yaml.emit(_events(document), Dumper=_Emitter, allow_unicode=True)
     # libyaml marks the end after a block that keeps its line breaks, go-yaml does not. Nothing else begins a line so.
     return text[:-4] if text.endswith("\n...\n") else text
 
@@ -46,42 +58,62 @@ def printed(document: dict[str, Any], *, managed_fields: bool) -> dict[str, Any]
     return document
 
 
-class _Fitting:
-    """Whatever tag a plain scalar is compared with."""
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    __hash__ = None  # type: ignore[assignment]  # equal to everything
-
-
-class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # chosen at run time
-    """Chooses styles as go-yaml does."""
-
-    def __init__(self, *args: object, **options: object) -> None:
-        super().__init__(*args, **{**options, "default_flow_style": False})
-
-    def resolve(self, kind: object, value: object, implicit: object) -> object:
-        return _Fitting()  # whether a text needs quotes is decided below, and tags are never written
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
-
-
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None if _may_be_plain(text) else '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+def _events(document: object) -> Iterator[yaml.Event]:
+    """The document as what an emitter takes: without recursion, as objects may be nested as deep as they like."""
+    yield yaml.StreamStartEvent()
+    yield yaml.DocumentStartEvent(explicit=False)
+    pending: list[Iterator[object]] = [iter((document,))]
+    ends: list[yaml.Event] = [yaml.DocumentEndEvent(explicit=False)]
+    while pending:
+        for value in pending[-1]:
+            if isinstance(value, Mapping):
+                yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=not value)
+                pending.append(_pairs(value))
+                ends.append(yaml.MappingEndEvent())
+                break
+            if isinstance(value, list | tuple):
+                yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=not value)
+                pending.append(iter(value))
+                ends.append(yaml.SequenceEndEvent())
+                break
+            yield _scalar(value)
+        else:
+            pending.pop()
+            yield ends.pop()
+    yield yaml.StreamEndEvent()
 
 
-def _represent_number(dumper: yaml.SafeDumper, number: float) -> yaml.ScalarNode:
-    if number.is_integer() and abs(number) < _WHOLE:  # JSON has one kind of number, and Go writes whole ones as such
-        return dumper.represent_scalar("tag:yaml.org,2002:int", str(int(number)))
-    return dumper.represent_scalar("tag:yaml.org,2002:float", _number_text(number))
+def _pairs(mapping: Mapping[str, object]) -> Iterator[object]:
+    for key in sorted(mapping, key=_order):
+        yield key
+        yield mapping[key]
+
+
+def _scalar(value: object) -> yaml.ScalarEvent:
+    """A value in the style that go-yaml would choose; tags are never written."""
+    style = None
+    match value:
+        case str():
+            text = value
+            style = "|" if "\n" in text else None if _may_be_plain(text) and not text.endswith(_BREAKS) else '"'
+        case None:
+            text = "null"
+        case bool():
+            text = "true" if value else "false"
+        case int() if value in _INTEGERS:
+            text = str(value)
+        case int() if abs(value) > _LARGEST:
+            text = f"{Decimal(value):f}"  # Python itself makes no text of more than 4,300 digits
+        case _:
+            text = _number_text(float(cast("float", value)))
+    return yaml.ScalarEvent(None, None, (True, True), text, style=style)
 
 
 def _number_text(number: float) -> str:
-    """The shortest text that is this number, with an exponent from a million on."""
+    """The shortest text that is this number, with an exponent from a million on where it is no integer."""
     decimal = Decimal(repr(number))
+    if decimal == decimal.to_integral_value() and -(_WORD // 2) <= decimal < _WORD:
+        return str(int(decimal))  # JSON has one kind of number, and Go writes whole ones as such
     exponent = decimal.adjusted()
     if -_SMALL <= exponent < _LARGE:
         return f"{decimal:f}"
@@ -91,24 +123,15 @@ def _number_text(number: float) -> str:
     return f"{'-' if sign else ''}{figures[0]}{rest}e{exponent:+03d}"
 
 
-_Dumper.add_representer(str, _represent_text)
-_Dumper.add_representer(float, _represent_number)
-
-
 def _may_be_plain(text: str) -> bool:
     """Whether go-yaml would read it back as text."""
     if not reads_as_text(text) or _INFINITE.match(text) or _MOMENT.match(text) or _SEXAGESIMAL.match(text):
         return False
+    if _SIGNED_BINARY.match(text):
+        return False
+    if text.startswith("."):
+        return reads_as_text(_BETWEEN_DIGITS.sub("", text))
     return text[:1] not in _BEGIN_NUMBERS or reads_as_text(text.replace("_", ""))
-
-
-def _sorted(value: object) -> object:
-    match value:
-        case Mapping():
-            return {key: _sorted(value[key]) for key in sorted(value, key=_order)}
-        case list() | tuple():
-            return [_sorted(item) for item in value]
-    return value
 
 
 def _compare(first: str, second: str) -> int:
@@ -121,15 +144,23 @@ def _compare(first: str, second: str) -> int:
             continue
         if a.isalpha() or b.isalpha():
             return _sign(a, b) if a.isalpha() == b.isalpha() else _sign(a.isalpha(), b.isalpha())
-        return _sign((_figures(first, at), a), (_figures(second, at), b))
+        before = int("0" in (a, b) and _follows_figures(first, at))
+        return _sign((_figures(first, at, before), a), (_figures(second, at, before), b))
     return _sign(len(first), len(second))
 
 
-def _figures(text: str, at: int) -> tuple[int, int]:
-    """Value and length of the number that is, or ends, at a place."""
-    before = "".join(takewhile(str.isdecimal, reversed(text[:at])))[::-1]
-    here = "".join(takewhile(str.isdecimal, text[at:]))
-    return int(before + here or "0"), len(here)
+def _follows_figures(text: str, at: int) -> bool:
+    """Whether there is a number just before a place, of which a zero there would be a figure."""
+    return any(figure != "0" for figure in takewhile(str.isdecimal, reversed(text[:at])))
+
+
+def _figures(text: str, at: int, before: int) -> tuple[int, int]:
+    """Value and length of the number that begins at a place; the value is Go's, which keeps 64 bits of it."""
+    value = before
+    figures = list(takewhile(str.isdecimal, text[at:]))
+    for figure in figures:
+        value = (value * 10 + ord(figure) - ord("0")) % _WORD
+    return value - _WORD if value >= _WORD // 2 else value, len(figures)
 
 
 def _sign(first: Any, second: Any) -> int:
