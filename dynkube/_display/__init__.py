@@ -32,45 +32,30 @@ if TYPE_CHECKING:
     )
     from dynkube._display.definitions import definition_versions
     from dynkube._display.health import condition_chips, object_age, object_health
-    from dynkube._display.lists import Column, list_card, object_columns
+    from dynkube._display.lists import Column, common, ends, list_card, object_columns
     from dynkube._display.objects import object_card, unreadable_card
     from dynkube._display.pills import pill
     from dynkube._display.tables import Table, json_cell, printable, shortened
     from dynkube._display.text import plain
     from dynkube._display.trees import tree_rows
     from dynkube._display.values import DEFAULT, Limits, inline, yaml_code
-    from dynkube._display.words import Aside, counted, short, size_text
+    from dynkube._display.words import Aside, counted, several, short, size_text
 
-_HOMES: Final[dict[str, tuple[str, ...]]] = {
-    "ages": ("age_of", "duration_text"),
-    "cards": (
-        "Block",
-        "Bullets",
-        "Card",
-        "Chips",
-        "Code",
-        "Facts",
-        "Grid",
-        "Line",
-        "Note",
-        "Section",
-        "Span",
-        "Tone",
-        "line",
-        "muted",
-    ),
-    "definitions": ("definition_versions",),
-    "health": ("condition_chips", "object_age", "object_health"),
-    "lists": ("Column", "list_card", "object_columns"),
-    "objects": ("object_card", "unreadable_card"),
-    "pills": ("pill",),
-    "tables": ("Table", "json_cell", "printable", "shortened"),
-    "text": ("plain",),
-    "trees": ("tree_rows",),
-    "values": ("DEFAULT", "Limits", "inline", "yaml_code"),
-    "words": ("Aside", "counted", "short", "size_text"),
-}
-_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+# Where the names are, from what is small and wanted by many to what needs the rest of it.
+_HOMES: Final = (
+    "tables",
+    "words",
+    "ages",
+    "cards",
+    "pills",
+    "text",
+    "values",
+    "trees",
+    "health",
+    "lists",
+    "definitions",
+    "objects",
+)
 
 __all__ = [
     "DEFAULT",
@@ -92,10 +77,12 @@ __all__ = [
     "Table",
     "Tone",
     "age_of",
+    "common",
     "condition_chips",
     "counted",
     "definition_versions",
     "duration_text",
+    "ends",
     "inline",
     "json_cell",
     "line",
@@ -108,6 +95,7 @@ __all__ = [
     "pill",
     "plain",
     "printable",
+    "several",
     "short",
     "shortened",
     "size_text",
@@ -118,9 +106,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module 'dynkube._display' has no attribute {name!r}")
-    value: object = getattr(import_module(f"dynkube._display.{home}"), name)
-    globals()[name] = value
-    return value
+    if name in __all__:
+        for home in _HOMES:
+            module = import_module(f"dynkube._display.{home}")
+            if name in vars(module):
+                value: object = vars(module)[name]
+                globals()[name] = value
+                return value
+    raise AttributeError(f"module 'dynkube._display' has no attribute {name!r}")

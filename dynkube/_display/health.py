@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
 from dynkube._display.ages import age_of
@@ -28,6 +29,8 @@ _PASSING: Final = re.compile(
     r"|Issuing|RollingOut|Remediating|ScalingUp|ScalingDown|DisruptionTarget|DisruptionAllowed|Limited"
     r"|PodReadyToStartContainers)\Z"
 )
+# Conditions and containers that are looked at. No object that anybody means has as many.
+_MOST: Final = 1000
 _GOOD_PHASES: Final = frozenset(
     {"Running", "Succeeded", "Active", "Bound", "Available", "Ready", "Healthy", "Complete", "Completed", "Established"}
 )
@@ -95,9 +98,10 @@ def _tone(counts: tuple[int, int] | None, main: Mapping[str, Any], phase: str, w
 
 def condition_chips(obj: Mapping[str, Any], limit: int) -> tuple[Span, ...]:
     """The conditions of an object, as ``kubectl wait --for=condition=`` writes them, with why where it is no good."""
-    found = list(conditions(mapping(obj, "status")))
-    chips = tuple(map(condition_chip, found[:limit]))
-    return (*chips, Span(f"and {len(found) - limit} more", Tone.MUTED)) if len(found) > limit else chips
+    status = mapping(obj, "status")
+    chips = tuple(condition_chip(each) for each in islice(conditions(status), limit))
+    left = len(status["conditions"]) - limit if len(chips) == limit else 0
+    return (*chips, Span(f"and {left:,} more", Tone.MUTED)) if left > 0 else chips
 
 
 def condition_chip(condition: Mapping[str, Any]) -> Span:
@@ -129,7 +133,7 @@ def conditions(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Those that are any."""
     found = status.get("conditions")
     if isinstance(found, list | tuple):
-        yield from (each for each in found if isinstance(each, Mapping) and "type" in each)
+        yield from (each for each in found[:_MOST] if isinstance(each, Mapping) and "type" in each)
 
 
 def mapping(obj: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -147,7 +151,7 @@ def _main_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:
 def _counts(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
     """How many of how many are there, as the kinds with such counts have them."""
     containers = status.get("containerStatuses")
-    if isinstance(containers, list | tuple) and containers:
+    if isinstance(containers, list | tuple) and 0 < len(containers) <= _MOST:
         ready = sum(isinstance(each, Mapping) and each.get("ready") is True for each in containers)
         yield ready, len(containers)
     if (wanted := _number(status, "desiredNumberScheduled")) is not None:
@@ -167,7 +171,7 @@ def _waiting(status: Mapping[str, Any]) -> Iterator[str]:
     """What containers wait for, or ended with: what ``kubectl get pods`` shows as the status."""
     for name in ("initContainerStatuses", "containerStatuses"):
         found = status.get(name)
-        for each in found if isinstance(found, list | tuple) else ():
+        for each in found[:_MOST] if isinstance(found, list | tuple) else ():
             state = mapping(each, "state") if isinstance(each, Mapping) else {}
             for kind in ("waiting", "terminated"):
                 reason = inline(mapping(state, kind).get("reason"), 60)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from dynkube._display.bounds import bounded
 from dynkube._display.cards import Block, Bullets, Card, Chips, Code, Facts, Grid, Line, Note, Section, Span, Tone
 from dynkube._display.style import STYLESHEET
 from dynkube._display.tables import html_text
-from dynkube._display.text import plain
+from dynkube._display.text import plain_of
 
 _ONE_LINE: Final = 40  # characters of a cell that are never broken into lines
 _CLASSES: Final = {tone: f"dk-{tone}" for tone in Tone}  # so that nothing else gets into an attribute
@@ -22,9 +23,10 @@ _DOT: Final = '<span class="dk-muted"> · </span>'
 
 def page(card: Card) -> str:
     """A card as an output of its own, with its stylesheet and what is shown where styles are taken out."""
+    card = bounded(card)
     return (
         f'<div class="dynkube">{STYLESHEET}'
-        f'<pre class="dk-fallback" style="white-space:pre">{html_text(plain(card))}</pre>'
+        f'<pre class="dk-fallback" style="white-space:pre">{html_text(plain_of(card))}</pre>'
         f'<div class="dk-card" style="display:none">{_card(card)}</div></div>'
     )
 

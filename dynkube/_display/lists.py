@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from heapq import nlargest, nsmallest
+from typing import Any, Final
 
+from dynkube._display.bounds import MOST_COLUMNS
 from dynkube._display.cards import Block, Card, Grid, Line, Note, Span, line, muted
 from dynkube._display.health import object_age, object_health
 from dynkube._display.values import inline
-from dynkube._display.words import counted
+from dynkube._display.words import counted, several
+
+FIRST: Final = 5
+LAST: Final = 5
+"""Rows that are shown of a long list."""
+_ASKED: Final = 5000
+_NAMED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +46,9 @@ def list_card(
     remaining: int | None = None,
     more: bool = False,
     wide: bool = False,
-    first: int = 5,
-    last: int = 5,
+    first: int = FIRST,
+    last: int = LAST,
+    count: int | None = None,
 ) -> Card:
     """A list as a card.
 
@@ -52,20 +61,28 @@ def list_card(
         wide: show all columns.
         first: how many rows are shown from the beginning.
         last: how many from the end; what is between is counted.
+        count: how many there are, if these are the first and the last alone.
     """
-    shown = [column for column in columns if wide or not column.wide]
+    wanted = [column for column in columns if wide or not column.wide]
+    shown = wanted[:MOST_COLUMNS]
     hidden = [column.name for column in columns if column.wide and not wide] if items else []
-    count = len(items)
+    count = len(items) if count is None else count
     cut = count > first + last + 1  # nobody gains by a line that says "1 more" in the place of that one
-    chosen = [*items[:first], *items[count - last :]] if cut else list(items)
+    chosen = [*items[:first], *items[len(items) - last :]] if cut else list(items)
     gap = (first, f"… {count - len(chosen):,} more …") if cut else None
     blocks: list[Block] = []
     if chosen:
         rows = tuple(tuple(_cell(column.cell(item)) for column in shown) for item in chosen)
         right = frozenset(place for place, column in enumerate(shown) if column.right)
         blocks.append(Grid(tuple(column.name for column in shown), rows, right, gap))
-    if note := _note(len(chosen), count, remaining, more, hidden):
-        blocks.append(Note(line(note)))
+    notes = [
+        f"{len(chosen)} of {count:,} shown" if len(chosen) < count else "",
+        _elsewhere(remaining, more),
+        f"{len(shown)} of {len(wanted):,} columns shown" if len(shown) < len(wanted) and items else "",
+        _hidden(hidden),
+    ]
+    if any(notes):
+        blocks.append(Note(line(" · ".join(filter(None, notes)))))
     return Card(head, tuple(blocks))
 
 
@@ -76,16 +93,31 @@ def object_columns(objects: Sequence[Any], now: datetime) -> list[Column]:
         objects: all of them; their headers alone are read (``namespace``, ``kind``), and the bodies of those shown.
         now: what ages are reckoned up to.
     """
-    several = len({obj.namespace for obj in objects}) > 1
-    kinds = len({obj.kind for obj in objects}) > 1
     return [
-        *([Column("NAMESPACE", lambda obj: inline(obj.namespace, 80))] if several else []),
-        *([Column("KIND", lambda obj: inline(obj.kind, 80))] if kinds else []),
+        *([Column("NAMESPACE", lambda obj: inline(obj.namespace, 80))] if common(objects, "namespace") is None else []),
+        *([Column("KIND", lambda obj: inline(obj.kind, 80))] if common(objects, "kind") is None else []),
         Column("NAME", lambda obj: inline(obj.name, 120)),
         Column("READY", _ready),
         Column("STATUS", _status),
         Column("AGE", lambda obj: muted(object_age(obj, now)), right=True),
     ]
+
+
+def common(objects: Sequence[Any], name: str) -> str | None:
+    """What all objects have as their ``namespace`` or ``kind``; ``""`` for no objects, ``None`` where they differ.
+
+    Of very many, which servers list in order of their namespaces, the first and the last thousands are asked.
+    """
+    ends = objects if len(objects) <= 2 * _ASKED else (*objects[:_ASKED], *objects[-_ASKED:])
+    found: str = getattr(objects[0], name) if objects else ""
+    return found if all(getattr(obj, name) == found for obj in ends) else None
+
+
+def ends(objects: Sequence[Any], key: Callable[[Any], Any]) -> list[Any]:
+    """Those that a card shows of objects in no order: the first and the last by ``key``, or all of a few."""
+    if len(objects) <= FIRST + LAST + 1:
+        return sorted(objects, key=key)
+    return [*nsmallest(FIRST, objects, key), *reversed(nlargest(LAST, objects, key))]  # a third of what sorting takes
 
 
 def _ready(obj: Any) -> Span:
@@ -102,15 +134,13 @@ def _cell(said: str | Span) -> Line:
     return line(said)
 
 
-def _note(shown: int, count: int, remaining: int | None, more: bool, hidden: Sequence[str]) -> str:
-    parts = []
-    if shown < count:
-        parts.append(f"{shown} of {count:,} shown")
+def _elsewhere(remaining: int | None, more: bool) -> str:
     if remaining:
-        parts.append(f"{remaining:,} more on the server")
-    elif more:
-        parts.append("more on the server, which does not say how many")
-    if hidden:
-        names = ", ".join(inline(name, 40) for name in hidden)
-        parts.append(f"{counted(len(hidden), 'column')} not shown: {names} (.wide() shows all)")
-    return " · ".join(parts)
+        return f"{remaining:,} more on the server"
+    return "more on the server, which does not say how many" if more else ""
+
+
+def _hidden(columns: Sequence[str]) -> str:
+    if not columns:
+        return ""
+    return f"{counted(len(columns), 'column')} not shown: {several(columns, _NAMED, 40)} (.wide() shows all)"

@@ -76,11 +76,14 @@ def _blocks(obj: Mapping[str, Any], limits: Limits) -> Iterator[Block]:
         yield facts
     if chips := condition_chips(obj, limits.items):
         yield Chips(chips)
+    left = limits.total
     for name, value in fields.items():
         if _is_inner(value) and value:
-            yield Section(short(name, 80), (yaml_code(value, limits),), _inside(obj[name]))
-    if left := len(obj) - sum(name in obj for name in _HEADING) - len(fields):
-        yield Note(line(f"and {counted(left, 'more field')}"))
+            code = yaml_code(value, limits.at_most(left // 4))
+            left -= len(code.lines)
+            yield Section(short(name, 80), (code,), _inside(obj[name], len(obj[name])))
+    if more := len(obj) - sum(name in obj for name in _HEADING) - len(fields):
+        yield Note(line(f"and {counted(more, 'more field')}"))
     yield from _metadata(metadata, limits)
 
 
@@ -102,21 +105,24 @@ def _metadata(metadata: Mapping[str, Any], limits: Limits) -> Iterator[Block]:
     annotations = mapping(metadata, "annotations")
     if annotations:
         yield Section("annotations", (yaml_code(annotations, limits),), counted(len(annotations), "annotation"))
-    shown: dict[str, Any] = {name: value for name, value in metadata.items() if name not in _TOLD}
+    others = ((name, value) for name, value in metadata.items() if name not in _TOLD)
+    shown: dict[str, Any] = dict(islice(others, limits.lines + 1))  # no more fit
+    count = len(metadata) - sum(name in metadata for name in _TOLD)
     managers = metadata.get("managedFields")
     if isinstance(managers, list | tuple) and managers:
         said = f"({counted(len(managers), 'entry', 'entries')}, not shown: see dynkube.owners)"
         shown["managedFields"] = Aside(said)
+        count += 1
     if shown:
-        yield Section("metadata", (yaml_code(shown, limits),), _inside(shown))
+        yield Section("metadata", (yaml_code(shown, limits),), _inside(shown, count))
 
 
-def _inside(value: Mapping[Any, Any] | list[Any] | tuple[Any, ...]) -> str:
+def _inside(value: Mapping[Any, Any] | list[Any] | tuple[Any, ...], count: int) -> str:
     """A few words on what a section holds, as long as it is closed."""
     if not isinstance(value, Mapping):
-        return counted(len(value), "item")
+        return counted(count, "item")
     names = [inline(str(name), 40) for name in islice(value, 8)]
-    return ", ".join(names) + (f", … {len(value) - 8} more" if len(value) > 8 else "")
+    return ", ".join(names) + (f", … {count - 8:,} more" if count > 8 else "")
 
 
 def _pairs(labels: Mapping[str, Any], limit: int) -> Line:
@@ -124,7 +130,7 @@ def _pairs(labels: Mapping[str, Any], limit: int) -> Line:
         f"{short(str(name), 120)}={inline(labels[name], 80)}" for name, _ in zip(labels, range(limit), strict=False)
     ]
     if len(labels) > limit:
-        shown.append(f"… {len(labels) - limit} more")
+        shown.append(f"… {len(labels) - limit:,} more")
     return line(", ".join(shown))
 
 
@@ -133,6 +139,7 @@ def _owners(references: object) -> Line:
         return ()
     found = [each for each in references[:10] if isinstance(each, Mapping)]
     names = [f"{inline(each.get('kind'))}/{inline(each.get('name'), 253)}" for each in found]
+    names += [f"… {len(references) - 10:,} more"] if len(references) > 10 else []
     return line(", ".join(names))
 
 

@@ -41,6 +41,8 @@ class Table:
 
 def printable(text: str, *, keep: str = "") -> str:
     """``text`` without what could steer a terminal: other characters than ``keep`` become U+FFFD."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c in keep else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -57,11 +59,33 @@ def shortened(text: str, width: int) -> str:
 def json_cell(value: object, width: int = 60) -> str:
     """A value of an object in at most ``width`` characters of JSON, as in ``"web:1"`` or ``{"app": "web"}``."""
     # What is no JSON (bytes from somewhere) must not keep an error from being shown.
-    if not isinstance(value, dict | list):
-        return shortened(json.dumps(value, ensure_ascii=False, default=repr), width)
-    text = ""
-    for part in json.JSONEncoder(ensure_ascii=False, default=repr).iterencode(value):
-        text += part
-        if len(text) > width:  # of a megabyte the first line is shown, and no more of it is written
-            break
-    return shortened(text, width)
+    return shortened(json.dumps(_beginning(value, [width + 1]), ensure_ascii=False, default=repr), width)
+
+
+def _beginning(value: object, room: list[int]) -> object:
+    """As much of a value as may count for the first characters of it: of a megabyte no more than that is written.
+
+    Args:
+        value: some JSON.
+        room: how many characters are left, which each part takes as many of as it surely needs.
+    """
+    room[0] -= 1
+    if isinstance(value, str):
+        value = value[: max(0, room[0])]
+        room[0] -= len(value)
+    elif isinstance(value, dict):
+        part: dict[object, object] = {}
+        for name, inner in value.items():
+            if room[0] <= 0:
+                break
+            key = _beginning(name, room)  # which comes first
+            part[key] = _beginning(inner, room)
+        return part
+    elif isinstance(value, list):
+        parts: list[object] = []
+        for inner in value:
+            if room[0] <= 0:
+                break
+            parts.append(_beginning(inner, room))
+        return parts
+    return value

@@ -6,9 +6,9 @@ Columns are aligned by characters, so wide ones (as in Chinese) shift a line.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from dynkube._display.bounds import bounded
 from dynkube._display.cards import (
     Block,
     Bullets,
@@ -43,6 +43,7 @@ _RICH: Final = {
     Tone.REMOVED: "red",
 }
 _DOT: Final = muted(" · ")
+_WIDEST: Final = 120
 
 
 # What messages of several lines have in them; a line is a line here, and its width stays.
@@ -51,7 +52,12 @@ _BLANKS: Final = str.maketrans("\n\r\u00a0", "   ")
 
 def plain(card: Card) -> str:
     """A card as text."""
-    return "\n".join("".join(span.text for span in each).rstrip() for each in text_lines(card))
+    return plain_of(bounded(card))
+
+
+def plain_of(card: Card) -> str:
+    """The same of a card that is cut to its bounds."""
+    return "\n".join("".join(span.text for span in each).rstrip() for each in _safe_lines(card))
 
 
 def rich_text(card: Card) -> Text:
@@ -59,17 +65,23 @@ def rich_text(card: Card) -> Text:
     from rich.text import Text  # optional; who calls this has it
 
     text = Text()
-    for number, each in enumerate(text_lines(card)):
+    for number, each in enumerate(_safe_lines(bounded(card))):
         text.append("\n" if number else "")
         for span in each:
             text.append(span.text, style=_RICH[span.tone])
     return text
 
 
-def text_lines(card: Card) -> Iterator[Line]:
+def _safe_lines(card: Card) -> Iterator[Line]:
     """A card as lines that are safe to print."""
     for each in _card(card):
-        yield tuple(replace(span, text=printable(span.text.translate(_BLANKS), keep="\t")) for span in each)
+        yield tuple(map(_safe, each))
+
+
+def _safe(span: Span) -> Span:
+    if span.text.isprintable():
+        return span
+    return Span(printable(span.text.translate(_BLANKS), keep="\t"), span.tone)
 
 
 def _card(card: Card) -> Iterator[Line]:
@@ -111,7 +123,8 @@ def _section(section: Section) -> Iterator[Line]:
 
 def _grid(grid: Grid) -> Iterator[Line]:
     rows: list[tuple[Line, ...]] = [tuple((Span(name, Tone.MUTED),) for name in grid.columns), *grid.rows]
-    widths = [max((_width(row[at]) for row in rows), default=0) for at in range(len(grid.columns))]
+    # A cell that is wider than most screens moves what follows on its own line, and pads no other one.
+    widths = [min(_WIDEST, max(_width(row[at]) for row in rows)) for at in range(len(grid.columns))]
     for number, row in enumerate(rows):
         if grid.gap is not None and number == grid.gap[0] + 1:
             yield (muted(grid.gap[1]),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
@@ -27,15 +27,21 @@ class Limits:
 
     Attributes:
         lines: of one section.
+        total: of all sections, about: where there are many, each has fewer.
         width: characters of one text or name.
         depth: levels; what is below is counted.
         items: labels, conditions and the like.
     """
 
     lines: int = 120
+    total: int = 960
     width: int = 160
     depth: int = 16
     items: int = 40
+
+    def at_most(self, lines: int) -> Limits:
+        """The same with fewer lines, and still some."""
+        return self if lines >= self.lines else replace(self, lines=max(lines, 10))
 
 
 DEFAULT: Final = Limits()
@@ -96,7 +102,7 @@ def _deeper(part: object, limits: Limits) -> Limits:
     """Lists in lists stay at one indentation here, and still must come to an end."""
     if not isinstance(part, list | tuple):
         return limits
-    return Limits(lines=limits.lines, width=limits.width, depth=limits.depth - 1, items=limits.items)
+    return replace(limits, depth=limits.depth - 1)
 
 
 def _item(part: object, indent: int, limits: Limits) -> Iterator[Line]:

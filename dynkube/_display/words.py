@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class Aside(str):
     """In the place of a value, words about it: shown as such, and not as a text that is there."""
@@ -12,6 +14,12 @@ class Aside(str):
 def short(text: str, width: int) -> str:
     """At most ``width`` characters of a text; of a longer one it is said how long it is."""
     return text if len(text) <= width else f"{text[:width]}… ({len(text):,} characters)"
+
+
+def several(texts: Sequence[str], most: int = 20, width: int = 120, *, separator: str = ", ") -> str:
+    """Some of many texts beside each other, each of them cut, and how many more there are."""
+    left = [f"… {len(texts) - most:,} more"] if len(texts) > most else []
+    return separator.join([*(short(text, width) for text in texts[:most]), *left])
 
 
 def size_text(size: int) -> str:

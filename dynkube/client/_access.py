@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from dynkube._display import Shown
@@ -26,6 +27,7 @@ _SPECIAL: Final = ("use", "bind", "escalate", "impersonate", "approve", "sign", 
 _OF_PATHS: Final = ("get", "put", "post", "head", "options", "delete", "patch", "*")
 _OTHER_WORDS: Final = {"apply": "patch", "edit": "update", "read": "get", "write": "update", "remove": "delete"}
 _CONSTRAINED: Final = ("impersonate:", "impersonate-on:")  # beginnings of verbs, since Kubernetes 1.35: KEP-5284
+_EXTRA: Final = 20
 _EVERYWHERE: Final = frozenset({"list", "watch"})  # verbs that without a namespace mean all of them
 
 # What rules of access name and no server serves, with its group (API docs, "User impersonation", "Certificate signing
@@ -57,10 +59,10 @@ class UserInfo(Shown):
         return self.username
 
     def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Facts, Span, Tone, line
+        from dynkube._display import Card, Facts, Span, Tone, line, several
 
-        facts = [("groups", ", ".join(self.groups)), ("uid", self.uid)]
-        facts += [(key, ", ".join(values)) for key, values in self.extra.items()]
+        facts = [("groups", several(self.groups)), ("uid", self.uid)]
+        facts += [(key, several(values)) for key, values in islice(self.extra.items(), _EXTRA)]
         return Card(line("user", Span(self.username, Tone.STRONG)), (Facts.of(facts),))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dynkube._display import (
@@ -23,6 +24,7 @@ from dynkube._display import (
     line,
     list_card,
     muted,
+    several,
     short,
 )
 from dynkube.discovery._lookup import ResourceLike, definition_name
@@ -39,26 +41,23 @@ Definitions: TypeAlias = Callable[[str], Unstructured | None]
 
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 _CHANGED: Final = "The cluster has changed since this was read: the next verb reads it anew."
+_FAILURES: Final = 20
 _COLUMNS: Final = (
-    Column("NAME", lambda each: each.gvr.resource),
-    Column("SHORT NAMES", lambda each: ",".join(each.short_names)),
-    Column("API VERSION", lambda each: each.gvr.api_version),
-    Column("KIND", lambda each: each.kind),
+    Column("NAME", lambda each: short(each.gvr.resource, 120)),
+    Column("SHORT NAMES", lambda each: several(each.short_names, separator=",")),
+    Column("API VERSION", lambda each: short(each.gvr.api_version, 120)),
+    Column("KIND", lambda each: short(each.kind, 120)),
     Column("NAMESPACED", lambda each: "true" if each.namespaced else "false"),
     Column(
-        "VERBS", lambda each: muted("all" if each.verbs.issuperset(_VERBS) else short(", ".join(verbs_of(each)), 120))
+        "VERBS", lambda each: muted("all" if each.verbs.issuperset(_VERBS) else short(several(verbs_of(each)), 120))
     ),
-    Column("CATEGORIES", lambda each: ",".join(each.categories)),
+    Column("CATEGORIES", lambda each: several(each.categories, separator=",")),
 )
 
 
 def verbs_of(resource: APIResource) -> list[str]:
     """What the server allows, in the order in which people name it."""
     return sorted(resource.verbs, key=lambda verb: (_VERBS.index(verb) if verb in _VERBS else len(_VERBS), verb))
-
-
-def _verbs(resource: APIResource) -> str:
-    return "all verbs" if resource.verbs.issuperset(_VERBS) else short(", ".join(verbs_of(resource)), 120)
 
 
 def named_card(
@@ -131,11 +130,11 @@ def resource_card(
     facts = Facts.of(
         [
             ("name", Span(str(gvr))),
-            ("short", ", ".join(filter(None, (*resource.short_names, resource.singular)))),
-            ("categories", ", ".join(resource.categories)),
-            ("verbs", ", ".join(verbs_of(resource)) or muted("none")),
-            ("subresources", ", ".join(sorted(resource.subresources))),
-            ("versions", ", ".join(versions) if len(versions) > 1 and definition is None else ""),
+            ("short", several(list(filter(None, (*resource.short_names, resource.singular))))),
+            ("categories", several(resource.categories)),
+            ("verbs", several(verbs_of(resource)) or muted("none")),
+            ("subresources", several(sorted(resource.subresources))),
+            ("versions", several(versions) if len(versions) > 1 and definition is None else ""),
             ("preferred", f"{preferred}, and not {gvr.version}" if preferred not in ("", gvr.version) else ""),
             *_definition_rows(definition),
         ]
@@ -185,6 +184,8 @@ def resources_card(resources: Sequence[APIResource], failures: Mapping[str, Exce
 
 
 def _failed(failures: Mapping[str, Exception]) -> Iterable[Block]:
-    for group_version, error in failures.items():
-        what = "the list of groups" if group_version == "*" else group_version
+    for group_version, error in islice(failures.items(), _FAILURES):
+        what = "the list of groups" if group_version == "*" else short(group_version, 120)
         yield Note(line(Span(f"{what} could not be read: {short(str(error), 200)}", Tone.BAD)))
+    if len(failures) > _FAILURES:
+        yield Note(line(Span(f"and {len(failures) - _FAILURES:,} more could not be read", Tone.BAD)))

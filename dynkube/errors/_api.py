@@ -80,7 +80,11 @@ class APIError(Shown, DynkubeError):
         from dynkube._display import Card, Grid, Note, Span, Tone, line, short
 
         causes = tuple(
-            (line(Span(each.field, Tone.STRONG)), line(each.reason), line(short(each.message, 400)))
+            (
+                line(Span(short(each.field, 300), Tone.STRONG)),
+                line(short(each.reason, 120)),
+                line(short(each.message, 400)),
+            )
             for each in self.causes[:_CAUSES]
         )
         said = Note(line(Span(short(self.status.message, 1000))))

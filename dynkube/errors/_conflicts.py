@@ -154,14 +154,14 @@ def text_of(conflicts: Sequence[FieldConflict]) -> str:
 
 def card_of(conflicts: Sequence[FieldConflict], head: Line, now: datetime) -> Card:
     """The same for a notebook."""
-    from dynkube._display import Bullets, Card, Grid, Note, Span, Tone, age_of, line, muted
+    from dynkube._display import Bullets, Card, Grid, Note, Span, Tone, age_of, line, muted, short
 
     rows = tuple(
         (
-            line(Span(each.path, Tone.STRONG)),
+            line(Span(short(each.path, 300), Tone.STRONG)),
             line(_cell(each.ours)),
             line(_cell(each.live)),
-            line(each.manager),
+            line(short(each.manager, 120)),
             line(_operation(each)),
             line(muted(age_of(each.time, now))),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from itertools import pairwise
+from itertools import islice, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -92,21 +92,22 @@ class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
         return f"<Owners of {len(self)} fields: {', '.join(map(str, self.managers()))}>"
 
     def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Grid, Note, Span, Tone, age_of, counted, line, muted
+        from dynkube._display import Card, Grid, Note, Span, Tone, age_of, counted, line, muted, several, short
 
-        rows = [
+        rows = (
             (
-                line(str(path) if place == 0 else ""),
+                line(short(str(path), 300) if place == 0 else ""),
                 line(Span(manager.name, Tone.STRONG)),
                 line(f"{manager.operation} {manager.subresource}".strip()),
                 line(muted(age_of(manager.time, now))),
             )
             for path, found in self._managers.items()
             for place, manager in enumerate(found)
-        ]
-        head = line("owners", counted(len(self), "field"), ", ".join(map(str, self.managers()[:20])))
-        cut = [Note(line(f"{_ROWS} of {len(rows):,} rows shown: see within()"))] if len(rows) > _ROWS else []
-        return Card(head, (Grid(("FIELD", "MANAGER", "OPERATION", "AGE"), tuple(rows[:_ROWS])), *cut) if rows else ())
+        )
+        head = line("owners", counted(len(self), "field"), several(list(map(str, self.managers()))))
+        shown, count = tuple(islice(rows, _ROWS)), sum(map(len, self._managers.values()))
+        cut = [Note(line(f"{_ROWS} of {count:,} rows shown: see within()"))] if count > _ROWS else []
+        return Card(head, (Grid(("FIELD", "MANAGER", "OPERATION", "AGE"), shown), *cut) if shown else ())
 
 
 def owners(obj: Mapping[str, Any]) -> Owners:

@@ -131,9 +131,9 @@ class FieldSet(Shown, AbstractSet[FieldPath]):
         return self._of(_paths_of(other) - self._paths)
 
     def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Code, counted, line, muted
+        from dynkube._display import Card, Code, counted, line, muted, short
 
-        lines = [line(str(path)) for path in list(self)[:_SHOWN]]
+        lines = [line(short(str(path), 300)) for path in list(self)[:_SHOWN]]
         if len(self) > _SHOWN:
             lines.append(line(muted(f"… {len(self) - _SHOWN:,} more")))
         return Card(line("fields", counted(len(self), "field")), (Code(tuple(lines)),) if lines else ())

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
-from operator import attrgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -323,7 +322,7 @@ class Informer(Waits, Shown):
             filter="" if self.filter is None else repr(self.filter),
             indexes=tuple(self._view.indexes),
         )
-        return informer_card(what, self.statistics(), sorted(self.list(), key=attrgetter("key")), now)
+        return informer_card(what, self.statistics(), self.list(), now)
 
     def __repr__(self) -> str:
         where = f" namespace={self._namespace}" if self._namespace else ""

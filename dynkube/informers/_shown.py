@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from dynkube._display import (
@@ -20,11 +21,13 @@ from dynkube._display import (
     age_of,
     counted,
     duration_text,
+    ends,
     line,
     list_card,
     muted,
     object_columns,
     pill,
+    several,
     short,
 )
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 _ERROR = 300
 _HANDLERS = 20
+_INFORMERS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +66,7 @@ def informer_card(what: Following, numbers: InformerStatistics, objects: Sequenc
     Args:
         what: what it follows.
         numbers: where it stands.
-        objects: those that it shows.
+        objects: those that it shows, in any order.
         now: what ages are reckoned up to.
     """
     where = "all namespaces" if what.namespace is None else what.namespace
@@ -72,8 +76,8 @@ def informer_card(what: Following, numbers: InformerStatistics, objects: Sequenc
         ("state", _state(numbers.state, now)),
         ("objects", line(passing)),
         ("filter", line(short(what.filter, _ERROR))),
-        ("selectors", line(", ".join(filter(None, what.selectors)))),
-        ("indexes", line(", ".join(what.indexes))),
+        ("selectors", line(several(list(filter(None, what.selectors)), width=_ERROR))),
+        ("indexes", line(several(what.indexes))),
         *_traffic(numbers, now),
     ]
     blocks: list[Block] = [Facts.of(facts)]
@@ -94,31 +98,35 @@ def statuses_card(statuses: InformerStatuses, now: datetime) -> Card:
     columns = ("RESOURCE", "NAMESPACE", "SELECTORS", "PHASE", "REASON", "FOR", "OBJECTS", "LAG", "BACKLOG", "FAILURES")
     rows = tuple(
         (
-            line(str(each.gvr)),
+            line(short(str(each.gvr), 200)),
             line(each.namespace or muted("all")),
-            line(", ".join(filter(None, (each.label_selector, each.field_selector)))),
+            line(several(list(filter(None, (each.label_selector, each.field_selector))))),
             line(pill(each.state.phase, each.state.message)),
-            line(each.state.reason),
+            line(short(each.state.reason, 80)),
             line(age_of(each.state.since, now)),
             line(f"{each.objects:,}"),
             line("" if each.lag is None else duration_text(each.lag)),
             line(f"{each.backlog:,}"),
             line(Span(f"{each.failures:,}", Tone.BAD if each.failures else Tone.MUTED, each.last_error)),
         )
-        for each in statuses
+        for each in statuses[:_INFORMERS]
     )
-    errors = tuple(
-        Note(line(Span(f"{each.gvr}: {short(' '.join(each.last_error[:1000].split()), _ERROR)}", Tone.BAD)))
-        for each in statuses
-        if each.last_error
-    )
+    failing = [each for each in statuses if each.last_error]
+    notes = [
+        Note(line(Span(f"{short(str(each.gvr), 200)}: {_on_one_line(each.last_error)}", Tone.BAD)))
+        for each in failing[:_HANDLERS]
+    ]
+    if len(failing) > _HANDLERS:
+        notes.append(Note(line(Span(f"and {len(failing) - _HANDLERS:,} more with an error", Tone.BAD))))
+    if len(statuses) > _INFORMERS:
+        notes.insert(0, Note(line(f"{_INFORMERS} of {len(statuses):,} shown: print() it for all")))
     head = line(counted(len(statuses), "informer"))
-    return Card(head, (Grid(columns, rows, frozenset(range(6, 10))), *errors) if rows else ())
+    return Card(head, (Grid(columns, rows, frozenset(range(6, 10))), *notes) if rows else ())
 
 
 def _state(state: State, now: datetime) -> Line:
     since = age_of(state.since, now)
-    parts = [state.reason, short(state.message, _ERROR), f"for {since}" if since else ""]
+    parts = [short(state.reason, _ERROR), short(state.message, _ERROR), f"for {since}" if since else ""]
     return line(" · ".join(filter(None, parts)))
 
 
@@ -136,10 +144,14 @@ def _traffic(numbers: InformerStatistics, now: datetime) -> Iterator[tuple[str, 
     if numbers.users > 1:
         yield "shared by", line(counted(numbers.users, "informer"))
     if numbers.failures:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in numbers.reasons.items())
+        reasons = several([f"{count} {short(reason, 120)}" for reason, count in numbers.reasons.items()])
         yield "failures", line(Span(f"{numbers.failures:,} ({reasons})" if reasons else str(numbers.failures)))
     if numbers.last_error:
-        yield "last error", line(Span(short(" ".join(numbers.last_error[:1000].split()), _ERROR), Tone.BAD))
+        yield "last error", line(Span(_on_one_line(numbers.last_error), Tone.BAD))
+
+
+def _on_one_line(error: str) -> str:
+    return short(" ".join(error[:1000].split()), _ERROR) if len(error) <= 1000 else short(error, _ERROR)
 
 
 def _handlers(handlers: Sequence[HandlerStatistics]) -> Iterator[Block]:
@@ -163,4 +175,6 @@ def _handlers(handlers: Sequence[HandlerStatistics]) -> Iterator[Block]:
 
 def _objects(objects: Sequence[Any], now: datetime) -> Iterator[Block]:
     if objects:
-        yield Section("objects", list_card((), objects, object_columns(objects, now)).blocks, f"{len(objects):,}")
+        shown = ends(objects, attrgetter("key"))
+        card = list_card((), shown, object_columns(shown, now), count=len(objects))
+        yield Section("objects", card.blocks, f"{len(objects):,}")

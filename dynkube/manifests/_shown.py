@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from dynkube._display import Block, Card, Grid, Line, Note, Section, Shown, Span, Tone, line, muted, pill, short
+from dynkube.errors import ApplyConflict
 
 if TYPE_CHECKING:
     from dynkube.manifests._diff_report import DiffEntry, DiffReport
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 100
 _DIFFS: Final = 20
+_CONFLICTS: Final = 100  # fields of all conflicts together, but for those of the last
+_YAML: Final = 30_000  # characters of differences that are shown as YAML as well
 _MESSAGE: Final = 400
 _COLUMNS: Final = ("OUTCOME", "OBJECT", "NAMESPACE", "SOURCE", "REASON")
 
@@ -28,8 +31,7 @@ def report_card(report: Report, now: datetime) -> Card:
         blocks.append(Grid(_COLUMNS, tuple(_row(entry) for entry in entries[:_ROWS])))
     if len(entries) > _ROWS:
         blocks.append(Note(line(f"{_ROWS} of {len(entries):,} shown")))
-    troubled = [entry for entry in entries if entry.error is not None]
-    blocks += [_trouble(entry, now) for entry in troubled[:_DIFFS]]
+    blocks += _troubles([entry for entry in entries if entry.error is not None][:_DIFFS], now)
     tone = Tone.GOOD if report.ok else Tone.BAD
     return Card(line("apply", Span(report.summary, tone)), tuple(blocks))
 
@@ -44,11 +46,18 @@ def _row(entry: Entry) -> tuple[Line, ...]:
     )
 
 
-def _trouble(entry: Entry, now: datetime) -> Section:
-    """An error as it shows itself; by its message if it does not."""
+def _troubles(entries: Sequence[Entry], now: datetime) -> Iterator[Section]:
+    room = _CONFLICTS
+    for entry in entries:
+        yield _trouble(entry, now, whole=room > 0)
+        room -= len(entry.error.conflicts) if isinstance(entry.error, ApplyConflict) else 0
+
+
+def _trouble(entry: Entry, now: datetime, *, whole: bool) -> Section:
+    """An error as it shows itself; by its message if it does not, or others have taken the room."""
     error = entry.error
     blocks: Sequence[Block] = (Note(line(Span(short(entry.message, _MESSAGE), Tone.BAD))),)
-    if isinstance(error, Shown):
+    if whole and isinstance(error, Shown):
         blocks = (error._card(now),)  # what all that are shown have
     return Section(short(entry.name or entry.source, 200), tuple(blocks), str(entry.outcome), open=True)
 
@@ -56,15 +65,18 @@ def _trouble(entry: Entry, now: datetime) -> Section:
 def differences_card(report: DiffReport, now: datetime) -> Card:
     """What applying many objects would change."""
     entries = [entry for entry in report if entry.differs or entry.error is not None or entry.object is None]
-    blocks = [block for entry in entries[:_DIFFS] for block in _difference(entry, now)]
+    blocks = list(_differences(entries[:_DIFFS]))
     if len(entries) > _DIFFS:
         blocks.append(Note(line(f"{_DIFFS} of {len(entries):,} shown: print() has all")))
     tone = Tone.GOOD if report.ok else Tone.BAD
     return Card(line("diff", Span(report.summary, tone)), tuple(blocks))
 
 
-def _difference(entry: DiffEntry, now: datetime) -> Iterator[Block]:
-    if entry.diff is not None:
-        yield entry.diff._card(now)  # as above
-    elif said := str(entry):
-        yield Note(line(Span(short(said, _MESSAGE), Tone.BAD if entry.error is not None else Tone.INFO)))
+def _differences(entries: Sequence[DiffEntry]) -> Iterator[Block]:
+    room = _YAML
+    for entry in entries:
+        if entry.diff is not None:
+            card, room = entry.diff._card_among(len(entries) - 1, room)  # made for this
+            yield card
+        elif said := str(entry):
+            yield Note(line(Span(short(said, _MESSAGE), Tone.BAD if entry.error is not None else Tone.INFO)))

@@ -109,10 +109,9 @@ class UnstructuredList(Shown, Sequence[Unstructured]):
 
     def _place(self) -> Iterator[Span]:
         """In which namespace they are, if it is one; and where in history the list stands."""
-        from dynkube._display import Span, muted
+        from dynkube._display import Span, common, muted
 
-        namespaces = {obj.namespace for obj in self._items}
-        if len(namespaces) == 1:
-            yield Span(next(iter(namespaces)))
+        if namespace := common(self._items, "namespace"):
+            yield Span(namespace)
         if self.resource_version:
             yield muted(f"resourceVersion {self.resource_version}")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # What API servers write where a definition has no description of its own for a column.
 _PRINTED: Final = "Custom resource definition column (in JSONPath format): "
+_HEADING: Final = 200  # characters of a column's name
 _HEALTH: Final = frozenset({"ready", "status", "phase"})
 _CREATED: Final = ".metadata.creationTimestamp"
 
@@ -175,13 +176,13 @@ class UnstructuredTable(UnstructuredList):
         return Card(card.head, (*card.blocks, Note(line("The server has no columns for these objects."))))
 
     def _display_columns(self) -> Iterator[Column]:
-        from dynkube._display import Column, inline
+        from dynkube._display import Column, common, inline
 
-        if len({obj.namespace for obj in self}) > 1:
+        if common(self._items, "namespace") is None:
             yield Column("NAMESPACE", lambda row: inline(self[row].namespace, 80))
         for place, column in enumerate(self.columns):
             right = column.type in {"integer", "number"} or column.tells_age
-            yield Column(column.name.upper(), partial(self._shown, place), right=right, wide=column.wide)
+            yield Column(column.name[:_HEADING].upper(), partial(self._shown, place), right=right, wide=column.wide)
 
     def _shown(self, place: int, row: int) -> Span:
         from dynkube._display import Span, inline, object_health

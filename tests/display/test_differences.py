@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynkube import Diff, compare
+from dynkube import Diff, Unstructured, compare
 from dynkube.errors import FieldConflict
+from dynkube.manifests import DiffEntry, DiffReport, Place
 from tests.display.kit import POD, Page
 
 
@@ -67,3 +68,21 @@ def test_who_owns_the_fields_stands_beside_them_and_below() -> None:
     page = shown(Diff(subject="x", names=diff.names, before={}, after={}, changes=diff.changes, conflicts=(conflict,)))
 
     assert page.text(".dk-note") == "1 field is owned by others: an apply without force is a conflict."
+
+
+def test_what_only_a_folded_section_would_show_is_not_reckoned_for_a_large_object() -> None:
+    text = "x\n" * 20_000
+    page = shown(compare(after(spec={"text": text, "a": 1}), after(spec={"text": text, "a": 2})))
+
+    assert page.rows()[1:] == [[".spec.a", "1", "2"]]
+    assert page.text(".dk-note") == "As YAML it is long: print() it."
+
+
+def test_many_differences_share_the_rows_and_the_yaml() -> None:
+    one, other = ({"data": {f"k{n}": f"{word}{n}" for n in range(900)}} for word in ("a", "b"))
+    entry = DiffEntry(place=Place("a.yaml", 1), object=Unstructured(POD), diff=compare(after(**one), after(**other)))
+
+    page = Page(DiffReport([entry] * 15)._repr_html_())
+
+    assert len(page.rows()) == 15 * 21
+    assert len(page.all("details")) == 1

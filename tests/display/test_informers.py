@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import trio
 
-from dynkube import ABSENT, LIVE, Client, LabelFilter, Phase, State, Unstructured
+from dynkube import ABSENT, GVR, LIVE, Client, LabelFilter, Phase, State, Unstructured
+from dynkube.informers import InformerStatuses
 from dynkube.testing import APIServer
 from tests.display.kit import NOW, Page, lines
+from tests.display.specimens import SPECIMENS
 from tests.informers.kit import WIDGETS, crd, quiet, widget
 
 
@@ -92,3 +95,30 @@ def test_a_state_is_one_line() -> None:
 
     assert lines(state._card(NOW)) == ["DEGRADED · Forbidden · may not list pods · for 5m"]
     assert Page(state._card(NOW)).all(".dk-chip.dk-bad") == ["DEGRADED"]
+
+
+def test_of_many_informers_some_are_shown_and_some_of_their_errors() -> None:
+    one = SPECIMENS[InformerStatuses]()
+    assert isinstance(one, InformerStatuses)
+
+    named = replace(
+        one[0], gvr=GVR.parse(WIDGETS), namespace="shop", label_selector="", field_selector="", state=State(LIVE)
+    )
+    page = Page(InformerStatuses([named] * 500)._repr_html_())
+
+    assert len(page.rows()) == 101
+    assert page.all(".dk-note")[0] == "100 of 500 shown: print() it for all"
+    assert page.all(".dk-note")[-1] == "and 480 more with an error"
+
+
+async def test_the_objects_shown_are_the_first_and_the_last_by_name(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    for number in range(30):
+        server.create(widget(f"w{number:02}"))
+    async with client.informer(WIDGETS, namespace="default") as widgets:
+        await widgets.wait_synced()
+
+        page = Page(widgets._card(datetime.now(UTC)))
+
+    names = [row[0] for row in page.rows()[1:]]
+    assert names == ["w00", "w01", "w02", "w03", "w04", "… 20 more …", "w25", "w26", "w27", "w28", "w29"]

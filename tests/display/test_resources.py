@@ -53,6 +53,15 @@ def test_many_are_a_table_and_what_could_not_be_read_stands_below() -> None:
     assert shown.all(".dk-note") == ["metrics/v1 could not be read: no answer"]
 
 
+def test_of_very_many_failures_some_are_told() -> None:
+    resources = APIResources([], failures={f"g{number}/v1": ValueError("no answer") for number in range(1000)})
+
+    notes = Page(resources._repr_html_()).all(".dk-note")
+
+    assert len(notes) == 21
+    assert notes[-1] == "and 980 more could not be read"
+
+
 def test_a_name_is_shown_as_far_as_it_is_known() -> None:
     served = RESTMapper(APIDiscovery(resources=(resource("webs"), resource("webs", "v1beta1"))))
 

@@ -72,6 +72,50 @@ def test_what_was_cut_is_said() -> None:
     assert "".join(span.text for span in code) == f"a: {'x' * 10}… (5,000 characters)"
 
 
+class Looked(list[Any]):
+    """A list that counts how much of it was looked at."""
+
+    seen = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for each in super().__iter__():
+            self.seen += 1
+            yield each
+
+    def __getitem__(self, place: Any) -> Any:
+        self.seen += len(range(*place.indices(len(self)))) if isinstance(place, slice) else 1
+        return super().__getitem__(place)
+
+
+@pytest.mark.parametrize(
+    ("section", "field", "entry"),
+    [
+        ("status", "conditions", {"type": "A", "status": "True"}),
+        ("status", "containerStatuses", {"ready": True, "state": {"running": {}}}),
+        ("metadata", "ownerReferences", {"kind": "A", "name": "a"}),
+        ("metadata", "managedFields", {"manager": "a"}),
+        ("spec", "list", "a"),
+    ],
+)
+def test_of_a_long_list_no_more_is_looked_at_than_any_object_has(section: str, field: str, entry: Any) -> None:
+    long = Looked([entry] * 100_000)
+
+    page = Page(object_card({"kind": "Big", section: {field: long}}, now=NOW))
+
+    assert long.seen < 6000
+    assert "100,000" in page.source or "more" in page.source or "cut after" in page.source
+
+
+def test_many_sections_share_the_lines_there_are() -> None:
+    obj = {"kind": "Big", **{f"field{number}": dict.fromkeys(map(str, range(200)), "a") for number in range(30)}}
+
+    sections = Page(object_card(obj, now=NOW)).sections()
+
+    shown = [len(code.splitlines()) for code in sections.values()]
+    assert (shown[0], shown[-1]) == (121, 11)
+    assert sum(shown) < 1400
+
+
 @pytest.mark.parametrize("wrap", [lambda inner: {"a": inner}, lambda inner: [inner], lambda inner: [{"a": inner}]])
 def test_what_is_nested_deep_is_cut_as_well(wrap: Any) -> None:
     deep: Any = "end"

@@ -86,6 +86,13 @@ class Diff(Shown):
 
         return diff_card(self, self._note())
 
+    def _card_among(self, others: int, room: int) -> tuple[Card, int]:
+        """As one of several on a page: a card with fewer rows, and what is left of the room for YAML."""
+        from dynkube.client._apply.diff_shown import ROWS, diff_card, size_of
+
+        rows = max(10, min(ROWS, 3 * ROWS // (1 + others)))
+        return diff_card(self, self._note(), rows, room), max(0, room - size_of(self))
+
     def _table(self) -> Table:
         rows = tuple(
             (str(each.path), _cell(each.before), _cell(each.after), ", ".join(map(str, each.managers)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from dynkube._display import (
@@ -23,36 +24,59 @@ from dynkube._display import (
 )
 from dynkube._display.secrets import LAST_APPLIED
 from dynkube.fields import Field
-from dynkube.meta import MISSING, encode_json
+from dynkube.meta import MISSING
 
 if TYPE_CHECKING:
     from dynkube.client._apply.diff import Diff, FieldChange
 
-_ROWS: Final = 100
+ROWS: Final = 100
+"""Fields of one difference."""
 _LINES: Final = 300
 _WIDTH: Final = 200
 _VALUE: Final = 80
+_STATUS: Final = (Field("status"),)
+_COPY: Final = (Field("metadata"), Field("annotations"), Field(LAST_APPLIED))
 _TONES: Final = {"+": Tone.ADDED, "-": Tone.REMOVED, "@": Tone.MUTED}
-# Larger documents are compared line by line for somebody who asks (``print(diff)``), and not whenever one is shown.
-_MOST_YAML: Final = 200_000
+MOST_YAML: Final = 30_000
+"""Characters of documents that are compared line by line for a card, in 20 ms: in a section that few open. Larger ones
+are for somebody who asks (``print(diff)``)."""
 
 
-def diff_card(diff: Diff, note: str) -> Card:
+def diff_card(diff: Diff, note: str, most_rows: int = ROWS, most_yaml: int = MOST_YAML) -> Card:
     """A difference.
 
     Args:
         diff: what differs.
         note: what is to be said of who owns the fields.
+        most_rows: how many fields are shown.
+        most_yaml: how large its two states may be to be compared line by line as well.
     """
     head = line(Span(diff.subject, Tone.STRONG), " → ".join(diff.names), _count(diff))
-    return Card(head, tuple(_blocks(diff, note)))
+    return Card(head, tuple(_blocks(diff, note, most_rows, most_yaml)))
+
+
+def size_of(diff: Diff, most: int = MOST_YAML) -> int:
+    """About how many characters its two states have; of large ones no more is looked at than ``most``."""
+    size = 0
+    pending: list[object] = [diff.before, diff.after]
+    while pending and size <= most:
+        value = pending.pop()
+        if isinstance(value, dict):
+            for name, part in islice(value.items(), most + 1):
+                size += len(name) + 4
+                pending.append(part)
+        elif isinstance(value, list):
+            pending += islice(value, most + 1)
+        else:
+            size += len(value) if isinstance(value, str) else 8
+    return size
 
 
 def _count(diff: Diff) -> Span:
     return Span(f"{counted(len(diff.changes), 'field')} differ{'s' if len(diff.changes) == 1 else ''}" if diff else "")
 
 
-def _blocks(diff: Diff, note: str) -> Iterator[Block]:
+def _blocks(diff: Diff, note: str, most_rows: int, most_yaml: int) -> Iterator[Block]:
     if not diff:
         yield Note(line("Nothing differs."))
         return
@@ -60,29 +84,31 @@ def _blocks(diff: Diff, note: str) -> Iterator[Block]:
     for change in diff.changes:
         parts.setdefault(_part(change), []).append(change)
     if "" in parts:
-        yield from _grid(parts[""], diff.names)
+        yield from _grid(parts[""], diff.names, most_rows)
     if note:
         yield Note(line(Span(note, Tone.WARN)))
     for name in sorted(parts.keys() - {""}):
         changes = parts[name]
-        yield Section(name, tuple(_grid(changes, diff.names)), counted(len(changes), "field"), open="" not in parts)
-    yield from _as_yaml(diff)
+        yield Section(
+            name, tuple(_grid(changes, diff.names, most_rows)), counted(len(changes), "field"), open="" not in parts
+        )
+    yield from _as_yaml(diff, most_yaml)
 
 
 def _part(change: FieldChange) -> str:
     """What follows from other changes or repeats them is folded away, under a name; ``""`` for the rest."""
     steps = change.path.steps
-    if steps[:1] == (Field("status"),):
+    if steps[:1] == _STATUS:
         return "status"
-    return "annotation" if steps == (Field("metadata"), Field("annotations"), Field(LAST_APPLIED)) else ""
+    return "annotation" if steps == _COPY else ""
 
 
-def _grid(changes: Sequence[FieldChange], names: tuple[str, str]) -> Iterator[Block]:
+def _grid(changes: Sequence[FieldChange], names: tuple[str, str], most: int) -> Iterator[Block]:
     owned = any(change.managers for change in changes)
     columns = ("FIELD", *(name.upper() for name in names), *(("MANAGER",) if owned else ()))
-    yield Grid(columns, tuple(_row(change, owned) for change in changes[:_ROWS]))
-    if len(changes) > _ROWS:
-        yield Note(line(f"{_ROWS} of {len(changes):,} shown"))
+    yield Grid(columns, tuple(_row(change, owned) for change in changes[:most]))
+    if len(changes) > most:
+        yield Note(line(f"{most} of {len(changes):,} shown"))
 
 
 def _row(change: FieldChange, owned: bool) -> tuple[Line, ...]:
@@ -99,9 +125,8 @@ def _cell(value: Any) -> str:
     return "" if value is MISSING else json_cell(value, _VALUE)
 
 
-def _as_yaml(diff: Diff) -> Iterator[Block]:
-    size = sum(len(encode_json(state)) for state in (diff.before, diff.after) if state is not None)
-    if size > _MOST_YAML:
+def _as_yaml(diff: Diff, most: int) -> Iterator[Block]:
+    if size_of(diff, most) > most:
         yield Note(line("As YAML it is long: print() it."))
         return
     text = str(diff).splitlines()
