@@ -3,10 +3,14 @@
 A notebook that is not trusted keeps elements and ``style`` attributes, and takes ``<style>`` out (JupyterLab, tried
 with 4.6). So the card itself is hidden by an attribute that the stylesheet overrules, and a plain text stands before it
 that the stylesheet hides: where there is no stylesheet there is the text. Folding needs no script.
+
+GitHub takes out that attribute as well, and would show both (https://github.com/pydata/xarray/issues/6125). So the card
+is folded away in a ``<details>``, whose content the stylesheet shows although it is not open.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -18,6 +22,7 @@ from dynkube._display.text import plain_of
 
 _ONE_LINE: Final = 40  # characters of a cell that are never broken into lines
 _CLASSES: Final = {tone: f"dk-{tone}" for tone in Tone}  # so that nothing else gets into an attribute
+_BREAKS: Final = re.compile(r"(?<=[/,])(?=\w)|(?<=[\w\]])(?=[.\[])")  # where a path may go on in the next line
 _DOT: Final = '<span class="dk-muted"> · </span>'
 
 
@@ -27,7 +32,8 @@ def page(card: Card) -> str:
     return (
         f'<div class="dynkube">{STYLESHEET}'
         f'<pre class="dk-fallback" style="white-space:pre">{html_text(plain_of(card))}</pre>'
-        f'<div class="dk-card" style="display:none">{_card(card)}</div></div>'
+        f'<details class="dk-page" style="display:none"><summary>the same, to unfold</summary>'
+        f'<div class="dk-card">{_card(card)}</div></details></div>'
     )
 
 
@@ -69,7 +75,7 @@ def _block(block: Block) -> str:
 def _grid(grid: Grid) -> str:
     tops = [f'<th scope="col"{_kind(at, grid, ())}>{html_text(name)}</th>' for at, name in enumerate(grid.columns)]
     rows = [
-        f"<tr>{''.join(f'<td{_kind(at, grid, cell)}>{_line(cell)}</td>' for at, cell in enumerate(row))}</tr>"
+        f"<tr>{''.join(f'<td{_kind(at, grid, cell)}>{_cell(cell)}</td>' for at, cell in enumerate(row))}</tr>"
         for row in grid.rows
     ]
     if grid.gap is not None:
@@ -79,21 +85,30 @@ def _grid(grid: Grid) -> str:
     return f'<table class="{kind}"><thead><tr>{"".join(tops)}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
+def _cell(cell: Line) -> str:
+    return "".join(_span(span, breaks=_is_long(cell)) for span in cell)
+
+
+def _is_long(cell: Line) -> bool:
+    return sum(len(span.text) for span in cell) > _ONE_LINE
+
+
 def _kind(at: int, grid: Grid, cell: Line) -> str:
     if at in grid.right:
         return ' class="dk-right"'
-    return ' class="dk-long"' if sum(len(span.text) for span in cell) > _ONE_LINE else ""
+    return ' class="dk-long"' if _is_long(cell) else ""
 
 
 def _line(spans: Line) -> str:
     return "".join(map(_span, spans))
 
 
-def _span(span: Span) -> str:
+def _span(span: Span, *, breaks: bool = False) -> str:
+    text = "<wbr>".join(map(html_text, _BREAKS.split(span.text) if breaks else [span.text]))
     classes = [_CLASSES[span.tone]] if span.tone is not Tone.PLAIN else []
     classes += ["dk-chip"] if span.chip else []
     if not classes and not span.title:
-        return html_text(span.text)
+        return text
     kind = f' class="{" ".join(classes)}"' if classes else ""
     title = f' title="{html_text(span.title)}"' if span.title else ""
-    return f"<span{kind}{title}>{html_text(span.text)}</span>"
+    return f"<span{kind}{title}>{text}</span>"

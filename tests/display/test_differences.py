@@ -85,4 +85,4 @@ def test_many_differences_share_the_rows_and_the_yaml() -> None:
     page = Page(DiffReport([entry] * 15)._repr_html_())
 
     assert len(page.rows()) == 15 * 21
-    assert len(page.all("details")) == 1
+    assert len(page.all(".dk-card details")) == 1

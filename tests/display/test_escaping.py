@@ -36,8 +36,8 @@ PROTOCOLS = (
     "__rich_console__",
 )
 ELEMENTS = {"div", "style", "pre", "span", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "p"}
-ELEMENTS |= {"ul", "li"}
-STYLED = {("div", "style"), ("pre", "style")}
+ELEMENTS |= {"ul", "li", "wbr"}
+STYLED = {("details", "style"), ("pre", "style")}
 ATTRIBUTES = {"class", "title", "colspan", "open", "scope"}
 
 

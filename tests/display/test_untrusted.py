@@ -68,12 +68,16 @@ def test_of_everything_one_text_is_seen_that_says_it_all(make: Callable[[], Any]
     assert not body.css("style, script, svg, evil")
 
 
-def test_where_styles_are_kept_the_text_is_hidden_and_the_card_is_seen() -> None:
-    style = LexborHTMLParser(Unstructured(POD)._repr_html_()).css_first("style")
+def test_where_the_attribute_is_taken_out_too_the_page_is_folded_away_below_the_text() -> None:
+    body = untrusted(Unstructured(POD)._repr_html_())
+    for node in body.css("[style]"):
+        del node.attrs["style"]
 
-    assert style is not None
-    assert ".dynkube .dk-fallback{display: none" in style.text()
-    assert ".dynkube .dk-card{display: block !important" in style.text()
+    (container,) = body.css(".dynkube")
+    text, page = container.iter()
+
+    assert (text.tag, page.tag, "open" in page.attributes) == ("pre", "details", False)
+    assert page.css("summary")[0].text() == "the same, to unfold"
 
 
 def test_every_rule_is_in_reach_of_its_class_alone() -> None:

@@ -7,6 +7,8 @@
 const FLASH = 1600; // milliseconds that a change is highlighted
 const SILENT = 40; // seconds without a word after which a page says so, and asks; the kernel says something every 15
 const HERE = 30; // seconds after which a page that hears something says that it is still there
+const NOBODY = "no kernel has a table for this place: run the cell again";
+const LATE = "no word from the kernel for a while: this may be old";
 const NAME = 1; // the place of the column that says which object it is
 const TONES = new Set(["plain", "strong", "muted", "key", "good", "warn", "bad", "info", "added", "removed"]);
 
@@ -530,7 +532,7 @@ export class Table {
     if (!this.stopped()) for (const row of this.rows.values()) row.tick(); // an age that grows looks alive
     const silent = (Date.now() - this.heard) / 1000;
     if (silent <= SILENT || this.ended || this.head?.following === false) return;
-    if (!this.lost) this.lose("no word from the kernel for a while: this may be old");
+    if (!this.lost) this.lose(this.seq === null ? NOBODY : LATE);
     if (Date.now() - this.spoke >= SILENT * 1000) this.send({ kind: "hello" }); // a table that rests comes back
   }
 

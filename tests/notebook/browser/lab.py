@@ -89,7 +89,10 @@ def lab(folder: Path) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}"
         finally:
             server.terminate()
-            server.wait(20)
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:  # seen once: it had ended its kernels, and waited for a thread of its own
+                server.kill()
             reader.join()
 
 
@@ -110,7 +113,8 @@ class Notebook:
         }
         spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
         document = {"cells": [cell], "metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5}
-        (folder / "work/tables.ipynb").write_text(json.dumps(document), encoding="utf-8")
+        self.file = folder / "work/tables.ipynb"
+        self.file.write_text(json.dumps(document), encoding="utf-8")
         page.set_default_timeout(_PATIENCE)
         self.open()
 
@@ -151,6 +155,7 @@ class Notebook:
         self.page.wait_for_function(
             "(light) => document.body.dataset.jpThemeLight === light", arg=str(word == "Light").lower()
         )
+        self.page.locator("#jupyterlab-splash").wait_for(state="detached")
 
     def restart(self) -> None:
         """Restart the kernel, as the button does."""

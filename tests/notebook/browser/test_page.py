@@ -164,6 +164,14 @@ def test_a_page_that_came_late_waits_for_the_whole(bare: Bare) -> None:
     assert len(bare.rows()) == 1
 
 
+def test_a_page_that_nobody_tells_anything_says_what_to_do(bare: Bare) -> None:
+    bare.page.clock.run_for(60_000)
+    bare.page.evaluate("table.tick()")
+
+    assert bare.text(".dkl-message") == "no kernel has a table for this place: run the cell again"
+    assert bare.text(".dkl-pill") == "STOPPED"
+
+
 def test_silence_is_told_and_forgotten_when_there_is_a_word(bare: Bare) -> None:
     shown(bare, obj("a"))
     bare.page.clock.run_for(60_000)

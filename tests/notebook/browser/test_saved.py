@@ -1,0 +1,111 @@
+"""What is seen of a notebook that does not run: saved, not trusted, on a page without scripts or styles."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import nbconvert
+import pytest
+
+from dynkube import Unstructured
+from tests.display.kit import POD
+from tests.notebook.browser.lab import ROOT, Notebook
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+pytestmark = [pytest.mark.real_time, pytest.mark.browser, pytest.mark.timeout(180)]
+
+
+@pytest.fixture
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    """Pages that run no script."""
+    context = chromium.new_context(java_script_enabled=False)
+    yield context
+    context.close()
+
+
+def without_styles(html: str) -> str:
+    """As JupyterLab shows what it does not trust."""
+    return re.sub(r"(?s)<style>.*?</style>", "", html)
+
+
+def without_attributes(html: str) -> str:
+    """As GitHub shows notebooks."""
+    return re.sub(r' (style|class)="[^"]*"', "", without_styles(html))
+
+
+@pytest.mark.parametrize(
+    ("cleaned", "seen"),
+    [
+        pytest.param(str, (False, False, True), id="as it is"),
+        pytest.param(without_styles, (True, False, False), id="not trusted"),
+        pytest.param(without_attributes, (True, True, False), id="without attributes"),
+    ],
+)
+def test_either_the_text_or_the_card_is_seen(
+    context: BrowserContext, cleaned: Callable[[str], str], seen: tuple[bool, bool, bool]
+) -> None:
+    page = context.new_page()
+    page.set_content(cleaned(Unstructured(POD)._repr_html_()))
+
+    text = page.locator("pre", has_text="labels    app=web").first.is_visible()
+    offered = page.get_by_text("the same, to unfold").is_visible()
+    card = page.locator("table", has_text="labels").is_visible()
+    folded = page.locator("pre", has_text="containers:").is_visible()
+
+    assert (text, offered, card, folded) == (*seen, False)
+
+
+def converted(page: Page, name: str) -> list[str]:
+    """Open a notebook as nbconvert makes a page of it; gives what went wrong with its scripts."""
+    exporter = nbconvert.HTMLExporter()  # type: ignore[no-untyped-call]  # nbconvert has no types here
+    html, _ = exporter.from_filename(str(ROOT / "notebooks" / name))
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.route("**/*", lambda route: route.abort())  # it asks a content network for MathJax
+    page.set_content(html)
+    return wrong
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_page_that_nbconvert_made_shows_tables_objects_and_the_first_picture_of_live_tables(
+    chromium: Browser, scripts: bool
+) -> None:
+    context = chromium.new_context(java_script_enabled=scripts)
+    page = context.new_page()
+
+    wrong = converted(page, "02-lazy-informers.ipynb")
+
+    assert page.locator(".dk-card td", has_text="checkout.example.com").is_visible()
+    assert page.locator(".dk-card", has_text="HTTPRoute · shop/checkout").is_visible()
+    assert page.get_by_text("httproutes.v1.gateway.networking.k8s.io · ABSENT").first.is_visible()
+    assert page.locator(".dk-fallback:visible").count() == 0
+    assert wrong == []
+    context.close()
+
+
+def test_a_saved_notebook_that_nobody_trusts_shows_texts(notebook: Notebook) -> None:
+    notebook.run("k.get('namespaces')")
+    notebook.run("k.informer('namespaces').live()").locator(".dkl-row", has_text="kube-system").wait_for()
+    notebook.save()
+    document = json.loads(notebook.file.read_text(encoding="utf-8"))
+    document["metadata"]["changed"] = "by somebody else"
+
+    (notebook.file.parent / "sent.ipynb").write_text(json.dumps(document), encoding="utf-8")
+    notebook.open("sent.ipynb")
+    outputs = notebook.page.locator(".jp-OutputArea-output:visible", has_text="kube-system")
+
+    listed, live = outputs.all_inner_texts()
+    assert [line.split()[0] for line in listed.splitlines()] == [
+        "v1",
+        "NAME",
+        "default",
+        "kube-node-lease",
+        "kube-public",
+        "kube-system",
+    ]
+    assert live.startswith("namespaces.v1 · LIVE · Watching · 4 objects")
