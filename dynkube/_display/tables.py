@@ -79,6 +79,8 @@ def _beginning(value: object, room: list[int]) -> object:
             if room[0] <= 0:
                 break
             key = _beginning(name, room)  # which comes first
+            if key in part:  # cut to what another one is: it begins after the end
+                break
             part[key] = _beginning(inner, room)
         return part
     elif isinstance(value, list):

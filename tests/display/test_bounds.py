@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dynkube._display
@@ -147,6 +147,7 @@ JSON = st.recursive(
 )
 
 
+@example([None, {"": "0" * 15, "0": None}], 20)
 @given(JSON, st.integers(4, 80))
 def test_a_cell_begins_as_the_whole_of_it_does(value: Any, width: int) -> None:
     assert json_cell(value, width) == shortened(json.dumps(value, ensure_ascii=False), width)
