@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import trio
 
+from dynkube._bound import Bound
 from dynkube._nursery import OwnedNursery
 from dynkube.client import APIClient, FieldValidation, ResourceClient, ShortWays
 from dynkube.config import ClientConfig
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     import httpx2
 
 
-class Client(ShortWays):
+class Client(Bound, ShortWays):
     """One cluster: resources to read and write, informers to follow. Made by :func:`dynkube.connect`.
 
     Enter it (``async with``) before use. Everything it starts lives in a nursery of its own, and leaving

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random as random_module
 from collections.abc import Callable, Mapping
 
+from dynkube._bound import Bound
 from dynkube.client._options import check_field_manager
 from dynkube.client._resource import ResourceClient
 from dynkube.client._target import Session, Target
@@ -14,7 +15,7 @@ from dynkube.meta import JSONLike, ResourceArg, Unstructured, check_resource, js
 from dynkube.rest import Answer, Request, RESTClient
 
 
-class APIClient:
+class APIClient(Bound):
     """Reads and writes objects of any type on one API server.
 
     It owns nothing: the ``rest`` client is closed by whoever made it. Making one does no I/O.

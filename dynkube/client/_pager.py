@@ -12,6 +12,7 @@ from typing import Protocol, Self, TypeVar
 
 import trio
 
+from dynkube._bound import Bound
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._options import ListOptions, Selection
 from dynkube.client._target import Target
@@ -83,7 +84,7 @@ def joined(pages: Sequence[UnstructuredList]) -> UnstructuredList:
     )
 
 
-class ObjectIterator(AsyncIterator[Unstructured]):
+class ObjectIterator(Bound, AsyncIterator[Unstructured]):
     """The objects of a collection, one page in memory at a time: ``async for obj in resource.iterate()``.
 
     A plain object rather than an async generator, so leaving the loop early leaves nothing to clean up. A

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dynkube._bound import Bound
 from dynkube.client import _reads, _writes
 from dynkube.client._apply import applying
 from dynkube.client._apply.applied import Applied
@@ -18,7 +19,7 @@ from dynkube.fields import PathLike
 from dynkube.meta import PatchType, Unstructured
 
 
-class SubresourceClient:
+class SubresourceClient(Bound):
     """One subresource of every object of a resource; made by :meth:`ResourceClient.subresource`.
 
     Each method is one request. ``namespace=None`` means the context's namespace. Where a subresource does

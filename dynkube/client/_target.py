@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from dynkube._bound import Bound
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._objects import namespace_of_many, namespace_of_one
 from dynkube.client._options import FieldValidation, Selection, WriteOptions
@@ -123,7 +124,7 @@ def as_answered(answer: Answer) -> Unstructured:
         ) from exc
 
 
-class Verbs:
+class Verbs(Bound):
     """What the families of verbs have in common: the resource they work on."""
 
     __slots__ = ("_target",)

@@ -22,6 +22,7 @@ from typing import Final, Self
 
 import trio
 
+from dynkube._bound import Bound
 from dynkube.client._batches import Batch, Batches
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._options import ListOptions
@@ -54,7 +55,7 @@ _GONE_HINT: Final = (
 )
 
 
-class Watch(AsyncIterator[WatchEvent]):
+class Watch(Bound, AsyncIterator[WatchEvent]):
     """The events of one collection; ``async for event in events``. Made by :meth:`ResourceClient.watch`.
 
     It has no task of its own: everything happens in the step that waits for the next event, so a slow

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from dynkube._bound import Bound
 from dynkube.discovery._client import DiscoveryClient
 from dynkube.discovery._lookup import Lookup, ResourceLike
 from dynkube.discovery._mapper import RESTMapper
@@ -73,7 +74,7 @@ class _Miss:
     certain: bool
 
 
-class DeferredRESTMapper:
+class DeferredRESTMapper(Bound):
     """Maps names to resources with the newest knowledge that is needed.
 
     No task of its own: whoever asks first does the reading, under a lock; those who wait use what it read. If

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import trio
 
+from dynkube._bound import Bound
 from dynkube._display import Shown
 from dynkube.discovery import plain_failures
 from dynkube.errors import ClosedError, InvalidInput
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 _ANYTHING: Final = GVR("", "v1", "pods")
 
 
-class Informer(Waits, Shown):
+class Informer(Bound, Waits, Shown):
     """A live, local copy of one collection, whether or not its resource exists.
 
     Made by :meth:`Client.informer`, which tells what the arguments mean. Making one does nothing;

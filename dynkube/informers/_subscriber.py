@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import trio
 
+from dynkube._bound import Bound
 from dynkube.errors import ClosedError
 from dynkube.informers._mailbox import SYNCED, Mailbox
 from dynkube.meta import InformerEvent, Key, Unstructured
 
 
-class Subscriber:
+class Subscriber(Bound):
     """What the informer's task fills and a consumer empties; both live in one event loop, so no locks.
 
     ``on_settled`` is called when it has synced, or was closed: nobody needs to wait for it any more.

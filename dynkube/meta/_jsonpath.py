@@ -42,6 +42,9 @@ class JSONPath:
     """The names to follow where the path is nothing but members (``{.spec.x}``), else ``None``."""
     _find: Callable[[object], list[object]] = field(repr=False, compare=False)
 
+    def __reduce__(self) -> tuple[Callable[[str, bool], JSONPath], tuple[str, bool]]:
+        return _compile, (self.text, self.strict)  # functions cannot be pickled, and are made again
+
     @classmethod
     def compile(cls, text: str, *, strict: bool = False) -> JSONPath:
         r"""Parse a single expression, or take it from a cache.

@@ -54,6 +54,9 @@ class JSONPathTemplate:
     strict: bool
     _nodes: tuple[_Node, ...] = field(repr=False, compare=False)
 
+    def __reduce__(self) -> tuple[Callable[[str, bool], JSONPathTemplate], tuple[str, bool]]:
+        return _compile, (self.text, self.strict)  # as for paths
+
     @classmethod
     def compile(cls, text: str, *, strict: bool = False) -> JSONPathTemplate:
         """Parse a template, or take it from a cache.

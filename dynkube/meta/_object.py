@@ -12,7 +12,6 @@ import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 Key = tuple[str, str]
 """``(namespace, name)``; the namespace of a cluster-scoped object is ``""``."""
 
-_NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
+_NO_LABELS: Final[Mapping[str, str]] = FrozenDict()
 
 
 class MetaHeader(msgspec.Struct, gc=False, rename="camel"):
@@ -196,7 +195,7 @@ class Unstructured(Shown, Mapping[str, Any]):
     def labels(self) -> Mapping[str, str]:
         """``metadata.labels`` as a read-only mapping."""
         labels = self._meta.labels
-        return MappingProxyType(labels) if labels else _NO_LABELS
+        return FrozenDict(labels) if labels else _NO_LABELS
 
     @property
     def deletion_timestamp(self) -> str | None:

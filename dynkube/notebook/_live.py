@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 import trio
 
+from dynkube._bound import Bound
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.notebook._cells import Cells, cell_now
 from dynkube.notebook._columns import ColumnSource, own_columns
@@ -44,7 +45,7 @@ class Loop(Protocol):
         ...
 
 
-class LiveTable:
+class LiveTable(Bound):
     """A table of what an informer shows, which keeps itself up to date while it is on a page. Made by ``.live()``.
 
     Only the cells that change are touched, so what is selected, scrolled to or unfolded stays. In the page, rows are

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import httpx2
 import trio
 
+from dynkube._bound import Bound
 from dynkube.config import ClientConfig, plugin_calls, warn_if_insecure
 from dynkube.errors import DeadlineExceeded, DynkubeError
 from dynkube.rest._answers import check_body
@@ -29,7 +30,7 @@ from dynkube.rest._warnings import WarningLog
 from dynkube.telemetry import NOBODY, Observers
 
 
-class RESTClient:
+class RESTClient(Bound):
     """Talks to one API server as one user. One instance serves all tasks of one trio run.
 
     The constructor does no I/O; connections are made when needed. Short requests and streams have a pool each, so a

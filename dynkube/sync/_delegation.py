@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
+from dynkube._bound import Bound
 from dynkube.sync._thread import TrioThread
 
 I = TypeVar("I")  # noqa: E741  # the inner, async object
@@ -30,7 +31,7 @@ T = TypeVar("T")
 W = TypeVar("W")
 
 
-class Facade(Generic[I]):
+class Facade(Bound, Generic[I]):
     """An async object, and the thread in which it lives."""
 
     __slots__ = ("__weakref__", "_inner", "_thread")

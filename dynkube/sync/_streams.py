@@ -11,6 +11,7 @@ from typing import Generic, Self, TypeVar
 
 import trio
 
+from dynkube._bound import Bound
 from dynkube.client import ObjectIterator as AsyncObjectIterator
 from dynkube.client import Watch as AsyncWatch
 from dynkube.errors import ClosedError, DeadlineExceeded, InvalidInput
@@ -25,7 +26,7 @@ from dynkube.sync._thread import TrioThread
 T = TypeVar("T")
 
 
-class Stream(Iterator[T], Generic[T]):
+class Stream(Bound, Iterator[T], Generic[T]):
     """Items that come in batches from the trio thread; for one thread at a time.
 
     A step that is interrupted loses nothing: what had come by then is the next step's.

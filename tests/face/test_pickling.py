@@ -1,0 +1,107 @@
+"""What can be sent to another process, as by multiprocessing, joblib or dask, and what says that it cannot."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import dynkube
+import dynkube.sync
+from dynkube.errors import NotFound
+from dynkube.meta import JSONPathTemplate
+from dynkube.testing import APIServer, ServerThread, serve_in_thread
+
+CONFIG = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "a", "labels": {"app": "web"}},
+    "data": {"k": "v"},
+}
+
+COPIES: list[Callable[[Any], Any]] = [lambda thing: pickle.loads(pickle.dumps(thing)), copy.deepcopy, copy.copy]
+copies = pytest.mark.parametrize("same", COPIES, ids=["pickle", "deepcopy", "copy"])
+
+
+@copies
+async def test_what_was_read_can_be_sent_elsewhere(
+    server: APIServer, client: dynkube.Client, same: Callable[[Any], Any]
+) -> None:
+    server.create(CONFIG)
+    obj, table = await client.get("cm", "a"), await client.get("cm", namespace="default")
+
+    assert same(obj) == obj
+    assert same(obj).to_yaml() == obj.to_yaml()
+    assert same(obj["data"]) == same(obj)["data"] == {"k": "v"}
+    assert same(obj.labels) == {"app": "web"}
+    assert (list(same(table)), same(table).cells) == (list(table), table.cells)
+    assert same(table.wide())._repr_html_() == table.wide()._repr_html_()
+    assert list(same(await client["cm"].list(namespace="default"))) == list(table)
+    assert same(dynkube.owners(obj)) == dynkube.owners(obj)
+
+
+@copies
+@pytest.mark.parametrize(
+    "value",
+    [
+        dynkube.JSONPath.compile("{.spec.containers[?(@.name=='a')].image}"),
+        dynkube.JSONPath.compile(".spec", strict=True),
+        JSONPathTemplate.compile("{range .items[*]}{.a} {end}"),
+        dynkube.JSONPathFilter("{.a}", equals="1") & ~dynkube.LabelFilter("a=b"),
+        dynkube.FieldPath.parse(".spec.containers[name=a].image"),
+    ],
+    ids=str,
+)
+def test_paths_and_filters_can_be_sent_elsewhere(value: object, same: Callable[[Any], Any]) -> None:
+    assert same(value) == value
+
+
+@copies
+async def test_errors_can_be_sent_elsewhere(client: dynkube.Client, same: Callable[[Any], Any]) -> None:
+    with pytest.raises(NotFound) as caught:
+        await client.get("cm", "nosuch")
+
+    other = same(caught.value)
+
+    assert isinstance(other, NotFound)
+    assert (str(other), other.status) == (str(caught.value), caught.value.status)
+
+
+REFUSED = "can be neither pickled nor copied: it has connections or tasks of this process"
+
+
+@copies
+async def test_what_has_connections_or_tasks_says_that_it_cannot(
+    client: dynkube.Client, same: Callable[[Any], Any]
+) -> None:
+    async with client.informer("configmaps.v1") as informer, informer.events() as events:
+        configs = client["cm"]
+        registration = informer.add_handler(on_add=print)
+        living = [client, client.api, client.api.rest, client.mapper, configs, configs.subresource("status")]
+        living += [informer, events, registration, configs.iterate()]
+
+        for each in living:
+            with pytest.raises(TypeError, match=f"an? {type(each).__name__} {REFUSED}"):
+                same(each)
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[ServerThread]:
+    """A server in a thread."""
+    with serve_in_thread() as thread:
+        yield thread
+
+
+@copies
+@pytest.mark.real_time
+def test_so_does_the_blocking_face(served: ServerThread, same: Callable[[Any], Any]) -> None:
+    with dynkube.sync.connect(url=served.url) as k:
+        informer = k.informer("namespaces")
+        living = [k, k.api, k.mapper, k["cm"], informer, informer.live(), informer.events(), k["cm"].watch()]
+
+        for each in living:
+            with pytest.raises(TypeError, match=REFUSED):
+                same(each)
