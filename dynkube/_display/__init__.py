@@ -14,6 +14,7 @@ from dynkube._display.shown import Shown
 
 if TYPE_CHECKING:
     from dynkube._display.ages import age_of, duration_text
+    from dynkube._display.bounds import bounded
     from dynkube._display.cards import (
         Block,
         Bullets,
@@ -47,6 +48,7 @@ _HOMES: Final = (
     "words",
     "ages",
     "cards",
+    "bounds",
     "pills",
     "text",
     "values",
@@ -77,6 +79,7 @@ __all__ = [
     "Table",
     "Tone",
     "age_of",
+    "bounded",
     "common",
     "condition_chips",
     "counted",

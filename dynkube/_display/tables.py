@@ -10,6 +10,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Final
+
+_SPACES: Final = dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,14 @@ class Table:
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    """``text`` without what could steer a terminal: other characters than ``keep`` become U+FFFD."""
+    """``text`` without what could steer a terminal, or show another order than there is.
+
+    Control characters (also those from U+0080 on), marks of direction and what has no width become U+FFFD, but for
+    those in ``keep``; spaces of any kind become spaces.
+    """
     if text.isprintable():
         return text
+    text = text.translate(_SPACES)
     return "".join(c if c.isprintable() or c in keep else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -79,8 +87,8 @@ def _beginning(value: object, room: list[int]) -> object:
             if room[0] <= 0:
                 break
             key = _beginning(name, room)  # which comes first
-            if key in part:  # cut to what another one is: it begins after the end
-                break
+            while key in part:  # two that were cut to the same beginning: what follows it is not shown
+                key = f"{key}…"
             part[key] = _beginning(inner, room)
         return part
     elif isinstance(value, list):

@@ -47,7 +47,7 @@ _WIDEST: Final = 120
 
 
 # What messages of several lines have in them; a line is a line here, and its width stays.
-_BLANKS: Final = str.maketrans("\n\r\u00a0", "   ")
+_BLANKS: Final = str.maketrans("\n\r", "  ")
 
 
 def plain(card: Card) -> str:

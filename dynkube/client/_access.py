@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from dynkube._display import Shown
+from dynkube._display import Shown, printable
 from dynkube.client._client import APIClient
 from dynkube.client._objects import namespace_of_many, namespace_of_one
 from dynkube.discovery import APIResource, ResourceLike
@@ -87,7 +87,7 @@ class Permission(Shown):
 
     def __str__(self) -> str:
         because = "; ".join(filter(None, (self.reason, self.evaluation_error)))
-        return f"{'yes' if self.allowed else 'no'}: {self.action}" + (f" ({because})" if because else "")
+        return printable(f"{'yes' if self.allowed else 'no'}: {self.action}" + (f" ({because})" if because else ""))
 
     def _card(self, now: datetime) -> Card:
         from dynkube._display import Card, Facts, Span, Tone, line

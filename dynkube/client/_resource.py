@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from dynkube._display import Shown
+from dynkube._display import Shown, printable
 from dynkube.client import _availability, _wait, _watching
 from dynkube.client._apply_verbs import ApplyVerbs
 from dynkube.client._conditions import ConditionLike, parse_condition
@@ -191,7 +191,7 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
         return await _wait.wait_for(self._target, name, parse_condition(condition, uid=uid), namespace, timeout)
 
     def __repr__(self) -> str:
-        return f"<ResourceClient {self._target.spec}>"
+        return printable(f"<ResourceClient {self._target.spec}>")
 
     def _card(self, now: datetime) -> Card:
         session = self._target.session

@@ -27,7 +27,7 @@ from dynkube.client._batches import Batch, Batches
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._options import ListOptions
 from dynkube.client._pager import joined, list_all
-from dynkube.client._shown import Shown
+from dynkube.client._seen import Seen
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.errors import (
     APIError,
@@ -81,9 +81,9 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         self._backoff = Backoff(random=random)
         self._bookmarks = bookmarks
         # "" and "0" ask for a state to begin with; any other version is one whose state the caller has.
-        self._shown = Shown() if resource_version in {None, "", "0"} else None
+        self._seen = Seen() if resource_version in {None, "", "0"} else None
         self._version = resource_version or ""
-        self._must_list = self._shown is not None
+        self._must_list = self._seen is not None
         self._must_probe = False
         self._ready: deque[WatchEvent] = deque()
         self._request: AbstractAsyncContextManager[Batches] | None = None
@@ -162,11 +162,11 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             await self._receive(self._batches)
 
     async def _list(self) -> None:
-        assert self._shown is not None
+        assert self._seen is not None
         # "0" is only ever the caller's own word for where to begin; lists after that are most recent.
         version = "0" if self._version == "0" else None
         listing = await list_all(self._collection, ListOptions(resource_version=version), joined)
-        self._ready.extend(self._shown.difference(listing))
+        self._ready.extend(self._seen.difference(listing))
         self._version = listing.resource_version
         self._must_list = False
 
@@ -215,8 +215,8 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         for event in batch:
             if isinstance(event, Bookmark):
                 self._check_history(event.resource_version)
-            if self._shown is not None:
-                self._shown.note(event)
+            if self._seen is not None:
+                self._seen.note(event)
             if not isinstance(event, Bookmark) or self._bookmarks:
                 self._ready.append(event)
             version = event.resource_version if isinstance(event, Bookmark) else event.object.resource_version
@@ -277,7 +277,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         _log.log(level, "%r: resuming in %.1f s: %s", self._collection, self._not_before - now, exc)
 
     def _history_lost(self, exc: APIError | TransportError) -> None:
-        if self._shown is not None:
+        if self._seen is not None:
             self._forget_history(probe=False)
         elif isinstance(exc, Gone):
             exc.add_note(_GONE_HINT)
@@ -285,7 +285,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
 
     def _forget_history(self, *, probe: bool) -> None:
         """List before watching again; where that would tell nothing, at most look whether history is there."""
-        if self._shown is not None:
+        if self._seen is not None:
             self._must_list = True
         else:
             self._must_probe = probe

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, overload
 
-from dynkube._display import Shown
+from dynkube._display import Shown, printable
 from dynkube.discovery._resources import APIDiscovery, APIResource
 from dynkube.errors import InvalidInput
 
@@ -41,7 +41,7 @@ class APIResources(Shown, Sequence[APIResource]):
 
     def __repr__(self) -> str:
         failed = f", unread: {', '.join(self.failures)}" if self.failures else ""
-        return f"<APIResources {len(self)}{failed}>"
+        return printable(f"<APIResources {len(self)}{failed}>")
 
     def _card(self, now: datetime) -> Card:
         from dynkube.discovery._shown import resources_card

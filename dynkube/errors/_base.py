@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dynkube._display import printable
+
 
 class DynkubeError(Exception):
     """Base of everything dynkube raises on purpose."""
+
+    def __str__(self) -> str:
+        # What servers and files say is quoted in messages, and tracebacks print these as they are.
+        return printable(super().__str__(), keep="\n\t")
 
 
 # ── what the caller passed ────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from dynkube._display import Shown, Table
+from dynkube._display import Shown, Table, printable
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
 from dynkube.fields._path import FieldPath, PathLike
@@ -89,7 +89,7 @@ class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
         return str(self._table())
 
     def __repr__(self) -> str:
-        return f"<Owners of {len(self)} fields: {', '.join(map(str, self.managers()))}>"
+        return printable(f"<Owners of {len(self)} fields: {', '.join(map(str, self.managers()))}>")
 
     def _card(self, now: datetime) -> Card:
         from dynkube._display import Card, Grid, Note, Span, Tone, age_of, counted, line, muted, several, short

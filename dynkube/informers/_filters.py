@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from dynkube._display import Shown
+from dynkube._display import Shown, printable
 from dynkube.errors import InvalidInput
 from dynkube.informers._index import printed
 from dynkube.informers._store import Snapshot
@@ -309,4 +309,4 @@ class PredicateFilter(Filter):
         return BoundFilter(self.predicate, close=lambda: self._changed.remove(changed))
 
     def __repr__(self) -> str:
-        return f"PredicateFilter({getattr(self.predicate, '__qualname__', self.predicate)})"
+        return printable(f"PredicateFilter({getattr(self.predicate, '__qualname__', self.predicate)})")

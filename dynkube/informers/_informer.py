@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 import trio
 
 from dynkube._bound import Bound
-from dynkube._display import Shown
+from dynkube._display import Shown, printable
 from dynkube.discovery import plain_failures
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers._availability import PrinterColumn
@@ -328,7 +328,7 @@ class Informer(Bound, Waits, Shown):
     def __repr__(self) -> str:
         where = f" namespace={self._namespace}" if self._namespace else ""
         shown = f" filter={self.filter!r}" if self.filter is not None else ""
-        return (
+        return printable(
             f"<Informer {self._gvr or self._resource}{where} {self.state.phase} objects={len(self._snapshot)}{shown}>"
         )
 

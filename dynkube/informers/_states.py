@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from dynkube._display import Shown
+from dynkube._display import Shown, printable
 from dynkube.telemetry import Collection, Observers, StateChange
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class State(Shown):
 
     def __str__(self) -> str:
         detail = ": ".join(part for part in (self.reason, self.message) if part)
-        return f"{self.phase} ({detail})" if detail else str(self.phase)
+        return printable(f"{self.phase} ({detail})") if detail else str(self.phase)
 
     def _card(self, now: datetime) -> Card:
         from dynkube._display import Card, age_of, line, muted, pill

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, overload
 
-from dynkube._display import Shown
+from dynkube._display import Shown, printable
 from dynkube.meta._object import Unstructured
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class UnstructuredList(Shown, Sequence[Unstructured]):
 
     def __repr__(self) -> str:
         more = f", {self.remaining_item_count} more" if self.remaining_item_count else ""
-        return f"<{self.kind or 'List'} {self.api_version} of {len(self)}{more} rv={self.resource_version}>"
+        return printable(f"<{self.kind or 'List'} {self.api_version} of {len(self)}{more} rv={self.resource_version}>")
 
     def _card(self, now: datetime) -> Card:
         from dynkube._display import counted, line, list_card, object_columns

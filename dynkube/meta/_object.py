@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dynkube._display import Shown
+from dynkube._display import Shown, printable
 from dynkube.errors import InvalidObject
 from dynkube.meta._arguments import a_type
 from dynkube.meta._encode import json_of
@@ -334,7 +334,7 @@ class Unstructured(Shown, Mapping[str, Any]):
     def __repr__(self) -> str:
         where = f"{self.namespace}/{self.name}" if self.namespace else self.name
         version = f" rv={self.resource_version}" if self.resource_version else ""
-        return f"<{self.kind or 'object'} {self.api_version or '?'} {where or '(unnamed)'}{version}>"
+        return printable(f"<{self.kind or 'object'} {self.api_version or '?'} {where or '(unnamed)'}{version}>")
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)

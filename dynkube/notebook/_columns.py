@@ -50,7 +50,7 @@ class Kind(StrEnum):
     AGE = "age"
 
 
-class Shown(StrEnum):
+class When(StrEnum):
     """Which columns are not always worth their place."""
 
     ALWAYS = "always"
@@ -75,7 +75,7 @@ class Column:
     name: str
     cell: Callable[[Unstructured], Cell]
     kind: Kind = Kind.TEXT
-    shown: Shown = Shown.ALWAYS
+    shown: When = When.ALWAYS
     title: str = ""
 
     def of(self, obj: Unstructured) -> Cell:
@@ -86,7 +86,7 @@ class Column:
             return Cell("(failed)", Tone.BAD, clean(f"{type(exc).__name__}: {exc}"))
 
 
-NAMESPACE: Final = Column("Namespace", lambda obj: Cell(clean(obj.namespace)), shown=Shown.SEVERAL)
+NAMESPACE: Final = Column("Namespace", lambda obj: Cell(clean(obj.namespace)), shown=When.SEVERAL)
 NAME: Final = Column("Name", lambda obj: Cell(clean(obj.name)))
 
 
@@ -147,9 +147,9 @@ def _age(obj: Unstructured) -> Cell:
     return _moment(created) if created else Cell("")
 
 
-_READY: Final = Column("Ready", _ready, shown=Shown.FILLED)
-_STATUS: Final = Column("Status", _status, shown=Shown.FILLED)
-_ENDING: Final = Column("Status", _ending, shown=Shown.FILLED)
+_READY: Final = Column("Ready", _ready, shown=When.FILLED)
+_STATUS: Final = Column("Status", _status, shown=When.FILLED)
+_ENDING: Final = Column("Status", _ending, shown=When.FILLED)
 _AGE: Final = Column("Age", _age, Kind.AGE)
 
 

@@ -7,17 +7,15 @@ from typing import Any
 
 from dynkube._display import (
     Block,
-    Bullets,
-    Card,
     Chips,
     Code,
     Facts,
-    Grid,
     Line,
     Note,
     Section,
     Span,
     Tone,
+    bounded,
     object_card,
     printable,
     unreadable_card,
@@ -32,7 +30,7 @@ def details_of(obj: Unstructured, now: datetime) -> list[Any]:
         card = object_card(obj, now=now, size=len(obj.json))
     except InvalidObject as exc:
         card = unreadable_card((), str(exc))
-    return [_block(block) for block in card.blocks]
+    return [_block(block) for block in bounded(card).blocks]
 
 
 def _block(block: Block) -> dict[str, Any]:
@@ -45,16 +43,11 @@ def _block(block: Block) -> dict[str, Any]:
             return {"code": [_line(line) for line in lines]}
         case Note(spans):
             return {"note": _line(spans)}
-        case Bullets(items):
-            return {"note": [printable(", ".join(items))]}
         case Section(title, blocks, hint, is_open):
             inner = [_block(each) for each in blocks]
             return {"section": printable(title), "hint": printable(hint), "open": is_open, "blocks": inner}
-        case Grid(columns, rows):
-            cells = [[_line(cell) for cell in row] for row in rows]
-            return {"facts": [[" ".join(columns), [cell]] for row in cells for cell in row]}
-        case Card(_, blocks):
-            return {"section": "", "hint": "", "open": True, "blocks": [_block(each) for each in blocks]}
+        case _:
+            raise AssertionError(f"no object shows a {type(block).__name__}")
 
 
 def _line(line: Line) -> list[Any]:

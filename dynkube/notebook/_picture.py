@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dynkube.meta import Unstructured
-from dynkube.notebook._columns import Cell, Column, Kind, Shown
+from dynkube.notebook._columns import Cell, Column, Kind, When
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +121,9 @@ def headings(columns: Sequence[Column], rows: Sequence[Row], namespaces: int) ->
 
     def is_shown(place: int, column: Column) -> bool:
         match column.shown:
-            case Shown.FILLED:
+            case When.FILLED:
                 return any(row.cells[place].text for row in rows)
-            case Shown.SEVERAL:
+            case When.SEVERAL:
                 return namespaces > 1
         return True
 

@@ -45,7 +45,9 @@ from dynkube.rest import RESTStatistics
 #: Ends whatever it may stand in, of HTML, rich and terminals; and is found again by its last word.
 HOSTILE: Final = (
     "\"'><evil onload=evil()></pre></textarea></style></title>--><script>evil()</script><!--<![CDATA[&lt;evil&gt;"
-    "[bold red][link=evil]{evil}\x1b[31m\x1b]8;;evil\x07\x00\x08\x9b31m\u202e\u2066\u200b\ud800\r\n\tevil"
+    "[bold red][link=evil]{evil}\x1b[31m\x1b]8;;evil\x07\x00\x08\x7f\x85\x90\x9b31m\x9d0;evil\x9c"  # C0, C1
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # marks of direction
+    "\xad\u180e\u200b\u200c\u200d\u2060\ufeff\U000e0041\u2028\u2029\ue000\ud800\r\n\tevil"  # seen by nobody
 )
 NOW: Final = datetime(2026, 5, 6, 12, tzinfo=UTC)
 # JSON has no lone surrogates, so no object can have them.

@@ -144,6 +144,7 @@ def test_the_ends_of_a_list_are_those_that_sorting_gives(names: list[str]) -> No
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=30),
     lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=10), inner, max_size=8),
+    max_leaves=20,
 )
 
 

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import io
 import pkgutil
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -17,10 +18,16 @@ from rich.console import Console
 from rich.text import Text
 
 import dynkube
+from dynkube import GVK, GVR, FieldSet
 from dynkube._display import Shown
+from dynkube.client import UserInfo
+from dynkube.discovery import APIResource
+from dynkube.discovery._availability import ResourceAvailability
+from dynkube.errors import DynkubeError
 from dynkube.meta import Unstructured
+from dynkube.notebook._live import LiveTable, PageTable, WidgetTable
 from tests.display.kit import Page
-from tests.display.specimens import SPECIMENS
+from tests.display.specimens import HOSTILE, SPECIMENS
 
 PROTOCOLS = (
     "_repr_html_",
@@ -125,6 +132,38 @@ def test_rich_shows_it_without_obeying_it(make: Callable[[], Any]) -> None:
     assert {str(span.style) for span in text.spans} <= {"", "bold", "dim", "cyan", "green", "yellow", "red", "blue"}
     assert {c for c in text.plain if not c.isprintable()} <= {"\n", "\t"}
     assert "evil" in text.plain
+
+
+# Names and paths as they are, which programs go on with: print() of them shows what they are.
+DATA = {GVK, GVR, APIResource, ResourceAvailability, UserInfo, FieldSet}
+LIVE_TABLES = {LiveTable, PageTable, WidgetTable}  # which are tables of several lines also in a list
+
+
+@pytest.mark.parametrize("kind", SPECIMENS, ids=[each.__name__ for each in SPECIMENS])
+def test_no_other_text_of_it_steers_a_terminal_either(kind: type) -> None:
+    thing = SPECIMENS[kind]()
+    texts = {repr(thing), in_ipython([thing])["text/plain"], in_ipython({"a": thing})["text/plain"]}
+    texts |= set() if kind in DATA else {str(thing), f"{thing}"}
+
+    assert {c for text in texts for c in text if not c.isprintable()} <= {"\n", "\t"}
+    assert "\n" not in repr(thing)
+
+
+@pytest.mark.parametrize(
+    "kind", [each for each in SPECIMENS if each not in LIVE_TABLES], ids=lambda kind: kind.__name__
+)
+def test_in_a_list_it_is_one_line(kind: type) -> None:
+    assert "\n" not in in_ipython([SPECIMENS[kind]()])["text/plain"].replace("\n ", "")
+
+
+def test_errors_of_all_kinds_quote_what_they_are_about_safely() -> None:
+    kinds = [each for each in vars(dynkube.errors).values() if isinstance(each, type)]
+    plain = [each for each in kinds if issubclass(each, DynkubeError) and each.__init__ is DynkubeError.__init__]
+
+    told = "".join(traceback.format_exception_only(kind(HOSTILE))[0] for kind in plain)
+
+    assert len(plain) > 10
+    assert {c for c in told if not c.isprintable()} <= {"\n", "\t"}
 
 
 def test_of_many_in_a_list_each_is_one_line() -> None:

@@ -71,11 +71,11 @@ class Diff(Shown):
     def __str__(self) -> str:
         if not self:
             return ""
-        first, second = (f"{name} {self.subject}" for name in self.names)
+        first, second = (printable(f"{name} {self.subject}") for name in self.names)
         try:
             return unified(self.before, self.after, (first, second))
         except RecursionError:  # YAML takes several calls a level; the table takes none
-            return f"{self.subject}, which is nested too deeply for YAML, field by field:\n{self.table()}"
+            return f"{printable(self.subject)}, which is nested too deeply for YAML, field by field:\n{self.table()}"
 
     def table(self) -> str:
         """One field a line, with both values and who else owns it."""
@@ -107,7 +107,7 @@ class Diff(Shown):
         return f"{owned} owned by others: an apply without force is a conflict."
 
     def _nothing(self) -> str:
-        return f"{self.subject}: nothing differs"
+        return printable(f"{self.subject}: nothing differs")
 
 
 def _cell(value: Any) -> str:

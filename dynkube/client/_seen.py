@@ -23,7 +23,7 @@ class _Identity(NamedTuple):
     resource_version: str
 
 
-class Shown:
+class Seen:
     """The keys that a watch has shown as present, each with its uid and resourceVersion.
 
     Two short strings an object, not the object: about 250 bytes. That is the price of losing nothing when
