@@ -82,6 +82,8 @@ class Client(Bound, ShortWays):
         self._stack = AsyncExitStack()
         self._running: _Running | None = None
         self._entered = False
+        self._left_with: BaseException | None = None
+        self._ended_by: BaseException | None = None  # what a task of its own raised
 
     async def __aenter__(self) -> Self:
         """Read the configuration and make ready. Does not talk to the cluster yet.
@@ -100,6 +102,7 @@ class Client(Bound, ShortWays):
                 config, transport=self._transport, http2=self._http2, limits=self._limits, observers=self._observers
             )
             await stack.enter_async_context(rest)
+            stack.push(partial(self._tasks_ended, rest))
             nursery = await stack.enter_async_context(OwnedNursery())
             nursery.start_soon(notice_suspension, self._settings.suspended, partial(_after_sleep, rest))
             discovery = DiscoveryClient(rest)
@@ -130,15 +133,38 @@ class Client(Bound, ShortWays):
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         self._running = None
+        self._left_with = exc
         try:
             return await self._stack.__aexit__(exc_type, exc, traceback)
         finally:
             for hook in self._observers.client_closed:
                 hook(self)
 
+    def _tasks_ended(
+        self,
+        rest: RESTClient,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """What leaves the nursery is the block's, or else what a task has ended the client with."""
+        if exc is not None and exc is not self._left_with and isinstance(exc, Exception):
+            self._ended_by = exc
+            rest.ends_by(exc)
+
+    def _check_not_ended(self) -> None:
+        """Say what has ended this client, where it was not closed.
+
+        Raises:
+            ClosedError: a task of its own failed, as a handler with ``on_error="cancel"`` does; that is its cause.
+        """
+        if self._ended_by is not None:
+            raise ClosedError(f"the client has ended by itself ({self._ended_by!r}): connect again") from self._ended_by
+
     @property
     def _now(self) -> _Running:
         if self._running is None and self._entered:
+            self._check_not_ended()
             raise ClosedError("the client is closed, or its block has been left: connect again")
         if self._running is None:
             raise ClosedError(
@@ -367,7 +393,7 @@ class Client(Bound, ShortWays):
 
     def __repr__(self) -> str:
         if self._running is None:
-            return "<Client, not open>"
+            return "<Client, closed>" if self._entered else "<Client, not open>"
         return f"<Client of {self._running.config.server}, namespace {self.namespace!r}>"
 
 

@@ -129,7 +129,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
 
     async def __anext__(self) -> WatchEvent:
         if self._closed:
-            raise ClosedError("the watch is closed: its 'async with' block has been left")
+            raise ClosedError("the watch is closed, or its block has been left: open another one")
         while not self._ready:
             await trio.sleep_until(self._not_before)
             try:

@@ -248,8 +248,7 @@ class Informer(Bound, Waits, Shown):
             stream.close()
 
     def _subscribe(self, subscriber: Registration | EventStream) -> None:
-        if self._closed or (self._shared is not None and self._shared.state.phase is Phase.STOPPED):
-            raise ClosedError("this informer is closed")
+        self._check_open()
         if self._shared is None:
             self._view.subscribers.append(subscriber)
         else:
@@ -275,7 +274,9 @@ class Informer(Bound, Waits, Shown):
 
         Raises:
             InvalidInput: it is neither a filter, nor a function of the object, nor ``None``.
+            ClosedError: the informer is closed.
         """
+        self._check_open()
         new = None if filter is None else as_filter(filter)
         if self._shared is None:
             self._view.filter = new
@@ -302,7 +303,9 @@ class Informer(Bound, Waits, Shown):
 
         Raises:
             InvalidInput: the name is no text, or the source neither a function nor a JSONPath that parses.
+            ClosedError: the informer is closed.
         """
+        self._check_open()
         index = self._new_index(name, source)
         self._view.indexes[name] = index
         if self._shared is not None:

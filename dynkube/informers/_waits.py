@@ -15,6 +15,8 @@ from dynkube.meta import Unstructured, is_older
 class Waits(Reads):
     """The waits of an :class:`Informer`. They belong in the event loop's thread; cancelled, they only stop waiting."""
 
+    _closed: bool
+
     @property
     def has_synced(self) -> bool:
         """Whether the initial truth was known and handled by every handler there was; once true, stays true."""
@@ -28,11 +30,17 @@ class Waits(Reads):
         client-go's ``WaitForCacheSync``, it does not wait for ever where the resource does not exist.
 
         Raises:
-            ClosedError: the informer was closed before that.
+            ClosedError: the informer is closed, perhaps before that.
         """
         await self._view.settled.wait()
         if not self._view.synced:
             raise ClosedError("the informer was closed before it had synced")
+        self._check_open()
+
+    def _check_open(self) -> None:
+        """Refuse what has no effect any more."""
+        if self._closed or (self._shared is not None and self._shared.state.phase is Phase.STOPPED):
+            raise ClosedError("this informer is closed, and nothing will change: make another one")
 
     async def wait_state(self, *phases: Phase) -> State:
         """Wait until the phase is one of ``phases``, and return the state; at once if it is now.

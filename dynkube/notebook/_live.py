@@ -220,7 +220,7 @@ def live_table(
     except ImportError:  # without the extra
         table = PageTable(follower, loop, cells)
     try:
-        table._look()
+        loop.call(_look, follower, cells.exist)
     except BaseException:  # interrupted: nobody will have it
         loop.post(follower.end)
         raise

@@ -209,6 +209,10 @@ class RESTClient(Bound):
         """Close every connection, also under requests and streams, which then raise ClosedError. May be repeated."""
         await self._pools.aclose()
 
+    def ends_by(self, error: Exception) -> None:
+        """Say which error it is that will close this; it becomes the cause of each ClosedError."""
+        self._pools.ends_by(error)
+
     async def __aenter__(self) -> Self:
         await trio.lowlevel.checkpoint()
         return self

@@ -92,6 +92,18 @@ class PoolKeeper:
         self._certificate: ClientCertificate | None = None
         self._retired: set[Pools] = set()
         self._closed = False
+        self._ended_by: Exception | None = None
+
+    def ends_by(self, error: Exception) -> None:
+        """Say what it is that will close them: whoever meets closed pools is told."""
+        self._ended_by = error
+
+    def closed_error(self, text: str, otherwise: Exception | None = None) -> ClosedError:
+        """What to raise where the pools are closed: its cause is what has closed them, or else ``otherwise``."""
+        why = f" ({self._ended_by!r})" if self._ended_by is not None else ""
+        error = ClosedError(f"{text}{why}")
+        error.__cause__ = self._ended_by or otherwise
+        return error
 
     @property
     def closed(self) -> bool:
@@ -153,4 +165,4 @@ class PoolKeeper:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise ClosedError("the client is closed, or its block has been left: connect again")
+            raise self.closed_error("the client is closed, or its block has been left: connect again")

@@ -14,7 +14,7 @@ import httpx2
 import trio
 
 from dynkube.config import ClientConfig, Credential, patience_of
-from dynkube.errors import APIError, ClosedError, DynkubeError, InvalidInput, ProtocolError, TransportError
+from dynkube.errors import APIError, DynkubeError, InvalidInput, ProtocolError, TransportError
 from dynkube.rest._answers import check_head, error_from, is_json, most_of_error
 from dynkube.rest._attempts import Attempt, Attempts, Counters, Subject
 from dynkube.rest._failures import FAILURES, Failure, Peer, understand
@@ -229,7 +229,7 @@ class Sender:
             await self._pools.forget(pools)
         await pools.release()
         if closed:
-            raise ClosedError(f"{call.text}: the client was closed while waiting for the answer") from exc
+            raise self._pools.closed_error(f"{call.text}: the client was closed while waiting for the answer", exc)
         return failure
 
     async def _checked(self, exchange: Exchange, call: Call) -> Exchange:

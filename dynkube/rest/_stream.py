@@ -78,7 +78,7 @@ class Exchange:
             ClosedError: the exchange was closed.
         """
         if self._closed:
-            raise ClosedError(f"{self.text}: the stream is closed: its 'async with' block has been left")
+            raise ClosedError(f"{self.text}: the stream is closed, or its block has been left")
         announced = self.headers.get("content-length", "")
         if self._bound is not None and not self.received and announced.isdecimal() and len(announced) < 20:
             self._check_size(int(announced), self._bound)

@@ -23,7 +23,7 @@ from dynkube.meta import UnstructuredTable as AsyncTable
 from dynkube.sync._delegation import Facade, arguments_of, at_once, blocking, in_loop, overloaded, wrapping
 from dynkube.sync._held import Held
 from dynkube.sync._informer import Informer
-from dynkube.sync._lists import Following, UnstructuredTable
+from dynkube.sync._lists import Owner, UnstructuredTable
 from dynkube.sync._manifests import carry_out
 from dynkube.sync._resource import ResourceClient
 from dynkube.sync._thread import Process, TrioThread
@@ -39,16 +39,21 @@ class Client(Facade[aio.Client]):
     again.
     """
 
-    __slots__ = ("_following", "_held", "_informers")
+    __slots__ = ("_held", "_informers", "_owner")
 
     def __init__(self, inner: aio.Client, thread: TrioThread) -> None:
         super().__init__(inner, thread)
         self._informers: dict[Informer, None] = {}
         self._held = Held(thread, inner, self._read)
-        self._following = Following(thread, inner.informer, self._start)
+        self._owner = Owner(thread, self._start, inner.informer)
         self._held.open()
 
+    def __repr__(self) -> str:
+        return "<Client, closed>" if self._held.ended else super().__repr__()
+
     def __enter__(self) -> Self:
+        __tracebackhide__ = True
+        self._check_open()
         return self
 
     def __exit__(
@@ -84,7 +89,7 @@ class Client(Facade[aio.Client]):
     @property
     def api(self) -> APIClient:
         """The verbs without informers, and requests of your own (``client.api.raw``)."""
-        return APIClient(self._open.api, self._thread)
+        return APIClient(self._open.api, self._thread, Owner(self._thread, self._start))
 
     @property
     def mapper(self) -> Mapper:
@@ -101,7 +106,7 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.__getitem__)
     def __getitem__(self, inner: AsyncResourceClient) -> ResourceClient:
-        return ResourceClient(inner, self._thread, self._following)
+        return ResourceClient(inner, self._thread, self._owner)
 
     @property
     def resources(self) -> Resources[ResourceClient]:
@@ -112,7 +117,7 @@ class Client(Facade[aio.Client]):
         Raises:
             ClosedError: the client is closed.
         """
-        self._open  # noqa: B018  # says so of a closed client
+        self._check_open()
         return Resources(self.resource, self._known)
 
     @overload
@@ -155,7 +160,7 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.resource)
     def resource(self, inner: AsyncResourceClient) -> ResourceClient:
-        return ResourceClient(inner, self._thread, self._following)
+        return ResourceClient(inner, self._thread, self._owner)
 
     @wrapping(aio.Client.informer)
     def informer(self, inner: AsyncInformer) -> Informer:
@@ -209,12 +214,16 @@ class Client(Facade[aio.Client]):
 
     @property
     def _open(self) -> aio.Client:
-        if self._held.ended:
-            raise ClosedError("this client is closed: make another one with dynkube.sync.connect(...)")
+        self._check_open()
         return self._inner
 
+    def _check_open(self) -> None:
+        if self._held.ended:
+            self._inner._check_not_ended()
+            raise ClosedError("this client is closed: make another one with dynkube.sync.connect(...)")
+
     def _start(self, function: Callable[[], Awaitable[None]]) -> None:
-        _ = self._open
+        self._check_open()
         self._held.start(function)
 
     def _forget(self, informer: Informer) -> None:
@@ -224,7 +233,11 @@ class Client(Facade[aio.Client]):
 class APIClient(Facade[AsyncAPIClient]):
     """Reads and writes objects of any type, without informers; see :class:`dynkube.client.APIClient`."""
 
-    __slots__ = ()
+    __slots__ = ("_owner",)
+
+    def __init__(self, inner: AsyncAPIClient, thread: TrioThread, owner: Owner) -> None:
+        super().__init__(inner, thread)
+        self._owner = owner
 
     @property
     def namespace(self) -> str:
@@ -249,7 +262,7 @@ class APIClient(Facade[AsyncAPIClient]):
 
     @wrapping(AsyncAPIClient.resource)
     def resource(self, inner: AsyncResourceClient) -> ResourceClient:
-        return ResourceClient(inner, self._thread)
+        return ResourceClient(inner, self._thread, self._owner)
 
 
 class Mapper(Facade[DeferredRESTMapper]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import trio
 
@@ -14,6 +14,9 @@ from dynkube.sync._call import is_cancellation
 from dynkube.sync._thread import TrioThread
 
 T = TypeVar("T")
+
+Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], object]
+"""Starts a task of something that ends it; to be called in the trio thread. It raises ClosedError after the end."""
 
 _log = logging.getLogger("dynkube.sync")
 
@@ -28,6 +31,7 @@ class Held(Generic[T]):
         thread: where.
         manager: what to enter.
         users: tasks that begin when it is open, and must not raise; :meth:`start` is for others.
+        owner: the :meth:`start` of what this uses, and is left with at the latest; ``None`` for what stands alone.
     """
 
     def __init__(
@@ -35,8 +39,10 @@ class Held(Generic[T]):
         thread: TrioThread,
         manager: AbstractAsyncContextManager[T, bool | None],
         *users: Callable[[], Awaitable[None]],
+        owner: Start | None = None,
     ) -> None:
         self._first_users = users
+        self._owner = owner
         self._thread = thread
         self._manager = manager
         self.scope: trio.CancelScope = trio.CancelScope()
@@ -57,7 +63,10 @@ class Held(Generic[T]):
         """
         __tracebackhide__ = True
         try:
-            self._thread.hold(self._run, self.scope)
+            if self._owner is None:
+                self._thread.hold(self._run, self.scope)
+            else:
+                self._thread.run(self._owner, self._run_owned)
             self._begun = True
             self._thread.call(self._turn.wait)
         except BaseException:
@@ -107,6 +116,10 @@ class Held(Generic[T]):
         """Whether it was left, also by itself."""
         return self._ended.is_set() or not self._thread.alive
 
+    async def _run_owned(self) -> None:
+        with self.scope:
+            await self._run()
+
     async def _run(self) -> None:
         try:
             async with self._manager as self._value, trio.open_nursery() as users:
@@ -129,10 +142,3 @@ class Held(Generic[T]):
         finally:
             self._ended.set()
             self._turn.set()
-
-
-def held(thread: TrioThread, manager: AbstractAsyncContextManager[T, bool | None]) -> tuple[Held[T], T]:
-    """Open one; see :class:`Held`."""
-    __tracebackhide__ = True
-    keeper = Held(thread, manager)
-    return keeper, keeper.open()

@@ -14,7 +14,7 @@ import trio
 
 from dynkube import informers as aio
 from dynkube._display import Shown
-from dynkube.errors import ClosedError, DeadlineExceeded
+from dynkube.errors import DeadlineExceeded
 from dynkube.informers import Filter, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Phase, PrinterColumn, State
 from dynkube.meta import GVR, Unstructured
 from dynkube.notebook import ColumnSource, LiveTable, live_table
@@ -190,8 +190,7 @@ class Informer(Facade[aio.Informer], Shown):
             ClosedError: the informer is closed.
         """
         __tracebackhide__ = True
-        if self.state.phase is Phase.STOPPED:
-            raise ClosedError("this informer is closed, and nothing will change: make another one")
+        self._inner._check_open()
         start = self._held.start  # it ends with the informer, which is not the table's
         return live_table(
             lambda: nullcontext(self._inner), self._thread, start, columns=columns, limit=limit, wide=wide
@@ -246,7 +245,9 @@ class Informer(Facade[aio.Informer], Shown):
             ClosedError: the informer is closed.
         """
         __tracebackhide__ = True
-        return EventStream(self._thread, self._inner.events())
+        __tracebackhide__ = True
+        self._inner._check_open()
+        return EventStream(self._thread, self._held.start, self._inner.events())
 
     def states(self) -> States:
         """The state now, then each other state as it comes: ``for state in informer.states()``. Ends after ``STOPPED``.
@@ -273,7 +274,7 @@ class Informer(Facade[aio.Informer], Shown):
             timeout: seconds; ``None`` waits for ever, also while the server cannot be reached.
 
         Raises:
-            ClosedError: the informer was closed before that.
+            ClosedError: the informer is closed, perhaps before that.
             DeadlineExceeded: not within ``timeout``; the message tells the state.
         """
         __tracebackhide__ = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,24 +12,25 @@ from dynkube.client import ResourceClient as AsyncResourceClient
 from dynkube.errors import InvalidInput
 from dynkube.informers import Informer as AsyncInformer
 from dynkube.notebook import ColumnSource, LiveTable, live_table
+from dynkube.sync._held import Start
 from dynkube.sync._thread import TrioThread
 
 _NARROWER = "a label_selector, or a namespace, of the list narrows all"
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
-    """What lists need from their client, to become live.
+class Owner:
+    """What watches and lists need from the client that they are from.
 
     Attributes:
         thread: where it lives.
-        informer: makes informers, with the arguments of ``Client.informer``.
         start: starts a task that ends with the client, at the latest.
+        informer: makes informers, with the arguments of ``Client.informer``; ``None`` where it has none.
     """
 
     thread: TrioThread
-    informer: Callable[..., AsyncInformer]
-    start: Callable[[Callable[[], Awaitable[None]]], object]
+    start: Start
+    informer: Callable[..., AsyncInformer] | None = None
 
 
 class Follow:
@@ -38,24 +39,25 @@ class Follow:
     Args:
         resource: which resource.
         given: the arguments that it was read with, by name.
-        following: of the client.
+        owner: the client.
     """
 
-    def __init__(self, resource: AsyncResourceClient, given: Mapping[str, Any], following: Following) -> None:
+    def __init__(self, resource: AsyncResourceClient, given: Mapping[str, Any], owner: Owner) -> None:
         self._resource = resource
         self._selection = {name: given.get(name) for name in ("namespace", "label_selector", "field_selector")}
-        self._following = following
+        self._owner = owner
 
     def live(self, columns: Mapping[str, ColumnSource] | None, limit: int, *, wide: bool) -> LiveTable:
         """A live table, which has an informer of its own for as long as it follows."""
         __tracebackhide__ = True
-        thread, start = self._following.thread, self._following.start
+        thread, start = self._owner.thread, self._owner.start
         return live_table(self._opened, thread, start, columns=columns, limit=limit, wide=wide, narrower=_NARROWER)
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[AsyncInformer]:
+        assert self._owner.informer is not None
         gvr = (await self._resource.resolve()).gvr
-        async with self._following.informer(gvr, **self._selection) as informer:
+        async with self._owner.informer(gvr, **self._selection) as informer:
             yield informer
 
 

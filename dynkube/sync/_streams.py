@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing
@@ -20,7 +21,7 @@ from dynkube.informers import Informer as AsyncInformer
 from dynkube.informers import State
 from dynkube.meta import InformerEvent, Unstructured, WatchEvent
 from dynkube.sync._call import Call
-from dynkube.sync._held import Held
+from dynkube.sync._held import Held, Start
 from dynkube.sync._thread import TrioThread
 
 T = TypeVar("T")
@@ -29,13 +30,17 @@ T = TypeVar("T")
 class Stream(Bound, Iterator[T], Generic[T]):
     """Items that come in batches from the trio thread; for one thread at a time.
 
-    A step that is interrupted loses nothing: what had come by then is the next step's.
+    A step that is interrupted loses nothing: what had come by then is the next step's. One that nobody holds any more
+    is closed at once: nothing in it refers to itself, and nothing in the trio thread to it.
     """
 
-    def __init__(self, thread: TrioThread, batch: Callable[[], Awaitable[list[T]]]) -> None:
+    def __init__(self, thread: TrioThread) -> None:
         self._thread = thread
-        self._batch = batch
         self._buffer: deque[T] = deque()
+
+    @abstractmethod
+    async def _take(self) -> list[T]:
+        """What is there, waiting for the first of it; nothing at the end."""
 
     def __iter__(self) -> Self:
         return self
@@ -64,7 +69,7 @@ class Stream(Bound, Iterator[T], Generic[T]):
     def _fetch(self, timeout: float | None) -> None:
         __tracebackhide__ = True
         # What comes although the step was interrupted, or a moment after it was, is the next step's.
-        call = Call(lambda: within(self._batch, timeout, "nothing came"), on_late=self._buffer.extend)
+        call = Call(lambda: within(self._take, timeout, "nothing came"), on_late=self._buffer.extend)
         batch = self._thread.wait(call)
         if not batch:
             raise StopIteration
@@ -75,8 +80,11 @@ class ObjectIterator(Stream[Unstructured]):
     """The objects of a collection, a page in memory at a time; made by :meth:`ResourceClient.iterate`."""
 
     def __init__(self, thread: TrioThread, inner: AsyncObjectIterator) -> None:
-        super().__init__(thread, inner.take)
+        super().__init__(thread)
         self._inner = inner
+
+    async def _take(self) -> list[Unstructured]:
+        return await self._inner.take()
 
     @property
     def resource_version(self) -> str:
@@ -101,9 +109,9 @@ class Watch(Stream[WatchEvent]):
     It resumes by itself. Ctrl-C during a step leaves it usable.
     """
 
-    def __init__(self, thread: TrioThread, manager: AbstractAsyncContextManager[AsyncWatch]) -> None:
-        super().__init__(thread, self._take)
-        self._held = Held(thread, manager)
+    def __init__(self, thread: TrioThread, owner: Start, manager: AbstractAsyncContextManager[AsyncWatch]) -> None:
+        super().__init__(thread)
+        self._held = Held(thread, manager, owner=owner)
         weakref.finalize(self, thread.cancel, self._held.scope)
         self._inner: AsyncWatch | None = None
 
@@ -152,9 +160,11 @@ class EventStream(Stream[InformerEvent]):
     A consumer that is slow gets fewer, larger steps: for each key only the newest state waits.
     """
 
-    def __init__(self, thread: TrioThread, manager: AbstractAsyncContextManager[AsyncEventStream]) -> None:
-        super().__init__(thread, self._take)
-        self._held = Held(thread, manager)
+    def __init__(
+        self, thread: TrioThread, owner: Start, manager: AbstractAsyncContextManager[AsyncEventStream]
+    ) -> None:
+        super().__init__(thread)
+        self._held = Held(thread, manager, owner=owner)
         self._inner = self._held.open()
         weakref.finalize(self, thread.cancel, self._held.scope)
 
@@ -191,7 +201,7 @@ class States(Stream[State]):
     """An informer's states, the one of now first; made by :meth:`Informer.states`."""
 
     def __init__(self, thread: TrioThread, informer: AsyncInformer) -> None:
-        super().__init__(thread, self._take)
+        super().__init__(thread)
         self._informer = informer
         self._shown: State | None = None
 

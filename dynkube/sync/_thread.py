@@ -44,6 +44,7 @@ class TrioThread:
         self._portal: BlockingPortal | None = None  # from the beginning of the loop on
         self._began: SimpleQueue[None] = SimpleQueue()
         self._unwanted = False
+        self._failure: BaseException | None = None  # what has ended the loop, if it was not closed
         self._calls: set[Call[Any]] = set()  # what somebody waits for; belongs to the loop
         # A daemon: the interpreter would wait for any other before it calls what atexit was told.
         self._thread = threading.Thread(target=self._run, name="dynkube-trio", daemon=True)
@@ -145,8 +146,13 @@ class TrioThread:
         if self.pid != os.getpid():
             raise ClosedError("this was opened before the process was forked: connect again in the new process")
         if self._portal is None:
-            raise ClosedError(ENDED)
+            raise self._ended()
         return self._portal
+
+    def _ended(self) -> ClosedError:
+        error = ClosedError(ENDED if self._failure is None else f"{ENDED}: {self._failure!r}")
+        error.__cause__ = self._failure
+        return error
 
     def _give_up(self, call: Call[T]) -> None:
         """Cancel a call, and give it a moment to end: the next one may use the same stream."""
@@ -156,16 +162,15 @@ class TrioThread:
     # ── the thread ───────────────────────────────────────────────────────────────────────────
 
     def _run(self) -> None:
-        ended = ENDED
         try:
             trio.run(self._main)
         except BaseException as exc:  # noqa: BLE001  # nobody else would hear of it
             _log.critical("the trio thread has failed, everything in it has ended", exc_info=exc)
-            ended = f"{ENDED}: {exc!r}"
+            self._failure = exc
         finally:
             self._portal = None
             for call in tuple(self._calls):
-                call.fail(ClosedError(ended))
+                call.fail(self._ended())
             self._began.put(None)
 
     async def _main(self) -> None:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 import dynkube
 import dynkube.sync
@@ -60,14 +61,24 @@ def test_an_interrupted_step_of_a_stream_loses_nothing(k: dynkube.sync.Client) -
 
 
 def _interrupted(k: dynkube.sync.Client, wait: Callable[[], object]) -> None:
-    """Press Ctrl-C, once, from a handler, which runs in a thread of its own."""
-    one = k.informer("namespaces", field_selector="metadata.name=default")
-    one.add_handler(on_add=lambda obj: interrupt())
+    """Press Ctrl-C, once, when the call has come to where it waits in the trio thread."""
+
+    async def press() -> None:
+        while not k._thread._calls:
+            await trio.lowlevel.checkpoint()
+        await wait_all_tasks_blocked()
+        interrupt()
+
+    k._thread.hold(press, trio.CancelScope())
     wait()
 
 
 def test_what_came_although_a_step_was_interrupted_is_the_next_steps() -> None:
     thread = TrioThread()
+
+    class InterruptedTooLate(Stream[int]):
+        async def _take(self) -> list[int]:
+            return await interrupted_too_late()
 
     async def interrupted_too_late() -> list[int]:
         interrupt()
@@ -75,7 +86,7 @@ def test_what_came_although_a_step_was_interrupted_is_the_next_steps() -> None:
             await trio.sleep(0.05)  # the interrupt has cancelled the step, and it ends with a result all the same
         return [1, 2]
 
-    stream = Stream(thread, interrupted_too_late)
+    stream = InterruptedTooLate(thread)
     with pytest.raises(KeyboardInterrupt):
         next(stream)
 

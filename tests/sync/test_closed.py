@@ -1,0 +1,119 @@
+"""What is closed says so, whatever it is asked; what nobody holds any more is closed; and nothing is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dynkube
+import dynkube.sync
+from dynkube.errors import ClosedError
+from dynkube.sync._streams import EventStream, Watch, within
+from dynkube.testing import ServerThread
+from tests.sync.kit import CONFIGMAPS, config_map, run_script
+
+pytestmark = pytest.mark.real_time
+
+USES: dict[str, Callable[[dynkube.sync.Informer], object]] = {
+    "wait_synced": lambda informer: informer.wait_synced(timeout=10),
+    "set_filter": lambda informer: informer.set_filter(dynkube.LabelFilter("a=b")),
+    "add_handler": lambda informer: informer.add_handler(on_add=print),
+    "add_index": lambda informer: informer.add_index("name", "{.metadata.name}"),
+    "events": lambda informer: informer.events(),
+    "live": lambda informer: informer.live(),
+}
+
+
+@pytest.mark.parametrize("closed", ["informer", "client"])
+@pytest.mark.parametrize("use", USES)
+def test_a_closed_informer_says_that_it_is_closed(k: dynkube.sync.Client, use: str, closed: str) -> None:
+    maps = k.informer(CONFIGMAPS)
+    maps.wait_synced(timeout=10)
+
+    (maps if closed == "informer" else k).close()
+
+    with pytest.raises(ClosedError, match=r"^this informer is closed, and nothing will change: make another one$"):
+        USES[use](maps)
+
+
+def test_a_closed_client_says_that_it_is_closed(k: dynkube.sync.Client) -> None:
+    k.close()
+
+    assert repr(k) == "<Client, closed>"
+    with pytest.raises(ClosedError, match="this client is closed"), k:
+        pass
+
+
+def test_a_client_that_ended_by_itself_says_of_what(k: dynkube.sync.Client) -> None:
+    def on_add(obj: dynkube.Unstructured) -> None:
+        raise LookupError(obj.name)
+
+    k.informer("namespaces", field_selector="metadata.name=default").add_handler(on_add=on_add, on_error="cancel")
+    errors: list[ClosedError] = []
+    uses: list[Callable[[], Any]] = [
+        lambda: k.resource("namespaces").wait_for("never", "create"),
+        lambda: k.get("pods"),
+        lambda: k.namespace,
+    ]
+    k._thread.call(within, k._held._ended.wait, 10, "the client had not ended")
+    for use in uses:
+        with pytest.raises(ClosedError, match=r"LookupError\('default'\)") as caught:
+            use()
+        errors.append(caught.value)
+
+    assert [repr(error.__cause__) for error in errors] == ["LookupError('default')"] * 3
+    with pytest.raises(LookupError):
+        k.close()
+
+
+@pytest.mark.parametrize("kind", ["events", "watch"])
+def test_a_stream_that_nobody_holds_is_closed(k: dynkube.sync.Client, kind: str) -> None:
+    k.resource(CONFIGMAPS).create(config_map("one"))
+    stream: EventStream | Watch = (
+        k.informer(CONFIGMAPS).events() if kind == "events" else k.resource(CONFIGMAPS).watch().__enter__()
+    )
+    next(stream)
+    held = stream._held
+
+    del stream
+
+    k._thread.call(within, held._ended.wait, 10, "the stream was not closed")
+
+
+COUNT = """
+    import os, sys, trio, dynkube.sync
+
+    def count():
+        opened = [os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")]
+        tasks = thread.run(trio.lowlevel.current_statistics).tasks_living
+        return tasks, sum("socket:" in name for name in opened)
+
+    first = dynkube.sync.connect(url=sys.argv[1])
+    thread = first._thread
+    first.close()
+    before = count()
+
+    k = dynkube.sync.connect(url=sys.argv[1])
+    spaces, absent = k.informer("namespaces"), k.informer("widgets.v1.example.com")
+    spaces.wait_synced(timeout=10)
+    handler = spaces.add_handler(on_add=lambda obj: None)
+    tables = [spaces.live(), absent.live(), k.get("pods").live(), k["nodes"].list().live(limit=1)]
+    events, watch = spaces.events(), k["namespaces"].watch()
+    next(events), next(watch.__enter__())
+    during = count()
+    k.close()
+
+    print(count() == before, during[0] > before[0] + 10, during[1] > before[1] + 3)
+    print(*[repr(table) for table in tables], sep=chr(10))
+"""
+
+
+def test_after_a_client_is_closed_no_task_and_no_socket_is_left(cluster: ServerThread) -> None:
+    done = run_script(COUNT, cluster.url)
+
+    assert (done.stderr, done.returncode) == ("", 0)
+    said, *tables = done.stdout.splitlines()
+    assert said == "True True True"
+    assert [table.rpartition(", ")[2] for table in tables] == ["closed>"] * 4
