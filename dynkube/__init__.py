@@ -28,6 +28,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    __version__: str
+
     from dynkube import errors, sync
     from dynkube._client import Client
     from dynkube._connect import connect
@@ -218,6 +220,10 @@ _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in name
 def __getattr__(name: str) -> object:
     if name in {"errors", "sync"}:
         return import_module(f"dynkube.{name}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("dynkube")
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'dynkube' has no attribute {name!r}")

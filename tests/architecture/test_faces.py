@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.metadata
 import subprocess
 import sys
 from pathlib import Path
@@ -93,3 +94,7 @@ def test_connecting_and_informers_load_no_heavy_package(heavy: str) -> None:
     assert "dynkube.informers" in loaded
     assert heavy not in loaded
     assert "dynkube.testing" not in loaded
+
+
+def test_the_top_tells_its_version_as_the_command_line_does() -> None:
+    assert dynkube.__version__ == importlib.metadata.version("dynkube")
