@@ -93,8 +93,11 @@ class WireTable:
     def batches(self, decoder: ObjectDecoder) -> Iterator[list[tuple[Unstructured, tuple[JSON, ...]] | None]]:
         """Objects and cells, some rows at a time; ``None`` for a row that has no whole object with a name.
 
+        Cells that a row lacks are ``None``. Those for which there is no column are left out, as kubectl does
+        (kubernetes/kubernetes#66379): servers write such rows, of IPAddresses for one.
+
         Raises:
-            ProtocolError: an object cannot be read, or a row has more cells than there are columns.
+            ProtocolError: an object cannot be read.
         """
         for start in range(0, len(self._rows), _BATCH):
             yield [self._row(row, decoder) for row in self._rows[start : start + _BATCH]]
@@ -109,8 +112,5 @@ class WireTable:
             raise ProtocolError(f"a row of the server's table has an object that cannot be read: {exc}") from exc
         if not obj.name or not obj.kind or obj.api_version.startswith(VIEWS):
             return None
-        cells = row.cells or []
-        missing = len(self.columns) - len(cells)
-        if missing < 0:
-            raise ProtocolError(f"the row of {obj.name!r} has {len(cells)} cells for {len(self.columns)} columns")
-        return obj, (*cells, *[None] * missing)
+        cells = (row.cells or [])[: len(self.columns)]
+        return obj, (*cells, *[None] * (len(self.columns) - len(cells)))
