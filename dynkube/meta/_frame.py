@@ -43,7 +43,6 @@ _WRITTEN: Final[dict[tuple[str, str], dict[str, FrameType]]] = {
     ("batch", "CronJobList"): {"Suspend": FrameType.TEXT},
     ("events.k8s.io", "EventList"): {"Count": FrameType.INTEGER},
     ("flowcontrol.apiserver.k8s.io", "FlowSchemaList"): {"MatchingPrecedence": FrameType.INTEGER},
-    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfigurationList"): {"NominalConcurrencyShares": FrameType.INTEGER},
     ("storage.k8s.io", "StorageClassList"): {"AllowVolumeExpansion": FrameType.BOOLEAN},
 }
 

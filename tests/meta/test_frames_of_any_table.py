@@ -104,6 +104,8 @@ def test_types_are_those_of_the_table_without_rows(data: st.DataObject, columns:
         ("storage.k8s.io/v1", "StorageClassList", TableColumn(name="AllowVolumeExpansion"), True, "boolean"),
         ("batch/v1", "CronJobList", TableColumn(name="Suspend", type="boolean"), "False", "string"),
         ("e.com/v1", "ConfigMapList", TableColumn(name="Data"), 3, "string"),
+        # "<none>" in other rows
+        ("flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfigurationList", TableColumn(name="Queues"), 3, "string"),
     ],
 )
 def test_what_servers_call_by_another_type_than_they_write_is_known(
