@@ -30,6 +30,7 @@ from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, 
 from dynkube.informers._statistics import InformerStatistics, InformerStatus, InformerStatuses
 from dynkube.informers._transform import Transform, drop_managed_fields
 from dynkube.informers._tree import OwnerTree, owner_tree
+from dynkube.informers._user_code import in_function_of_a_read
 
 __all__ = [
     "ABSENT",
@@ -73,6 +74,7 @@ __all__ = [
     "Transform",
     "crd_serves",
     "drop_managed_fields",
+    "in_function_of_a_read",
     "owner_tree",
     "owner_uids",
 ]

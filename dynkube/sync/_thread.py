@@ -22,6 +22,7 @@ import trio
 from anyio.from_thread import BlockingPortal
 
 from dynkube.errors import ClosedError, InvalidInput
+from dynkube.informers import in_function_of_a_read
 from dynkube.sync._call import ENDED, Call, is_cancellation
 from dynkube.sync._errors import shorten
 
@@ -64,7 +65,8 @@ class TrioThread:
         Interrupted, it is cancelled; should it be through by then, what it returned is lost.
 
         Raises:
-            InvalidInput: called from the loop's own thread, which would wait for itself.
+            InvalidInput: called from the loop's own thread, which would wait for itself, or by a user's function
+                that a read asks about each object.
             ClosedError: the loop has ended, or belongs to the process that this one was forked from.
         """
         __tracebackhide__ = True  # IPython leaves such frames out
@@ -133,10 +135,15 @@ class TrioThread:
             _log.warning("the trio thread did not end within %g s: something in it does not yield", timeout)
 
     def _open(self) -> BlockingPortal:
+        if in_function_of_a_read():
+            raise InvalidInput(
+                "a blocking call in a filter or an index function would be made for each object, in whichever thread "
+                "reads: let the function look at the object, or at another informer"
+            )
         if threading.current_thread() is self._thread:
             raise InvalidInput(
-                "a blocking call in the trio thread would wait for itself: filters, transforms, indexes and async "
-                "handlers run there. Plain handlers have threads of their own: call it from one of those"
+                "a blocking call in the trio thread would wait for itself: transforms, columns of live tables and "
+                "async handlers run there. Plain handlers have threads of their own: call it from one of those"
             )
         if trio.lowlevel.in_trio_run():
             raise InvalidInput(

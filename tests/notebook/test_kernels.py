@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dynkube.testing import ServerThread
+from dynkube.testing import ServerThread, serve_in_thread
 from tests.notebook.kernel import Kernel
 
 pytestmark = pytest.mark.real_time
@@ -98,6 +98,34 @@ def test_what_a_handler_prints_appears_below_its_cell(kernel: Kernel) -> None:
     )
 
     assert cell.printed == "saw default\n"
+
+
+def test_two_clients_of_two_clusters_are_apart(cluster: ServerThread, kernel: Kernel) -> None:
+    def named(name: str) -> dict[str, object]:
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "kube-public"}}
+
+    with serve_in_thread() as other:
+        kernel.run(
+            f"two = dynkube.sync.connect(url={other.url!r})\n"
+            "here, there = [each.informer('configmaps', namespace='kube-public') for each in (k, two)]\n"
+            "tables = [here.live(), k.get('configmaps', namespace='kube-public').live(), there.live()]\n"
+            "for each in (here, there): each.wait_synced(timeout=10)"
+        )
+        cluster.create(named("one"))
+        created = [dict(server.create(named(name))) for server, name in ((cluster, "here"), (other, "there"))]
+        seen = kernel.run(
+            f"for each, obj in zip((here, there), {created!r}): each.wait_for(dynkube.Unstructured(obj), timeout=10)\n"
+            "print([sorted(obj.name for obj in each) for each in (here, there)])\n"
+            "print(two.get('cm', 'there', namespace='kube-public').name)"
+        )
+        closed = kernel.run(
+            "two.close()\n"
+            "print(repr(two), there.state.phase, here.state.phase, len(k.get('cm', namespace='kube-public')))\n"
+            "print([table._follower.picture.head.following for table in tables])"
+        )
+
+    assert (seen.error, seen.printed) == ("", "[['here', 'one'], ['there']]\nthere\n")
+    assert (closed.error, closed.printed) == ("", "<Client, closed> STOPPED LIVE 2\n[True, True, False]\n")
 
 
 def test_a_restart_ends_the_process_and_runs_the_clean_up(kernel: Kernel, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import trio
 
 import dynkube.sync
 from dynkube.errors import ClosedError, InvalidInput
@@ -97,12 +98,19 @@ def test_closing_the_informer_ends_the_table(k: dynkube.sync.Client, comms: Comm
 
 
 def test_closing_the_table_or_the_client_leaves_no_task(k: dynkube.sync.Client, comms: Comms) -> None:
-    first, second = k.informer("namespaces").live(), k.informer("pods").live()
+    tasks = lambda: k._thread.run(trio.lowlevel.current_statistics).tasks_living  # noqa: E731  # short
+    namespaces = k.informer("namespaces")
+    namespaces.wait_synced(timeout=10)
+    before = tasks()
+    first, second = namespaces.live(), k.informer("pods").live()
+    with_tables = tasks()
 
     first.close()
+    without_first = tasks()
     k.close()
     second.close()
 
+    assert (before < without_first < with_tables, tasks() < before) == (True, True)
     comms.until(lambda page: page.head.get("following") is False)
     assert second.text.splitlines() == ["pods.v1 · STOPPED · Closed · 0 objects", "this table is no longer followed"]
 

@@ -111,6 +111,39 @@ def test_an_async_handler_is_called_too(k: dynkube.sync.Client) -> None:
     assert seen == ["one"]
 
 
+def test_a_filter_may_call_the_client_in_no_thread_and_read_informers_in_any(k: dynkube.sync.Client) -> None:
+    k.resource(CONFIGMAPS).create(config_map("one"))
+    maps, spaces = k.informer(CONFIGMAPS, namespace="default"), k.informer("namespaces")
+    maps.wait_synced(timeout=10)
+    spaces.wait_synced(timeout=10)
+    asked: list[str] = []
+
+    def filter_(obj: dynkube.Unstructured) -> bool:
+        asked.append(threading.current_thread().name)
+        return bool(k.get(CONFIGMAPS, obj.name))
+
+    maps.set_filter(filter_)
+    asked.clear()
+    calling = maps.list()
+    maps.set_filter(lambda obj: spaces.get(obj.namespace) is not None)
+    reading = maps.list()
+
+    assert (calling, [obj.name for obj in reading]) == ([], ["one"])
+    assert threading.main_thread().name in asked
+    assert "in whichever thread reads" in maps.statistics().last_error
+
+
+def test_an_index_function_that_calls_the_client_is_told_that_it_cannot(k: dynkube.sync.Client) -> None:
+    k.resource(CONFIGMAPS).create(config_map("one"))
+    maps = k.informer(CONFIGMAPS, namespace="default")
+    maps.wait_synced(timeout=10)
+
+    maps.add_index("x", lambda obj: [k.get(CONFIGMAPS, obj.name).name])
+
+    assert maps.by_index("x", "one") == []
+    assert "a blocking call in a filter or an index function" in maps.statistics().last_error
+
+
 def test_a_filter_that_calls_the_client_is_told_that_it_cannot(k: dynkube.sync.Client) -> None:
     k.resource(CONFIGMAPS).create(config_map("one"))
     maps = k.informer(CONFIGMAPS, namespace="default")
@@ -121,7 +154,7 @@ def test_a_filter_that_calls_the_client_is_told_that_it_cannot(k: dynkube.sync.C
         hidden = next(events)
 
     assert (type(shown), type(hidden)) == (dynkube.Added, dynkube.Deleted)
-    assert "a blocking call in the trio thread would wait for itself" in maps.statistics().last_error
+    assert "a blocking call in a filter or an index function" in maps.statistics().last_error
 
 
 def test_waiting_in_vain_tells_the_state(k: dynkube.sync.Client) -> None:
