@@ -98,7 +98,11 @@ def test_closing_the_informer_ends_the_table(k: dynkube.sync.Client, comms: Comm
 
 
 def test_closing_the_table_or_the_client_leaves_no_task(k: dynkube.sync.Client, comms: Comms) -> None:
-    tasks = lambda: k._thread.run(trio.lowlevel.current_statistics).tasks_living  # noqa: E731  # short
+    thread = k._thread
+
+    def tasks() -> int:
+        return thread.run(trio.lowlevel.current_statistics).tasks_living
+
     namespaces = k.informer("namespaces")
     namespaces.wait_synced(timeout=10)
     before = tasks()
