@@ -131,8 +131,8 @@ class _Room:
 
 
 def _weight(text: str) -> int:
-    """About as many bytes as a page has for it."""
-    return len(text.encode(errors="replace")) + 4 * sum(map(text.count, "<>&\"'"))
+    """About as many bytes as a page has for it, with what is escaped in it and where it may be broken."""
+    return len(text.encode(errors="replace")) + 4 * sum(map(text.count, "<>&\"'./,["))
 
 
 def _rest(all_of_it: Sequence[object], kept: Sequence[object], what: str) -> Iterator[Note]:

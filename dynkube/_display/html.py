@@ -20,7 +20,7 @@ from dynkube._display.style import STYLESHEET
 from dynkube._display.tables import html_text
 from dynkube._display.text import plain_of
 
-_ONE_LINE: Final = 40  # characters of a cell that are never broken into lines
+_ONE_LINE: Final = 28  # characters of a cell that are never broken into lines
 _CLASSES: Final = {tone: f"dk-{tone}" for tone in Tone}  # so that nothing else gets into an attribute
 _BREAKS: Final = re.compile(r"(?<=[/,])(?=\w)|(?<=[\w\]])(?=[.\[])")  # where a path may go on in the next line
 _DOT: Final = '<span class="dk-muted"> · </span>'
@@ -38,7 +38,7 @@ def page(card: Card) -> str:
 
 
 def _card(card: Card) -> str:
-    head = f'<div class="dk-head">{_DOT.join(map(_span, card.head))}</div>' if card.head else ""
+    head = f'<div class="dk-head">{_DOT.join(map(_heading, card.head))}</div>' if card.head else ""
     return f"{head}{_blocks(card.blocks)}"
 
 
@@ -101,6 +101,10 @@ def _kind(at: int, grid: Grid, cell: Line) -> str:
 
 def _line(spans: Line) -> str:
     return "".join(map(_span, spans))
+
+
+def _heading(span: Span) -> str:
+    return _span(span, breaks=len(span.text) > _ONE_LINE)
 
 
 def _span(span: Span, *, breaks: bool = False) -> str:

@@ -23,7 +23,7 @@ _SOURCE: Final = """
   --dk-bad: light-dark(#a40e26, #ff9f97);
   --dk-info: light-dark(#0a4ea3, #8ec7ff);
   --dk-mono: var(--jp-code-font-family, var(--vscode-editor-font-family, ui-monospace, monospace));
-  color: var(--dk-fg); font-size: 13px; line-height: 20px; overflow-x: auto;
+  color: var(--dk-fg); font-size: 13px; line-height: 20px; overflow-x: auto; overflow-wrap: anywhere;
 }
 html[theme=dark] .dynkube, html[data-theme=dark] .dynkube, body[data-theme=dark] .dynkube,
 body.vscode-dark .dynkube { color-scheme: dark; }
@@ -42,9 +42,10 @@ body.vscode-dark .dynkube { color-scheme: dark; }
 .dynkube .dk-bad { color: var(--dk-bad); }
 .dynkube .dk-added { color: var(--dk-good); background: light-dark(#e3f7e8, #12331d); }
 .dynkube .dk-removed { color: var(--dk-bad); background: light-dark(#ffebe9, #44191a); }
-.dynkube .dk-chips { margin: 5px 0; line-height: 1.9; }
+.dynkube .dk-chips { margin: 5px 0; display: flex; flex-wrap: wrap; gap: 4px 5px; }
 .dynkube .dk-chip {
-  padding: 1px 8px; border-radius: 10px; font-size: 12px; white-space: nowrap;
+  display: inline-block; box-sizing: border-box; max-width: 100%; vertical-align: middle;
+  padding: 0 8px; border-radius: 10px; font-size: 12px; line-height: 20px;
   background: light-dark(#eceff2, #ffffff17);
 }
 .dynkube .dk-chip.dk-good { background: light-dark(#dcf5e3, #14381f); }
@@ -56,15 +57,16 @@ body.vscode-dark .dynkube { color-scheme: dark; }
 }
 .dynkube.dynkube th, .dynkube.dynkube td {
   padding: 2px 16px 2px 0; border: 0; text-align: left; vertical-align: top; background: none;
-  white-space: normal; overflow-wrap: break-word; max-width: 48em; line-height: 20px;
+  white-space: normal; overflow-wrap: anywhere; max-width: 48em; line-height: 20px;
 }
 .dynkube.dynkube table tr { background: none; border: 0; }
 .dynkube.dynkube th { font-weight: 400; color: var(--dk-dim); white-space: nowrap; }
 .dynkube.dynkube .dk-grid thead th { font-size: 11px; letter-spacing: .04em; border-bottom: 1px solid var(--dk-rule); }
-.dynkube.dynkube .dk-grid td { white-space: nowrap; }
-.dynkube.dynkube .dk-grid .dk-long { white-space: normal; overflow-wrap: anywhere; min-width: 16em; }
+.dynkube.dynkube .dk-grid td { white-space: nowrap; overflow-wrap: normal; }
+.dynkube.dynkube .dk-grid .dk-long { white-space: normal; overflow-wrap: anywhere; min-width: 13em; }
 .dynkube.dynkube .dk-grid th:last-child, .dynkube.dynkube .dk-grid td:last-child { padding-right: 2px; }
 .dynkube.dynkube .dk-tree td { padding-top: 0; padding-bottom: 0; line-height: 1.35; }
+.dynkube.dynkube .dk-tree td:first-child { white-space: nowrap; overflow-wrap: normal; }
 .dynkube .dk-tree td:first-child .dk-muted { font-family: var(--dk-mono); white-space: pre; }
 .dynkube.dynkube .dk-grid tbody tr:hover { background: var(--dk-soft); }
 .dynkube.dynkube .dk-grid .dk-right { text-align: right; font-variant-numeric: tabular-nums; }
