@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from dynkube import Unstructured
 from dynkube._display import Limits, object_card, yaml_code
+from dynkube.notebook._details import details_of
 from tests.display.kit import NOW, Page, lines
 
 MOST = 60_000
@@ -37,6 +39,13 @@ def test_a_large_object_is_shown_in_few_bytes(fields: dict[str, Any]) -> None:
     assert len(obj.json) > 400_000
     assert len(page.encode()) < MOST
     assert "kB" in page or "MB" in page
+
+
+@pytest.mark.parametrize("fields", LARGE.values(), ids=LARGE.keys())
+def test_the_details_in_a_live_table_are_as_few(fields: dict[str, Any]) -> None:
+    details = details_of(Unstructured({"apiVersion": "v1", "kind": "Big", **fields}), NOW)
+
+    assert len(json.dumps(details)) < 2 * MOST
 
 
 class Counting(dict[str, Any]):
