@@ -10,14 +10,21 @@ const HERE = 30; // seconds after which a page that hears something says that it
 const NOBODY = "no kernel has a table for this place: run the cell again";
 const LATE = "no word from the kernel for a while: this may be old";
 const NAME = 1; // the place of the column that says which object it is
+const FOCUSED = new Set(["button", "input", "summary", "pre"]); // what can have the focus
 const TONES = new Set(["plain", "strong", "muted", "key", "good", "warn", "bad", "info", "added", "removed"]);
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+
+// Keys pressed in it are not JupyterLab's, for which "x" cuts a cell. To be said of what has the focus, and not around it.
+function keepKeys(node) {
+  node.dataset.lmSuppressShortcuts = "true";
+}
 
 export function element(tag, classes = "", text = undefined) {
   const node = document.createElement(tag);
   if (classes) node.className = classes;
   if (text !== undefined) node.textContent = text;
+  if (FOCUSED.has(tag)) keepKeys(node);
   return node;
 }
 
@@ -270,7 +277,6 @@ export class Table {
 
   build() {
     this.root = element("div", "dkl");
-    this.root.dataset.lmSuppressShortcuts = "true"; // keys pressed in here are not JupyterLab's
     this.title = element("span", "dkl-title", "…");
     this.pill = told("span", "dkl-pill dkl-chip dkl-plain");
     this.reason = element("span", "dkl-muted");
@@ -293,6 +299,7 @@ export class Table {
     this.message.append(this.said, this.hint);
     this.scroll = element("div", "dkl-scroll");
     this.scroll.tabIndex = 0; // so that the arrow keys scroll it
+    keepKeys(this.scroll);
     this.scroll.setAttribute("role", "region");
     this.table = element("table");
     this.caption = this.table.createCaption();

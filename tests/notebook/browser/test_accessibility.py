@@ -11,6 +11,7 @@ from dynkube.meta import Added, Unstructured, Updated
 from dynkube.notebook._messages import delta_message, table_message
 from dynkube.notebook._picture import Painter
 from dynkube.notebook._selection import Selection
+from tests.display.kit import POD
 from tests.notebook.browser.bare import Bare
 from tests.notebook.kit import obj, paint
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.real_time, pytest.mark.browser]
 
 FOCUS = "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent)"
+SECTIONS = ["spec", "status", "metadata"]
 OUTLINE = "getComputedStyle(document.activeElement).outlineStyle"
 
 
@@ -145,3 +147,15 @@ def test_a_table_that_stopped_says_so_in_words_and_does_not_look_alive(bare: Bar
     assert ages.all_inner_texts() == before
     assert bare.page.locator(".dkl-details").all_inner_texts() == ["the kernel does not answer"] * 2
     assert bare.page.locator(".dkl-scroll").evaluate("node => getComputedStyle(node).filter") == "grayscale(1)"
+
+
+def test_a_card_is_a_table_with_a_heading_for_each_row(chromium: Browser) -> None:
+    page = chromium.new_page()
+    page.set_content(Unstructured(POD)._repr_html_())
+
+    assert page.get_by_role("rowheader").all_inner_texts() == ["labels", "owned by"]
+    assert [name for name in SECTIONS if page.get_by_role("group").filter(has_text=name).last.is_visible()] == SECTIONS
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.get_by_text("containers:").last.is_visible()
+    page.close()

@@ -165,6 +165,23 @@ def test_a_table_whose_cell_is_run_again_is_followed_no_longer(notebook: Noteboo
     notebook.run("audience.GRACE = 60.0; table.close(); first.close()")
 
 
+def test_keys_pressed_in_a_table_are_not_those_of_the_notebook(cluster: ServerThread, notebook: Notebook) -> None:
+    output = notebook.run("k.informer('namespaces').live()")
+    row = output.locator("tbody", has_text="kube-system")
+    row.get_by_role("button", name="Show /kube-system").focus()
+    before = notebook.page.locator(".jp-Notebook .jp-Cell").count()
+
+    notebook.page.keyboard.press("x")  # would cut the cell
+    notebook.page.keyboard.press("Enter")  # would edit it
+    row.locator(".dkl-details details").first.wait_for()
+    output.get_by_role("searchbox").focus()
+    notebook.page.keyboard.type("xdd")
+    wait_text(output, ".dkl-note", "0 of these")
+
+    assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == before
+    assert output.get_by_role("searchbox").evaluate("node => node === document.activeElement")
+
+
 def test_hostile_text_is_text(cluster: ServerThread, notebook: Notebook) -> None:
     hostile = "<img src=x onerror=\"document.title='broken'\"><b>bold</b>"
     cluster.create(crd("gadgets"))
