@@ -12,6 +12,7 @@ import trio
 import dynkube.sync
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.notebook._live import WidgetTable
+from dynkube.sync._streams import within
 from dynkube.testing import ServerThread, serve_in_thread
 from tests.informers.kit import WIDGETS, crd, namespace, widget
 from tests.notebook.comms import Comms
@@ -95,6 +96,27 @@ def test_closing_the_informer_ends_the_table(k: dynkube.sync.Client, comms: Comm
     assert (page.head["phase"], len(page.rows)) == ("STOPPED", 4)
     assert repr(table) == "<LiveTable namespaces.v1 STOPPED 4 objects, closed>"
     table.close()
+
+
+def test_a_widget_that_is_closed_ends_the_table(k: dynkube.sync.Client, comms: Comms) -> None:
+    table = k.get("namespaces").live()
+    assert isinstance(table, WidgetTable)
+
+    table.widget.close()
+    k._thread.call(within, table._follower._ended.wait, 10, "the table had not ended")
+
+    assert repr(table) == "<LiveTable namespaces.v1 STOPPED 4 objects, closed>"
+    assert list(k.informers()) == []
+
+
+def test_what_narrows_a_table_is_what_its_maker_has(k: dynkube.sync.Client, comms: Comms) -> None:
+    k.get("namespaces").live(limit=1)
+    comms.say(kind="hello", page="1")
+
+    page = comms.until(lambda page: page.head.get("shown") == 1)
+
+    assert "label_selector" in page.head["narrower"]
+    assert "set_filter" not in page.head["narrower"]
 
 
 def test_closing_the_table_or_the_client_leaves_no_task(k: dynkube.sync.Client, comms: Comms) -> None:
