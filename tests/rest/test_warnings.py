@@ -52,6 +52,14 @@ async def test_without_a_callback_warnings_are_logged(
     assert ("dynkube.rest", logging.WARNING, "the API server warns: old") in caplog.record_tuples
 
 
+async def test_what_is_logged_steers_no_terminal(make_client: MakeClient, caplog: pytest.LogCaptureFixture) -> None:
+    wire = Wire(httpx2.Response(200, headers=[(b"Warning", b'299 - "ol\x9b31md"')]))
+
+    await make_client(wire).request(GET)
+
+    assert "the API server warns: ol\N{REPLACEMENT CHARACTER}31md" in caplog.messages
+
+
 async def test_a_callback_that_raises_is_logged_and_the_answer_still_comes(
     make_client: MakeClient, caplog: pytest.LogCaptureFixture
 ) -> None:
