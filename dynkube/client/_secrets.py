@@ -63,7 +63,8 @@ class Hiding:
         for owner, name in places:
             value = owner[name]
             key = value if isinstance(value, str) else encode_json(value)
-            owner[name] = hidden = _Hidden(numbers.setdefault(key, f"value {len(numbers)}"))
+            # A text that no manifest has, as what is hidden may be compared with what is not.
+            owner[name] = hidden = _Hidden(numbers.setdefault(key, f"\0{len(numbers)}"))
             hidden.shown = HIDDEN
             self._places.append((owner, name))
 
