@@ -72,10 +72,10 @@ def namespace_of_one(resource: APIResource, namespace: str | None, *, default: s
     Raises:
         WrongScope: a namespace for a cluster-scoped resource, or none to be had for a namespaced one.
     """
-    _check_namespace(namespace, hint="the context's namespace")
     if not resource.namespaced:
         _refuse_namespace(resource, namespace)
         return None
+    _check_namespace(namespace, hint="the context's namespace")
     if not (namespace or default):
         raise WrongScope(f"{resource.gvr} live in namespaces and the context names none: pass namespace=")
     return namespace or default
@@ -87,9 +87,9 @@ def namespace_of_many(resource: APIResource, namespace: str | None) -> str | Non
     Raises:
         WrongScope: a namespace for a cluster-scoped resource.
     """
-    _check_namespace(namespace, hint="all namespaces")
     if not resource.namespaced:
         _refuse_namespace(resource, namespace)
+    _check_namespace(namespace, hint="all namespaces")
     return namespace
 
 

@@ -49,7 +49,7 @@ def to_pandas(
 
     Raises:
         ImportError: pandas is not installed.
-        InvalidInput: ``fields`` is not as above.
+        InvalidInput: ``objects`` or ``fields`` is not as above.
     """
     return pandas_frame(_frame(objects, fields, with_object))
 
@@ -66,7 +66,7 @@ def to_polars(
 
     Raises:
         ImportError: polars is not installed.
-        InvalidInput: ``fields`` is not as above.
+        InvalidInput: ``objects`` or ``fields`` is not as above.
     """
     return polars_frame(_frame(objects, fields, with_object))
 

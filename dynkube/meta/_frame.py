@@ -12,6 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dynkube.errors import InvalidInput, InvalidJSONPath
+from dynkube.meta._arguments import a_type
 from dynkube.meta._frame_values import FrameColumn, FrameType, column_of, common_type, text_of
 from dynkube.meta._jsonpath import JSONPath
 from dynkube.meta._object import Unstructured
@@ -49,10 +50,13 @@ _WRITTEN: Final[dict[tuple[str, str], dict[str, FrameType]]] = {
 
 def frame_of(objects: Iterable[Unstructured], fields: Fields | None, *, with_object: bool) -> list[FrameColumn]:
     """The columns of any objects: where they are, what they are called and since when they are there."""
+    given: object = objects  # callers are not always type-checked
+    if isinstance(given, Mapping | str | bytes) or not isinstance(given, Iterable):  # an object is a mapping
+        raise InvalidInput(f"objects is {a_type(given)}: pass a list of objects, or an informer")
     objects = list(objects)
     for obj in objects:
         if not isinstance(obj, Unstructured):
-            raise InvalidInput(f"objects holds a {type(obj).__name__}: pass a list of objects, or an informer")
+            raise InvalidInput(f"objects holds {a_type(obj)}: pass a list of objects, or an informer")
     return extended(object_columns(objects), objects, fields, with_object=with_object)
 
 

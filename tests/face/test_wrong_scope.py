@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -48,6 +49,17 @@ async def test_every_verb_refuses_a_namespace_for_a_cluster_scoped_resource(
         await verb(client.resource("nodes"))
 
     assert not [request for request in server.requests if "nodes" in request.path]
+
+
+@pytest.mark.parametrize("namespace", ["*", ""])
+async def test_all_namespaces_of_other_clients_are_none_of_a_cluster_scoped_resource_either(
+    client: dynkube.Client, namespace: str
+) -> None:
+    nodes = client.resource("nodes")
+
+    for call in (lambda: nodes.get("n", namespace=namespace), lambda: nodes.list(namespace=namespace)):
+        with pytest.raises(WrongScope, match=rf"leave namespace={re.escape(repr(namespace))} out"):
+            await call()
 
 
 async def test_an_object_of_a_cluster_scoped_resource_says_no_namespace(client: dynkube.Client) -> None:

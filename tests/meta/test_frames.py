@@ -176,9 +176,20 @@ def test_fields_that_cannot_be_read_are_refused(fields: Any, error: type[Excepti
         listed(widget()).to_pandas(fields=fields, with_object=True)
 
 
-def test_what_are_no_objects_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="objects holds a dict"):
-        dynkube.to_pandas([{"a": 1}])  # type: ignore[list-item]
+@pytest.mark.parametrize("frame", [dynkube.to_pandas, dynkube.to_polars])
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        ([{"a": 1}], "objects holds a dict: pass a list of objects"),
+        (None, "objects is None: pass a list of objects"),
+        (5, "objects is an int: pass a list of objects"),
+        ("web", "objects is a str: pass a list of objects"),
+        (widget(), "objects is an Unstructured: pass a list of objects"),
+    ],
+)
+def test_what_are_no_objects_is_refused(frame: Any, objects: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        frame(objects)
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
