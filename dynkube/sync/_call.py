@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -16,7 +15,9 @@ from dynkube.errors import ClosedError
 T = TypeVar("T")
 
 ENDED: Final = "the trio thread that this belongs to has ended: connect again"
-_POLL: Final = 0.1 if sys.platform == "win32" else None  # there, waiting for a lock cannot be interrupted
+# Seconds after which a waiting thread looks for interrupts by itself. CPython looks between two steps of Python code;
+# one that comes after that and before the wait in C wakes nobody, and on Windows none does (python/cpython#74157).
+_LOOK: Final = 0.1
 
 
 class Call(Generic[T]):
@@ -59,7 +60,7 @@ class Call(Generic[T]):
         """Wait for what it returns or raises."""
         __tracebackhide__ = True  # IPython leaves such frames out
         while not self.over:
-            self.wait(_POLL)
+            self.wait(_LOOK)
         if self._error is not None:
             raise self._error
         return self._value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -35,6 +37,19 @@ def test_an_interrupted_call_is_cancelled_in_the_loop() -> None:
 
     thread.close()
     assert said == ["cleaned up"]
+
+
+def test_an_interrupt_that_does_not_wake_the_thread_that_waits_ends_its_call_too() -> None:
+    thread = TrioThread()
+
+    async def wait_for_ever() -> None:
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # as one that comes just before the wait in C
+        await trio.sleep_forever()
+
+    with pytest.raises(KeyboardInterrupt):
+        thread.call(wait_for_ever)
+
+    thread.close()
 
 
 def test_informers_go_on_after_an_interrupt(k: dynkube.sync.Client) -> None:
