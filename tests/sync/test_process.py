@@ -47,9 +47,10 @@ def test_the_end_of_the_process_ends_everything_and_cleans_up(cluster: ServerThr
 
 def test_a_process_that_was_forked_connects_for_itself(cluster: ServerThread) -> None:
     script = """
-        import os, sys, dynkube.errors, dynkube.sync
+        import os, sys, warnings, dynkube.errors, dynkube.sync
         k = dynkube.sync.connect(url=sys.argv[1])
         k.informer("namespaces").wait_synced(timeout=10)
+        warnings.simplefilter("ignore")  # from 3.12 on, Python warns of forks beside threads
         child = os.fork()
         if child:
             sys.exit(os.waitpid(child, 0)[1] >> 8)
