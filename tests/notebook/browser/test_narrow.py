@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,12 @@ import pytest
 from dynkube import Unstructured
 from dynkube.errors import ApplyConflict, FieldConflict, Status
 from dynkube.informers import Informer
+from dynkube.notebook._columns import columns_for
+from dynkube.notebook._details import details_of
+from dynkube.notebook._messages import table_message
+from dynkube.notebook._picture import Head, Painter, Picture, headings
 from tests.display.kit import POD
+from tests.notebook.browser.bare import Bare
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -67,3 +73,23 @@ def test_a_label_that_fits_is_on_one_line_and_the_next_one_beside_it(page: Page)
     assert second is not None
     assert first["y"] == second["y"]
     assert first["height"] < 25
+
+
+def test_what_is_unfolded_in_a_live_table_is_within_the_page_wherever_the_table_is_scrolled_to(
+    chromium: Browser,
+) -> None:
+    bare = Bare(chromium)
+    bare.page.set_viewport_size({"width": 320, "height": 800})
+    painter, objects = Painter(), [named(LONG), named("web")]
+    columns = columns_for((), ())
+    rows = tuple(painter.rows(objects, columns))
+    bare.hear(table_message(Picture(Head(title="pods.v1", phase="LIVE"), headings(columns, rows, 2), rows)), 1)
+
+    bare.page.locator("tbody button").first.click()
+    blocks = details_of(objects[0], datetime.now(UTC))
+    bare.hear({"kind": "details", "id": bare.said()[0]["id"], "version": "1", "blocks": blocks}, 2)
+    bare.page.evaluate("document.querySelector('.dkl-scroll').scrollLeft = 80")
+
+    assert bare.page.locator(".dkl-details .dkl-chip").count() == 2
+    assert bare.page.evaluate(WIDER, ".dkl-details, .dkl-details .dkl-chip, .dkl-facts") == []
+    assert bare.page.evaluate("document.querySelector('.dkl-details').getBoundingClientRect().left") > 20
