@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dynkube._display import Shown, printable
 from dynkube.client._client import APIClient
+from dynkube.client._deadline import Deadline
 from dynkube.client._objects import namespace_of_many, namespace_of_one
+from dynkube.client._options import check_timeout
 from dynkube.discovery import APIResource, ResourceLike
 from dynkube.errors import InvalidInput, InvalidObject, NoMatch, ProtocolError
 from dynkube.meta import GVR, ResourceArg, Unstructured, resource_path
@@ -103,14 +105,18 @@ async def whoami(api: APIClient, timeout: float | None) -> UserInfo:
     Raises:
         NoMatch: the server is too old to tell.
     """
+    check_timeout(timeout)
+    deadline = Deadline.after(timeout)
     try:
-        found = await api.resource(_WHO).resolve()
+        found = await api.resource(_WHO).resolve(timeout=timeout)
     except NoMatch as exc:
         raise NoMatch(
             f"the server ({await api.server_version()}) does not tell users who they are: Kubernetes does since 1.28, "
             "by SelfSubjectReview"
         ) from exc
-    answer = await _review(api, resource_path(found.gvr), found.gvr.api_version, "SelfSubjectReview", {}, timeout)
+    answer = await _review(
+        api, resource_path(found.gvr), found.gvr.api_version, "SelfSubjectReview", {}, deadline.left()
+    )
     user = _mapping(_mapping(answer.get("status")).get("userInfo"))
     return UserInfo(
         username=str(user.get("username", "")),
@@ -138,13 +144,16 @@ class Question:
 
 async def can(api: APIClient, question: Question, timeout: float | None) -> Permission:
     """Ask the server whether the user may do something."""
+    check_timeout(timeout)
+    deadline = Deadline.after(timeout)
     if isinstance(question.resource, str) and question.resource.startswith("/"):
         attributes, action = _about_path(question, question.resource)
         spec = {"nonResourceAttributes": attributes}
     else:
-        attributes, action = await _about_resource(api, question)
+        attributes, action = await _about_resource(api, question, timeout)
         spec = {"resourceAttributes": attributes}
-    answer = await _review(api, _REVIEWS, "authorization.k8s.io/v1", "SelfSubjectAccessReview", {"spec": spec}, timeout)
+    kind, left = "SelfSubjectAccessReview", deadline.left()
+    answer = await _review(api, _REVIEWS, "authorization.k8s.io/v1", kind, {"spec": spec}, left)
     status = _mapping(answer.get("status"))
     return Permission(
         allowed=status.get("allowed") is True,
@@ -162,11 +171,11 @@ def _about_path(question: Question, path: str) -> tuple[dict[str, str], str]:
     return {"path": path, "verb": question.verb}, f"{question.verb} {path}"
 
 
-async def _about_resource(api: APIClient, question: Question) -> tuple[dict[str, str], str]:
+async def _about_resource(api: APIClient, question: Question, timeout: float | None) -> tuple[dict[str, str], str]:
     if (known := _only_in_rules(question)) is not None:
         gvr = known.gvr
     else:
-        known, gvr = await _named(api, question.resource)
+        known, gvr = await _named(api, question.resource, timeout)
         _check_served(question, known, gvr)
     namespace = _namespace(api, question, known)
     resource_path(gvr, namespace=namespace)  # refuses what can be no namespace, as the call itself would
@@ -211,14 +220,14 @@ def _check_served(question: Question, known: APIResource | None, gvr: GVR) -> No
     resource_path(gvr, name=question.name)
 
 
-async def _named(api: APIClient, resource: ResourceLike) -> tuple[APIResource | None, GVR]:
+async def _named(api: APIClient, resource: ResourceLike, timeout: float | None) -> tuple[APIResource | None, GVR]:
     """The resource that is meant; of one that is not served and named in full, no more than its name is known."""
     if resource == "*":
         return None, GVR("*", "*", "*")
     if isinstance(resource, APIResource):
         resource = resource.gvr  # it may be gone by now
     try:
-        known = await api.resource(resource).resolve()
+        known = await api.resource(resource).resolve(timeout=timeout)
     except NoMatch:
         if isinstance(resource, GVR):
             return None, resource

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from dynkube.client._deadline import Deadline
+from dynkube.client._options import check_timeout
 from dynkube.client._target import Target, as_answered
 from dynkube.discovery import ResourceAvailability, definition_name, not_installed
 from dynkube.errors import Forbidden, NoMatch, NotFound
@@ -19,16 +21,19 @@ async def availability(target: Target, timeout: float | None) -> ResourceAvailab
     Raises:
         DynkubeError: nobody can tell.
     """
+    check_timeout(timeout)
+    deadline = Deadline.after(timeout)
     name, mapper = str(target.spec), target.session.mapper
     mapper.doubt(target.spec)  # what is known from before is no answer to what is served now
     try:
-        resource = await target.resolve()
+        resource = await target.resolve(timeout)
     except NoMatch as exc:  # its definition may be there all the same, and say why
-        definition, _ = await _definition(target, definition_name(target.spec), timeout)
+        definition, _ = await _definition(target, definition_name(target.spec), deadline.left())
         why = not_installed(str(exc), definition is not None)
         return ResourceAvailability(name=name, definition=definition, message=why)
-    versions = (await mapper.load()).discovery.versions_of(resource.gvr)
-    definition, unread = await _definition(target, definition_name(resource.gvr), timeout)
+    known = mapper.loaded
+    versions = () if known is None else known.discovery.versions_of(resource.gvr)
+    definition, unread = await _definition(target, definition_name(resource.gvr), deadline.left())
     return ResourceAvailability(name=name, resource=resource, versions=versions, definition=definition, message=unread)
 
 

@@ -30,7 +30,7 @@ class GetOptions:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        _check_timeout(self.timeout)
+        check_timeout(self.timeout)
 
     def params(self) -> dict[str, str]:
         """The query parameters."""
@@ -72,7 +72,7 @@ class ListOptions:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        _check_timeout(self.timeout)
+        check_timeout(self.timeout)
         for name, number in (("page_size", self.page_size), ("limit", self.limit)):
             _check_count(name, number)
         _check_choice("resource_version_match", self.resource_version_match, ResourceVersionMatch)
@@ -99,7 +99,7 @@ class WriteOptions:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        _check_timeout(self.timeout)
+        check_timeout(self.timeout)
         check_dry_run(self.dry_run)
         check_field_manager(self.field_manager)
         _check_choice("field_validation", self.field_validation, FieldValidation)
@@ -130,7 +130,7 @@ class DeleteOptions:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        _check_timeout(self.timeout)
+        check_timeout(self.timeout)
         check_dry_run(self.dry_run)
         _check_choice("propagation_policy", self.propagation_policy, PropagationPolicy)
         if self.grace_period_seconds is not None and self.grace_period_seconds < 0:
@@ -173,7 +173,8 @@ def check_field_manager(name: object, argument: str = "field_manager") -> None:
         )
 
 
-def _check_timeout(timeout: object) -> None:
+def check_timeout(timeout: object) -> None:
+    """Raise InvalidInput unless it is a positive number of seconds, or ``None``."""
     if timeout is not None and not is_seconds(timeout):
         raise InvalidInput(f"timeout must be a positive number of seconds, or None for the default, not {timeout!r}")
 

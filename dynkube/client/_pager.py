@@ -45,7 +45,7 @@ async def list_all(collection: Pages[PageT], options: ListOptions, join: Callabl
         return await _list_all(collection, options, join)
     with trio.move_on_after(options.timeout):
         return await _list_all(collection, options, join)
-    raise DeadlineExceeded(f"{collection}: not everything was listed within {options.timeout:g} s")
+    raise DeadlineExceeded(f"{collection}: not everything was listed within {round(options.timeout, 3):g} s")
 
 
 async def _list_all(collection: Pages[PageT], options: ListOptions, join: Callable[[Sequence[PageT]], PageT]) -> PageT:
@@ -153,7 +153,8 @@ class ObjectIterator(Bound, AsyncIterator[Unstructured]):
 
     async def _next_page(self) -> UnstructuredList:
         if self._collection is None:
-            self._collection = await self._target.collection(self._namespace, self._selection)
+            resource = await self._target.resolve(self._options.timeout)
+            self._collection = self._target.collection_of(resource, self._namespace, self._selection)
         with self._target.noticing_absence(self._collection.gvr):
             if self._token is None:
                 return await _first_page(self._collection, self._options, limit=self._options.page_size)

@@ -14,7 +14,7 @@ async def get(
     target: Target, name: str, namespace: str | None, options: GetOptions, *, subresource: str | None = None
 ) -> Unstructured:
     """GET one object, or what a subresource of it answers."""
-    resource = await target.resolve()
+    resource, options = await target.resolve_within(options)
     path = target.path(resource, name, namespace, subresource=subresource)
     request = Request(method="GET", path=path, params=options.params(), timeout=options.timeout)
     return await target.send(request, resource)
@@ -24,15 +24,16 @@ async def list_objects(
     target: Target, namespace: str | None, selection: Selection, options: ListOptions
 ) -> UnstructuredList:
     """GET a collection."""
-    collection = await target.collection(namespace, selection)
+    resource, options = await target.resolve_within(options)
+    collection = target.collection_of(resource, namespace, selection)
     with target.noticing_absence(collection.gvr):
         return await list_all(collection, options, joined)
 
 
 async def table(target: Target, namespace: str | None, selection: Selection, options: ListOptions) -> UnstructuredTable:
     """GET a collection in the server's columns."""
-    resource = await target.resolve()
-    tables = Tables(target.session.rest, await target.collection(namespace, selection), resource)
+    resource, options = await target.resolve_within(options)
+    tables = Tables(target.session.rest, target.collection_of(resource, namespace, selection), resource)
     with target.noticing_absence(resource.gvr):
         return await list_all(tables, options, joined_tables)
 

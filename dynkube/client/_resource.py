@@ -10,7 +10,7 @@ from dynkube._display import Shown, printable
 from dynkube.client import _availability, _wait, _watching
 from dynkube.client._apply_verbs import ApplyVerbs
 from dynkube.client._conditions import ConditionLike, parse_condition
-from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, Selection
+from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, Selection, check_timeout
 from dynkube.client._ownership_verbs import OwnershipVerbs
 from dynkube.client._read_verbs import ReadVerbs
 from dynkube.client._subresource import SubresourceClient
@@ -35,7 +35,8 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
 
     Verbs block until the server answered; cancelling one leaves open whether the server did it. Common to all:
 
-    - ``timeout``: seconds for everything, retries included; ``None`` means the client's default.
+    - ``timeout``: seconds for everything, retries and what is read to know the resource included; ``None`` means the
+      client's default for each request.
     - ``dry_run``: the server checks, defaults and answers, and changes nothing.
     - ``field_manager``: who is recorded as owner of the fields; ``None`` means the client's.
     - ``field_validation``: what the server does about unknown and doubled fields: ``"Ignore"``, ``"Warn"``
@@ -58,8 +59,14 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
 
     __slots__ = ()
 
-    async def resolve(self) -> APIResource:
+    async def resolve(self, *, timeout: float | None = None) -> APIResource:
         """What the resource is: its GVR, kind, scope and verbs.
+
+        Args:
+            timeout: seconds for everything that is read for it; ``None`` means the client's default for each request.
+
+        Returns:
+            It, as the server serves it now.
 
         Raises:
             NoMatch: the server does not serve it.
@@ -67,7 +74,8 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
             DiscoveryFailed: the server answered, and not for what could have it.
             DynkubeError: as the class says.
         """
-        return await self._target.resolve()
+        check_timeout(timeout)
+        return await self._target.resolve(timeout)
 
     async def availability(self, *, timeout: float | None = None) -> ResourceAvailability:
         """Whether the resource is installed, asked now: scope, verbs, versions, and the conditions of its definition.
@@ -82,7 +90,7 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
         asks nobody, and has no more than was read before.
 
         Args:
-            timeout: see the class; for the definition.
+            timeout: see the class.
 
         Returns:
             The answer, true or false.

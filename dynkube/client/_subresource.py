@@ -101,7 +101,7 @@ class SubresourceClient(Bound):
             timeout=timeout,
         )
         body = _complete(obj, self.name)
-        resource = await self._target.resolve()
+        resource, options = await self._target.resolve_within(options)
         path = self._target.path(resource, name, _same(namespace, body.namespace, "namespace"), subresource=self.name)
         return await self._target.send(_writes.write_request("POST", path, body.json, options), resource)
 
@@ -148,7 +148,7 @@ class SubresourceClient(Bound):
             _same(name, body.name, "name")
             return await _writes.update(self._target, body, namespace, options, subresource=self.name)
         body = _complete(obj, self.name)
-        resource = await self._target.resolve()
+        resource, options = await self._target.resolve_within(options)
         path = self._target.path(
             resource,
             _same(name, body.name, "name") or "",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import random as random_module
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import trio
 
 from dynkube._bound import Bound
+from dynkube.client._deadline import Deadline
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._objects import namespace_of_many, namespace_of_one
-from dynkube.client._options import FieldValidation, Selection, WriteOptions
+from dynkube.client._options import DeleteOptions, FieldValidation, GetOptions, ListOptions, Selection, WriteOptions
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.discovery import APIResource, DeferredRESTMapper, ResourceLike, plain_failures
-from dynkube.errors import InvalidInput, InvalidObject, NotFound, ProtocolError
+from dynkube.errors import DeadlineExceeded, InvalidInput, InvalidObject, NotFound, ProtocolError
 from dynkube.meta import GVR, Unstructured, resource_path
 from dynkube.rest import Answer, Request, RESTClient
 
@@ -31,6 +36,9 @@ class Session:
     definition: Callable[[str], Unstructured | None]
 
 
+OptionsT = TypeVar("OptionsT", GetOptions, ListOptions, WriteOptions, DeleteOptions)
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One resource as the caller named it. What that means is asked of the mapper each time, as CRDs change."""
@@ -38,14 +46,29 @@ class Target:
     session: Session
     spec: ResourceLike
 
-    async def resolve(self) -> APIResource:
+    async def resolve(self, timeout: float | None = None) -> APIResource:
         """Which resource it is now; see :meth:`~dynkube.discovery.DeferredRESTMapper.resolve`.
+
+        Args:
+            timeout: seconds for everything that is read for it; ``None`` means the client's default for each request.
 
         Raises:
             DynkubeError: as there; where nothing could be read at all, what every request raises.
         """
-        with plain_failures():
+        seconds = math.inf if timeout is None else timeout
+        with trio.move_on_after(seconds), plain_failures():
             return await self.session.mapper.resolve(self.spec)
+        raise DeadlineExceeded(f"{self.spec}: not told within {round(seconds, 3):g} s whether the server serves it")
+
+    async def resolve_within(self, options: OptionsT) -> tuple[APIResource, OptionsT]:
+        """Which resource it is now, and the options with what that leaves of their timeout: it is for everything.
+
+        Raises:
+            DynkubeError: as for :meth:`resolve`.
+        """
+        deadline = Deadline.after(options.timeout)
+        resource = await self.resolve(options.timeout)
+        return resource, options if deadline.at is None else replace(options, timeout=deadline.left())
 
     async def collection(self, namespace: str | None, selection: Selection) -> ListWatch:
         """The collection in ``namespace``, or in all.
@@ -53,7 +76,10 @@ class Target:
         Raises:
             WrongScope: a namespace for a cluster-scoped resource.
         """
-        resource = await self.resolve()
+        return self.collection_of(await self.resolve(), namespace, selection)
+
+    def collection_of(self, resource: APIResource, namespace: str | None, selection: Selection) -> ListWatch:
+        """The same of a resource that is known. Plain."""
         return ListWatch(
             self.session.rest,
             resource.gvr,

@@ -35,7 +35,7 @@ _FIELDS = "a dict like {'spec': {'replicas': 3}}"
 
 async def create(target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions) -> Unstructured:
     """POST an object to its collection."""
-    resource = await target.resolve()
+    resource, options = await target.resolve_within(options)
     body = as_object(obj)
     check_kind(body, resource)
     check_name(body, generate=True)
@@ -48,7 +48,7 @@ async def update(
     target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions, *, subresource: str | None = None
 ) -> Unstructured:
     """PUT an object, or with ``status`` that part of it."""
-    resource = await target.resolve()
+    resource, options = await target.resolve_within(options)
     body = as_object(obj)
     check_kind(body, resource)
     check_name(body)
@@ -72,7 +72,7 @@ async def patch(
     if options.force is not None and kind is not PatchType.APPLY:
         raise InvalidInput(f"force goes with the patch type 'apply' only, not with {kind.value!r}: leave it out")
     body = _patch_body(change, kind)
-    resource = await target.resolve()
+    resource, options = await target.resolve_within(options)
     path = target.path(resource, name, namespace, subresource=subresource)
     request = write_request("PATCH", path, body, options, content_type=kind.content_type)
     return await _sent(target, request, resource)
@@ -80,7 +80,7 @@ async def patch(
 
 async def delete(target: Target, name: str, namespace: str | None, options: DeleteOptions) -> Unstructured | None:
     """DELETE one object."""
-    resource = await target.resolve()
+    resource, options = await target.resolve_within(options)
     path = target.path(resource, name, namespace)
     request = Request(method="DELETE", path=path, body=options.body(), timeout=options.timeout)
     answer = await target.send(request, resource)
@@ -91,13 +91,13 @@ async def delete_collection(
     target: Target, namespace: str | None, selection: Selection, options: DeleteOptions
 ) -> UnstructuredList:
     """DELETE what is selected in one namespace, or of a cluster-scoped resource."""
-    resource = await target.resolve()
+    resource, options = await target.resolve_within(options)
     if resource.namespaced and namespace is None:
         raise WrongScope(
             f"{resource.gvr} can only be deleted in one namespace at a time: pass namespace= "
             "(the API has no deletion across namespaces)"
         )
-    collection = await target.collection(namespace, selection)
+    collection = target.collection_of(resource, namespace, selection)
     path = resource_path(resource.gvr, namespace=collection.namespace)
     request = Request(
         method="DELETE", path=path, params=selection.params(), body=options.body(), timeout=options.timeout

@@ -267,4 +267,5 @@ class RESTClient(Bound):
 
 def _too_late(call: Call, timeout: float) -> DeadlineExceeded:
     before = f"; the try before ended in: {call.last_failure}" if call.last_failure else ""
-    return DeadlineExceeded(f"{call.text}: no complete answer within {timeout:g} s, while {call.doing}{before}")
+    seconds = f"{round(timeout, 3):g} s"  # as it was asked for, also where discovery took some microseconds of it
+    return DeadlineExceeded(f"{call.text}: no complete answer within {seconds}, while {call.doing}{before}")

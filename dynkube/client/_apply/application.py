@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from dynkube.client._apply.beside import calculated
-from dynkube.client._apply.deadline import Deadline
 from dynkube.client._apply.yaml_json import readable_as_yaml
+from dynkube.client._deadline import Deadline
 from dynkube.client._objects import (
     ObjectLike,
     as_object,
@@ -123,7 +123,7 @@ async def prepare(
     deadline = Deadline.after(options.timeout)
     body = _one_of(obj)
     await calculated(partial(_check_one, body), body)
-    resource = await target.resolve()
+    resource = await target.resolve(deadline.left())
     whole = shows_whole_object(subresource)
     if whole:
         check_kind(body, resource)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from dynkube.client._apply.applied import Applied, Change
 from dynkube.client._apply.beside import calculated
-from dynkube.client._apply.deadline import Deadline
+from dynkube.client._deadline import Deadline
 from dynkube.client._objects import as_object, check_kind, check_name, namespace_of_object
 from dynkube.client._options import WriteOptions
 from dynkube.client._target import Target
@@ -49,7 +49,7 @@ async def rewrite(
         InvalidInput: whatever ``rewriting`` raises.
     """
     deadline = Deadline.after(options.timeout)
-    resource = await target.resolve()
+    resource = await target.resolve(deadline.left())
     path = _path(target, resource, obj, namespace)
     attempts = _ATTEMPTS
     while True:

@@ -1,0 +1,106 @@
+"""``timeout=`` of a verb is for everything: what is read to know the resource, and the request itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.client import APIClient, ShortWays
+from dynkube.errors import DeadlineExceeded, InvalidInput
+from tests.client.wire import ScriptedServer, connect, ok, pod
+
+POD = pod("a")
+
+
+class SlowServer(ScriptedServer):
+    """Takes so many seconds for each answer to a question of what it serves, and never answers anything else."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.url.path in {"/api", "/apis"}:
+            await trio.sleep(self.seconds)
+            return await super().handle_async_request(request)
+        if request.url.path.count("/") == 2 and "review" not in request.url.path:
+            return await super().handle_async_request(request)
+        await trio.sleep_forever()
+        raise AssertionError("not reached")
+
+
+class Short(ShortWays):
+    """The short ways over an API client."""
+
+    def __init__(self, api: APIClient) -> None:
+        self._api = api
+
+    @property
+    def api(self) -> APIClient:
+        return self._api
+
+
+Call = Callable[[APIClient, float], Any]
+VERBS: dict[str, Call] = {
+    "get": lambda c, t: c.resource("pods").get("a", timeout=t),
+    "list": lambda c, t: c.resource("pods").list(timeout=t),
+    "table": lambda c, t: c.resource("pods").table(timeout=t),
+    "iterate": lambda c, t: anext(c.resource("pods").iterate(timeout=t)),
+    "create": lambda c, t: c.resource("pods").create(POD, timeout=t),
+    "update": lambda c, t: c.resource("pods").update(POD, timeout=t),
+    "patch": lambda c, t: c.resource("pods").patch("a", {}, timeout=t),
+    "apply": lambda c, t: c.resource("pods").apply(POD, timeout=t),
+    "delete": lambda c, t: c.resource("pods").delete("a", timeout=t),
+    "delete_collection": lambda c, t: c.resource("pods").delete_collection(namespace="shop", timeout=t),
+    "wait_for": lambda c, t: c.resource("pods").wait_for("a", "create", timeout=t),
+    "resolve": lambda c, t: c.resource("pods").resolve(timeout=t),
+    "availability": lambda c, t: c.resource("pods").availability(timeout=t),
+    "subresource": lambda c, t: c.resource("pods").subresource("status").get("a", timeout=t),
+    "can": lambda c, t: Short(c).can("get", "pods", timeout=t),
+    "whoami": lambda c, t: Short(c).whoami(timeout=t),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+async def test_a_server_that_does_not_tell_what_it_serves_keeps_nobody_for_longer(verb: str) -> None:
+    client = connect(SlowServer(3600))
+    begun = trio.current_time()
+
+    with pytest.raises(DeadlineExceeded):
+        await VERBS[verb](client, 2)
+
+    assert trio.current_time() - begun == pytest.approx(2)
+
+
+# Those that ask nothing more are done by then, and pages of an iteration have a timeout each.
+@pytest.mark.parametrize("verb", sorted(VERBS.keys() - {"resolve", "availability", "whoami", "iterate"}))
+async def test_what_it_took_to_know_the_resource_is_no_longer_there_for_the_request(verb: str) -> None:
+    client = connect(SlowServer(1.5))
+    begun = trio.current_time()
+
+    with pytest.raises(DeadlineExceeded):
+        await VERBS[verb](client, 2)
+
+    assert trio.current_time() - begun == pytest.approx(2)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+async def test_what_is_no_number_of_seconds_is_refused_before_anything_is_asked(verb: str) -> None:
+    server = ScriptedServer()
+
+    with pytest.raises(InvalidInput, match="timeout must be a positive number of seconds"):
+        await VERBS[verb](connect(server), -1)
+
+    assert server.discoveries == 0
+
+
+async def test_a_timeout_in_time_changes_nothing() -> None:
+    server = ScriptedServer(ok(POD))
+
+    found = await connect(server).resource("pods").get("a", timeout=2)
+
+    assert found.name == "a"
