@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Protocol
 
@@ -56,8 +56,9 @@ class Cells:
         try:
             yield
         finally:
-            events.unregister("pre_run_cell", begins)
-            events.unregister("post_run_cell", ends)
+            for event, function in (("pre_run_cell", begins), ("post_run_cell", ends)):
+                with suppress(ValueError):  # somebody has reset them
+                    events.unregister(event, function)
 
 
 def cell_now(shell: Any) -> str:
