@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dynkube.errors import InvalidInput, InvalidJSONPath
 from dynkube.meta._arguments import a_type
-from dynkube.meta._frame_values import FrameColumn, FrameType, column_of, common_type, text_of
+from dynkube.meta._frame_values import FrameColumn, FrameType, column_of, common_type, text_of, without_numpy
 from dynkube.meta._jsonpath import JSONPath
 from dynkube.meta._object import Unstructured
 
@@ -106,7 +106,7 @@ def extended(
     objects = list(objects)
     named = {column.name: column for column in columns}
     for name, field in _checked(fields).items():
-        values = [field(obj) for obj in objects]
+        values = [without_numpy(field(obj)) for obj in objects]
         named[name] = column_of(name, common_type(values), values)
     if not with_object:
         return list(named.values())

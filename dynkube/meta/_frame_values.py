@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
 from math import isfinite
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from dynkube.meta._encode import encode_json
 
@@ -42,7 +45,7 @@ def column_of(name: str, wanted: FrameType, values: Sequence[object]) -> FrameCo
         moments = [None if value is None else _moment(value) for value in values]
         if all(moment is not None or value is None for moment, value in zip(moments, values, strict=True)):
             return FrameColumn(name, wanted, moments)
-    elif wanted is not FrameType.TEXT and _kinds(values) <= _FITTING[wanted]:
+    elif wanted is not FrameType.TEXT and _kinds(values) <= _FITTING[wanted] and _is_exact(wanted, values):
         return FrameColumn(name, wanted, [_as(wanted, value) for value in values])
     return FrameColumn(name, FrameType.TEXT, [text_of(value) for value in values])
 
@@ -53,6 +56,13 @@ def common_type(values: Iterable[object]) -> FrameType:
     if kinds == {FrameType.INTEGER, FrameType.NUMBER}:
         return FrameType.NUMBER
     return kinds.pop() if len(kinds) == 1 else FrameType.TEXT
+
+
+def without_numpy(value: object) -> object:
+    """What a function of a caller's returned, with Python's own number in the place of one of numpy's."""
+    numpy: Any = sys.modules.get("numpy")  # whoever has one of its numbers has loaded it
+    is_number = numpy is not None and isinstance(value, numpy.bool_ | numpy.integer | numpy.floating)
+    return value.item() if is_number else value  # type: ignore[attr-defined]  # known by then
 
 
 def text_of(value: object) -> str | None:
@@ -71,7 +81,8 @@ def _written(value: object) -> str:
     if isinstance(value, float) and not isfinite(value):
         return str(value)
     try:
-        return encode_json(value).decode()
+        text = encode_json(value).decode()
+        return msgspec.json.decode(text, type=str) if text.startswith('"') else text  # of a date, a Decimal, an enum
     except (TypeError, ValueError, RecursionError):  # what a function of the caller's made
         return _described(value)
 
@@ -81,6 +92,11 @@ def _described(value: object) -> str:
         return str(value)
     except (ValueError, RecursionError):  # it holds an endless number, or itself
         return object.__repr__(value)
+
+
+def _is_exact(wanted: FrameType, values: Iterable[object]) -> bool:
+    """Whether integers among numbers can be these: a float of more than 53 bits is another integer."""
+    return wanted is not FrameType.NUMBER or all(float(value) == value for value in values if isinstance(value, int))
 
 
 def _as(wanted: FrameType, value: object) -> object:

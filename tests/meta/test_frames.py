@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -76,6 +78,7 @@ def test_an_empty_list_has_the_same_types() -> None:
         ([*[1] * 200, "50%"], "String", [*["1"] * 200, "50%"]),
         ([True, 1], "String", ["true", "1"]),
         ([{"a": 1}, [1, "x"]], "String", ['{"a":1}', '[1,"x"]']),
+        ([2**53 + 1, 0.5], "String", ["9007199254740993", "0.5"]),
         ([2**63, 1], "String", ["9223372036854775808", "1"]),
         ([NEW_YEAR, None], "Datetime(time_unit='us', time_zone='UTC')", [datetime(2026, 1, 1, tzinfo=UTC), None]),
         ([NEW_YEAR, "never"], "String", [NEW_YEAR, "never"]),
@@ -96,6 +99,28 @@ def test_a_field_has_the_type_that_all_its_values_have(
     assert str(frame.schema["x"]) == kind
     assert frame["x"].to_list() == (shown or [datetime(2026, 1, 1, 0, 0, 0, 250_000, tzinfo=UTC)])
     assert len(objects.to_pandas(fields={"x": "{.spec.x}"})) == len(values)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "shown"),
+    [
+        (np.int64(3), "Int64", 3),
+        (np.float32(0.5), "Float64", 0.5),
+        (np.bool_(True), "Boolean", True),
+        (np.datetime64("2026-01-01"), "String", "2026-01-01"),
+        (date(2026, 1, 1), "String", "2026-01-01"),
+        (Decimal("1.50"), "String", "1.50"),
+        (dynkube.LIVE, "String", "LIVE"),
+        ('"quoted"', "String", '"quoted"'),
+        ({"a": date(2026, 1, 1)}, "String", '{"a":"2026-01-01"}'),
+    ],
+)
+def test_whatever_a_function_returns_is_a_value_of_its_kind(value: object, kind: str, shown: object) -> None:
+    frame = dynkube.to_polars([widget()], fields={"x": lambda obj: value})
+
+    assert str(frame.schema["x"]) == kind
+    assert frame["x"].to_list() == [shown]
+    assert dynkube.to_pandas([widget()], fields={"x": lambda obj: value})["x"].to_list() == [shown]
 
 
 def test_several_matches_are_one_text_and_none_is_nothing() -> None:
