@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from types import MappingProxyType
 
 import trio
 
@@ -238,12 +237,12 @@ def _terminal() -> bool:
 def plugin_calls(credentials: Credentials) -> Mapping[tuple[int, str], int]:
     """The runs of the plugins behind ``credentials``, by exit code and by how they went."""
     if isinstance(credentials, ExecPlugin):
-        return MappingProxyType(dict(credentials.calls))
+        return dict(credentials.calls)
     calls: Counter[tuple[int, str]] = Counter()
     if isinstance(credentials, Combined):
         for source in credentials.sources:
             calls.update(plugin_calls(source))
-    return MappingProxyType(dict(calls))
+    return dict(calls)
 
 
 def _status(outcome: Outcome) -> tuple[int, str]:

@@ -6,7 +6,6 @@ import builtins
 import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from types import MappingProxyType
 
 from dynkube.errors import InvalidInput
 from dynkube.informers._attempts import ReflectorStatistics
@@ -127,7 +126,7 @@ class Reads:
             events=reflected.events,
             bookmarks=reflected.bookmarks,
             failures=reflected.failures,
-            reasons=MappingProxyType(dict(reflected.reasons)),
+            reasons=dict(reflected.reasons),
             lag=reflected.lag(now),
             last_event=datetime.now(UTC) - timedelta(seconds=changed) if math.isfinite(changed) else None,
             last_error=shared.failures.last if shared is not None else "",

@@ -6,7 +6,7 @@ import random as random_module
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -175,7 +175,7 @@ class RESTClient(Bound):
         connections, idle = self._pools.connections()
         return RESTStatistics(
             requests=counters.requests,
-            answers=MappingProxyType(dict(counters.answers)),
+            answers=dict(counters.answers),
             retries=counters.retries,
             refreshes=counters.refreshes,
             throttled=counters.throttled,

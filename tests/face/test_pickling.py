@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -68,6 +69,21 @@ async def test_errors_can_be_sent_elsewhere(client: dynkube.Client, same: Callab
 
     assert isinstance(other, NotFound)
     assert (str(other), other.status) == (str(caught.value), caught.value.status)
+
+
+@copies
+async def test_what_is_told_of_a_client_can_be_sent_elsewhere(
+    client: dynkube.Client, same: Callable[[Any], Any]
+) -> None:
+    async with client.informer("configmaps.v1") as informer:
+        await informer.wait_synced()
+
+        told: list[Any] = [client.statistics(), informer.statistics(), informer.state, client.informers()]
+        told += [await client.whoami(), await client.can("get", "pods"), await client["cm"].availability()]
+
+    for each in told:
+        assert same(each) == each
+    assert asdict(told[0])["answers"] == told[0].answers
 
 
 REFUSED = "can be neither pickled nor copied: it has connections or tasks of this process"
