@@ -73,7 +73,7 @@ def connect(
             machine without TLS.
 
     Raises:
-        InvalidInput: arguments that exclude each other, or settings, limits or an observer that are none.
+        InvalidInput: arguments that exclude each other, or settings, limits, a transport or an observer that are none.
     """
     sources = {"url": url, "configuration": configuration, "kubeconfig": kubeconfig}
     given = [name for name, value in sources.items() if value is not None]
@@ -87,7 +87,7 @@ def connect(
         raise InvalidInput("token and verify go with url=...; a kubeconfig brings its own")
     if exec_timeout is not None and (url is not None or configuration is not None):
         raise InvalidInput("exec_timeout is for the plugin that a kubeconfig names: it means nothing without one")
-    _check_options(settings, limits)
+    _check_options(settings, limits, transport)
     configure: Callable[[], ClientConfig] = partial(
         load_config, kubeconfig=kubeconfig, context=context, exec_timeout=exec_timeout
     )
@@ -107,8 +107,12 @@ def connect(
     )
 
 
-def _check_options(settings: object, limits: object) -> None:
+def _check_options(settings: object, limits: object, transport: object) -> None:
     """Refuse what is of another class, which would show only in the middle of something."""
     for name, value, wanted in (("settings", settings, InformerSettings), ("limits", limits, Limits)):
         if value is not None and not isinstance(value, wanted):
             raise InvalidInput(f"{name} is {a_type(value)}: pass dynkube.{wanted.__name__}(...)")
+    if transport is not None and not callable(getattr(transport, "handle_async_request", None)):
+        raise InvalidInput(
+            f"transport is {a_type(transport)}: pass one of httpx2's, such as dynkube.testing.APIServer().transport()"
+        )

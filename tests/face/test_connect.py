@@ -57,6 +57,7 @@ async def test_a_namespace_argument_overrides_the_contexts(server: APIServer) ->
         ({"url": "https://a", "kubeconfig": "b"}, "url and kubeconfig exclude each other"),
         ({"url": "https://a", "context": "dev"}, "context='dev' names an entry of a kubeconfig; .*nothing with url"),
         ({"limits": {"qps": 5}}, r"limits is a dict: pass dynkube.Limits\(...\)"),
+        ({"transport": APIServer().transport}, "transport is a method: pass one of httpx2.s"),
         ({"settings": dynkube.Limits()}, r"settings is a Limits: pass dynkube.InformerSettings\(...\)"),
     ],
 )
