@@ -106,7 +106,7 @@ def extended(
     objects = list(objects)
     named = {column.name: column for column in columns}
     for name, field in _checked(fields).items():
-        values = [without_numpy(field(obj)) for obj in objects]
+        values = list(_values(name, field, objects))
         named[name] = column_of(name, common_type(values), values)
     if not with_object:
         return list(named.values())
@@ -114,6 +114,15 @@ def extended(
         raise InvalidInput("fields has a column 'object', as with_object=True makes one: give it another name")
     whole = FrameColumn("object", FrameType.TEXT, [obj.json.decode() for obj in objects])
     return [*_with_names_of_their_own(named.values(), taken={"object"}), whole]
+
+
+def _values(name: str, field: Callable[[Unstructured], object], objects: Iterable[Unstructured]) -> Iterator[object]:
+    for obj in objects:
+        try:
+            yield without_numpy(field(obj))
+        except Exception as exc:
+            exc.add_note(f"it is of the column {name!r} of fields, for {obj!r}")
+            raise
 
 
 def _checked(fields: object) -> dict[str, Callable[[Unstructured], object]]:

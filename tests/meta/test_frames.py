@@ -123,6 +123,13 @@ def test_whatever_a_function_returns_is_a_value_of_its_kind(value: object, kind:
     assert dynkube.to_pandas([widget()], fields={"x": lambda obj: value})["x"].to_list() == [shown]
 
 
+def test_what_a_function_raises_comes_with_the_column_and_the_object() -> None:
+    with pytest.raises(KeyError, match="nosuch") as caught:
+        listed(widget()).to_pandas(fields={"x": lambda obj: obj["nosuch"]})
+
+    assert caught.value.__notes__ == [f"it is of the column 'x' of fields, for {widget()!r}"]
+
+
 def test_several_matches_are_one_text_and_none_is_nothing() -> None:
     objects = listed(widget(c=[{"i": "a:1"}, {"i": "b:2"}]), widget(c=[{"i": "a:1"}]), widget())
 
