@@ -122,9 +122,13 @@ class Follower:
 
     def begin(self) -> None:
         """Follow from now on, unless it does or was closed; for a while also if no page comes."""
-        self._audience.expect(trio.current_time())
-        if not self.resting:
-            return
+        now = trio.current_time()
+        self._audience.expect(now)
+        if self.resting:
+            self._audience.listen(now)  # at rest, it was told of no cell's end
+            self._follow()
+
+    def _follow(self) -> None:
         self._reset()
         self.error = None
         try:
@@ -150,7 +154,11 @@ class Follower:
         except Exception:  # noqa: BLE001  # it would end the event loop, and every informer with it
             _log.exception("a live table of %s has failed, and is no longer followed", self.picture.head.title)
         finally:
-            self._end(over=over or self._closed)
+            over = over or self._closed
+            is_wanted = not over and self.error is None and not self._audience.is_gone(trio.current_time())
+            self._end(over=over)
+            if is_wanted:  # somebody came while the source was being closed
+                self._follow()
 
     async def _open_and_follow(self) -> bool:
         """Returns whether there is nothing more to come."""

@@ -126,6 +126,45 @@ async def test_a_source_that_cannot_be_opened_is_told_and_tried_again_for_whoeve
         await follower.close()
 
 
+async def test_a_page_that_comes_while_the_source_is_being_closed_is_followed_for(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[dynkube.Informer]:
+        async with client.informer("namespaces.v1") as informer:
+            yield informer
+            with trio.CancelScope(shield=True):  # as where the connection ends slowly
+                await trio.sleep(5)
+
+    async with trio.open_nursery() as nursery:
+        follower = Follower(opening, nursery.start_soon, now=now)
+        page = attach(follower)
+        await trio.sleep(1)
+        follower.hear(BYE)
+        await trio.sleep(GRACE + 2)
+        follower.hear({"kind": "hello", "page": "cell a", "stays": True})  # and never again
+        server.create(namespace("new"))
+        await trio.sleep(10)
+
+        assert page.texts("Name")[-1] == ["new"]
+        assert not follower.resting
+        await follower.close()
+
+
+async def test_a_table_that_came_to_rest_while_a_cell_ran_rests_again_when_its_page_is_silent(
+    client: dynkube.Client,
+) -> None:
+    async with table(client) as (follower, _):
+        follower.cell_begins("")
+        follower.hear(BYE)
+        await trio.sleep(GRACE + 2)
+        resting = follower.resting  # it hears of no cells now, nor of the end of this one
+        follower.hear(HELLO)
+        await trio.sleep(SILENCE + GRACE + 4)
+
+        assert (resting, follower.resting) == (True, True)
+
+
 async def test_a_page_that_went_without_a_word_is_gone_after_a_while(client: dynkube.Client) -> None:
     async with table(client) as (follower, _):
         await trio.sleep(SILENCE - 10)
