@@ -216,22 +216,29 @@ def live_table(
         cells=cells.told,
     )
     try:
-        table: LiveTable = WidgetTable(follower, loop, cells)
-    except ImportError:  # without the extra
-        table = PageTable(follower, loop, cells)
-    try:
-        loop.call(_look, follower, cells.exist)
-    except BaseException:  # interrupted: nobody will have it
+        loop.call(_open, follower, cells.exist)
+        return _table(follower, loop, cells)
+    except BaseException:  # also interrupted: nobody will have it
         loop.post(follower.end)
         raise
-    if follower.error is not None:
-        loop.post(follower.end)
-        raise follower.error
-    return table
+
+
+def _table(follower: Follower, loop: Loop, cells: Cells) -> LiveTable:
+    try:
+        return WidgetTable(follower, loop, cells)
+    except ImportError:  # without the extra
+        return PageTable(follower, loop, cells)
 
 
 def _bundle(picture: Picture, now: datetime) -> dict[str, str]:
     return {"text/html": html_of(picture, now), "text/plain": text_of(picture, now)}
+
+
+async def _open(follower: Follower, in_cell: bool) -> None:
+    """Begin, and wait a little for what there is; raises why it cannot begin."""
+    await _look(follower, in_cell)
+    if follower.error is not None:
+        raise follower.error
 
 
 async def _look(follower: Follower, in_cell: bool) -> Picture:

@@ -245,7 +245,6 @@ class Informer(Facade[aio.Informer], Shown):
             ClosedError: the informer is closed.
         """
         __tracebackhide__ = True
-        __tracebackhide__ = True
         self._inner._check_open()
         return EventStream(self._thread, self._held.start, self._inner.events())
 

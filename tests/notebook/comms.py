@@ -29,6 +29,11 @@ class Comms:
         content = {"data": {"method": "custom", "content": message}}
         self._opened[0].handle_msg({"content": content, "buffers": []})
 
+    @property
+    def widgets(self) -> int:
+        """How many there are."""
+        return len(self._opened)
+
     def until(self, holds: Callable[[Page], bool]) -> Page:
         """Take messages until something holds of the page."""
         while not holds(self.page):

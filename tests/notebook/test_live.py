@@ -188,6 +188,16 @@ def test_a_closed_informer_has_no_live_table(k: dynkube.sync.Client) -> None:
         informer.live()
 
 
+def test_a_table_that_cannot_be_made_leaves_no_widget(own: ServerThread, comms: Comms) -> None:
+    with dynkube.sync.connect(url=own.url) as client:
+        listed = client.get("namespaces")
+
+    with pytest.raises(ClosedError):
+        listed.live()
+
+    assert comms.widgets == 0
+
+
 def test_a_column_function_may_not_call_the_client(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
     k.informer("namespaces").live(columns={"x": lambda obj: k.resource("namespaces").get(obj.name)})
     comms.say(kind="hello", page="1")
