@@ -320,12 +320,13 @@ class Follower:
         return self._events is not None and self._events.has_synced
 
     def _send_picture(self, picture: Picture) -> None:
-        message = delta_message(self.picture, picture)
-        self.picture = picture
         is_due = trio.current_time() - self._told >= _PULSE
-        is_blind = self._audience.needs_whole() and (message is not None or is_due or self._audience.is_eager)
+        is_blind = self._audience.needs_whole() and (is_due or self._audience.is_eager or picture != self.picture)
         if is_blind or self._whole:
-            message, self._whole = table_message(picture), False
+            message: Message | None = table_message(picture)
+        else:
+            message = delta_message(self.picture, picture)
+        self.picture, self._whole = picture, False
         if message is not None:
             self._tell(message)
         elif is_due:

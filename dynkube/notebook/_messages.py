@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from dynkube._display import Tone
+from dynkube._display import Tone, printable, short
 from dynkube._display.pills import pill
 from dynkube.notebook._columns import Cell
 from dynkube.notebook._picture import Head, Heading, Picture, Row
 
 Message: TypeAlias = "dict[str, Any]"
 """One message, as JSON has it."""
+
+_SAID: Final = 2000
+"""Characters of what stands above the rows, each."""
 
 
 def table_message(picture: Picture) -> Message:
@@ -65,17 +68,26 @@ def _row(row: Row) -> list[Any]:
 
 def _cell(cell: Cell) -> str | dict[str, Any]:
     """A text, or where there is more to it a map of ``t``: text, ``c``: tone, ``h``: title and ``at``: moment."""
-    more = {
-        "c": str(cell.tone) if cell.tone is not Tone.PLAIN else "",
-        "h": cell.title,
-        "at": cell.moment,
-    }
-    told = {name: value for name, value in more.items() if value not in ("", None)}
-    return {"t": cell.text, **told} if told else cell.text
+    if cell.tone is Tone.PLAIN and not cell.title and cell.moment is None:  # as most are, and there may be 20,000
+        return cell.text
+    told: dict[str, Any] = {"t": cell.text}
+    if cell.tone is not Tone.PLAIN:
+        told["c"] = str(cell.tone)
+    if cell.title:
+        told["h"] = cell.title
+    if cell.moment is not None:
+        told["at"] = cell.moment
+    return told
 
 
 def _head(head: Head) -> Message:
-    return {**asdict(head), "counts": head.counts, "tone": str(pill(head.phase).tone)}
+    said = {name: _said(value) if isinstance(value, str) else value for name, value in asdict(head).items()}
+    return {**said, "counts": head.counts, "tone": str(pill(head.phase).tone)}
+
+
+def _said(text: str) -> str:
+    """Words of servers, of filters, of errors."""
+    return printable(short(text, _SAID), keep="\n")
 
 
 def _columns(columns: Sequence[Heading]) -> list[Message]:

@@ -104,3 +104,12 @@ def test_the_head_says_how_many_there_are() -> None:
     assert counts(200, 50_000, 50_000) == "200 of 50,000 shown"
     assert counts(3, 3, 40, "LabelFilter('a=b')") == "3 of 40 objects"
     assert counts(200, 1200, 4000, "f") == "200 of 1,200 shown · 1,200 of 4,000 objects pass the filter"
+
+
+def test_what_servers_say_reaches_a_page_without_what_steers_and_cut() -> None:
+    head = Head(title="pods.v1", phase="DEGRADED", reason="For\x9bbidden", message="\x1b[31m\u202eno\n" + 9_999 * "x")
+
+    told = table_message(Picture(head))["head"]
+
+    assert (told["reason"], told["message"][:9]) == ("For\ufffdbidden", "\ufffd[31m\ufffdno\n")
+    assert len(told["message"]) < 2_100
