@@ -45,16 +45,18 @@ def column_of(name: str, wanted: FrameType, values: Sequence[object]) -> FrameCo
         moments = [None if value is None else _moment(value) for value in values]
         if all(moment is not None or value is None for moment, value in zip(moments, values, strict=True)):
             return FrameColumn(name, wanted, moments)
-    elif wanted is not FrameType.TEXT and _kinds(values) <= _FITTING[wanted] and _is_exact(wanted, values):
+    elif wanted is not FrameType.TEXT and _kinds(values) <= _FITTING[wanted]:
         return FrameColumn(name, wanted, [_as(wanted, value) for value in values])
     return FrameColumn(name, FrameType.TEXT, [text_of(value) for value in values])
 
 
-def common_type(values: Iterable[object]) -> FrameType:
+def common_type(values: Sequence[object]) -> FrameType:
     """The type that all values have, text if there is none or they have several."""
     kinds = _kinds(values)
     if kinds == {FrameType.INTEGER, FrameType.NUMBER}:
-        return FrameType.NUMBER
+        # Of an integer of more than 53 bits a float may be another one. What a server calls numbers are floats anyway.
+        exact = all(float(value) == value for value in values if isinstance(value, int))
+        return FrameType.NUMBER if exact else FrameType.TEXT
     return kinds.pop() if len(kinds) == 1 else FrameType.TEXT
 
 
@@ -92,11 +94,6 @@ def _described(value: object) -> str:
         return str(value)
     except (ValueError, RecursionError):  # it holds an endless number, or itself
         return object.__repr__(value)
-
-
-def _is_exact(wanted: FrameType, values: Iterable[object]) -> bool:
-    """Whether integers among numbers can be these: a float of more than 53 bits is another integer."""
-    return wanted is not FrameType.NUMBER or all(float(value) == value for value in values if isinstance(value, int))
 
 
 def _as(wanted: FrameType, value: object) -> object:

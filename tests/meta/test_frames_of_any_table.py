@@ -96,6 +96,14 @@ def test_types_are_those_of_the_table_without_rows(data: st.DataObject, columns:
     assert types(full) == types(table(columns, [], []))
 
 
+def test_a_column_of_numbers_is_one_whatever_integers_are_in_it() -> None:
+    columns = [TableColumn(name="Load", type="number")]
+
+    found = table(columns, [[2**53 + 1], [0.5]], [None, None])
+
+    assert types(found) == types(table(columns, [], []))
+
+
 @pytest.mark.parametrize(
     ("api_version", "kind", "column", "cell", "shown"),
     [
