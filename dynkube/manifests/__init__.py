@@ -6,12 +6,12 @@
 
 from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._diff_report import DiffEntry, DiffReport
-from dynkube.manifests._diffs import diff_all
-from dynkube.manifests._options import ApplyOptions, OnError, read_applyset, read_force
+from dynkube.manifests._options import ApplyOptions, OnError
 from dynkube.manifests._place import Place
 from dynkube.manifests._report import TROUBLE, Entry, Outcome, Report
 from dynkube.manifests._run import ApplyRun
 from dynkube.manifests._sources import ManifestSource, leaves
+from dynkube.manifests._verbs import ManifestVerbs
 
 __all__ = [
     "TROUBLE",
@@ -22,12 +22,10 @@ __all__ = [
     "DiffReport",
     "Entry",
     "ManifestSource",
+    "ManifestVerbs",
     "OnError",
     "Outcome",
     "Place",
     "Report",
-    "diff_all",
     "leaves",
-    "read_applyset",
-    "read_force",
 ]
