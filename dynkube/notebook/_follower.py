@@ -176,7 +176,7 @@ class Follower:
 
     def _end(self, *, over: bool = True) -> None:
         if over:
-            self._closed = True
+            self._closed, self._kept = True, None
             self._send_picture(replace(self.picture, head=self._closed_head()))
             self._selection = self._selection.first(self._limit)  # rows can be opened still; the others may go
         else:
@@ -222,7 +222,7 @@ class Follower:
         elif message.get("kind") == "hello":
             self._tell(table_message(self.picture))
         self._audience.came(page, now, stays=message.get("stays") is True)
-        if message.get("kind") == "details":
+        if message.get("kind") == "details" and self._kept is None:  # else it will ask again
             self._tell(self._details(str(message.get("id", ""))))
         self._changed.set()
 
@@ -282,7 +282,8 @@ class Follower:
             old = self._kept.head
             head = replace(self._head(source, shown=old.shown), matching=old.matching, total=old.total)
             return replace(self._kept, head=head)
-        self._kept = None
+        if self._kept is not None:  # a page that gets all of it asks anew for what is unfolded
+            self._kept, self._whole = None, True
         # All of one moment: while the rows are made, events go on being folded.
         columns, window = self._all_columns(source), self._selection.window(self._limit)
         head, namespaces = self._head(source, shown=len(window)), self._selection.namespaces

@@ -102,6 +102,29 @@ async def test_while_it_comes_back_the_rows_stay_with_the_state_of_now(
         assert page.head["phase"] == "LIVE"
 
 
+async def test_what_is_unfolded_while_it_comes_back_is_told_once_it_is_there(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    async with table(client) as (follower, page):
+        follower.hear(BYE)
+        await trio.sleep(2 * GRACE)
+        server.inject(Refuse(503), resource="namespaces", duration=10)
+        ask = {"kind": "details", "page": "1", "id": "/default"}
+
+        follower.hear(HELLO)
+        await trio.sleep(2)
+        follower.hear(ask)  # as the script does of rows that are unfolded, when a whole table comes
+        too_early = page.details.copy()
+        page.drain()
+        await trio.sleep(60)
+        asked_again = page.drain()
+        follower.hear(ask)
+
+        assert too_early == {}
+        assert "table" in asked_again
+        assert page.details["/default"]
+
+
 async def test_a_source_that_cannot_be_opened_is_told_and_tried_again_for_whoever_looks(client: dynkube.Client) -> None:
     @asynccontextmanager
     async def opening() -> AsyncIterator[dynkube.Informer]:
