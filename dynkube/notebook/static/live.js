@@ -319,7 +319,7 @@ export class Table {
   hear(message) {
     if (this.ended) return; // what a kernel says on its way out
     this.heard = Date.now();
-    if (Date.now() - this.spoke >= HERE * 1000) this.send({ kind: "here" });
+    if (Date.now() - this.spoke >= HERE * 1000) this.send({ kind: this.seq === null ? "hello" : "here" });
     if (typeof message.now === "number") this.skew = message.now - Date.now() / 1000;
     if (message.kind === "details") {
       this.rows.get(message.id)?.showDetails(message.blocks);

@@ -196,6 +196,14 @@ def test_a_page_that_hears_something_says_now_and_then_that_it_is_there(bare: Ba
     assert [message["kind"] for message in bare.said()] == ["here"] * 3
 
 
+def test_a_page_whose_first_word_was_lost_says_it_again(bare: Bare) -> None:
+    for seq in range(7, 10):
+        bare.page.clock.run_for(15_000)
+        bare.hear({"kind": "pulse"}, seq)
+
+    assert [message["kind"] for message in bare.said()] == ["hello"]
+
+
 def test_what_is_unfolded_is_asked_for_when_the_whole_table_comes(bare: Bare) -> None:
     _, _, picture = shown(bare, obj("a"))
     bare.page.locator(".dkl-toggle").click()
