@@ -181,16 +181,23 @@ class Client(Bound, ShortWays, ManifestVerbs):
         """What says which resource a name means."""
         return self._now.api.mapper
 
-    async def server_version(self) -> ServerVersion:
-        """The server's version, asked now; ``str()`` of it is like ``"v1.34.1"``.
+    async def server_version(self, *, timeout: float | None = None) -> ServerVersion:
+        """The server's version, asked now.
+
+        Args:
+            timeout: seconds for the request; ``None`` means the client's default.
+
+        Returns:
+            All that the server tells of its build; ``str()`` of it is like ``"v1.34.1"``.
 
         Raises:
+            InvalidInput: a timeout that is none.
             APIError: the server said no.
             TransportError: no usable answer.
             CredentialError: there is no credential to send.
             ClosedError: the client is not open.
         """
-        return await self._now.api.server_version()
+        return await self._now.api.server_version(timeout=timeout)
 
     # ── what it does ─────────────────────────────────────────────────────────────────────────
 

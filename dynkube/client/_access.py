@@ -110,9 +110,9 @@ async def whoami(api: APIClient, timeout: float | None) -> UserInfo:
     try:
         found = await api.resource(_WHO).resolve(timeout=timeout)
     except NoMatch as exc:
+        version = await api.server_version(timeout=deadline.left())
         raise NoMatch(
-            f"the server ({await api.server_version()}) does not tell users who they are: Kubernetes does since 1.28, "
-            "by SelfSubjectReview"
+            f"the server ({version}) does not tell users who they are: Kubernetes does since 1.28, by SelfSubjectReview"
         ) from exc
     answer = await _review(
         api, resource_path(found.gvr), found.gvr.api_version, "SelfSubjectReview", {}, deadline.left()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, overload
+
+import trio
 
 from dynkube.client._access import Permission, Question, UserInfo, can, whoami
 from dynkube.client._client import APIClient
-from dynkube.client._options import FieldSelectorLike, LabelSelectorLike
+from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, check_timeout
 from dynkube.client._resource import ResourceClient
 from dynkube.client._resources import Resources
 from dynkube.discovery import (
     EVERYTHING,
+    APIDiscovery,
     APIResources,
     ResourceLike,
     RESTMapper,
@@ -18,7 +22,7 @@ from dynkube.discovery import (
     listing,
     plain_failures,
 )
-from dynkube.errors import ClosedError, DiscoveryFailed, InvalidInput
+from dynkube.errors import ClosedError, DeadlineExceeded, DiscoveryFailed, InvalidInput
 from dynkube.meta import Unstructured, UnstructuredTable, is_version
 
 
@@ -143,6 +147,7 @@ class ShortWays:
         verb: str | None = None,
         category: str | None = None,
         all_versions: bool = False,
+        timeout: float | None = None,
     ) -> APIResources:
         """What the server serves, asked now, as ``kubectl api-resources`` lists it.
 
@@ -153,23 +158,26 @@ class ShortWays:
             verb: only those that can do this: ``"list"``.
             category: only those in it: ``"all"``.
             all_versions: each version that is served, and not only the preferred one.
+            timeout: seconds for everything that is read; ``None`` means the client's default for each request.
 
         Returns:
             The resources in order of priority: of several that a name fits, the first is meant. ``failures`` says
             what could not be read, such as the group of an aggregated API that is down.
 
         Raises:
-            InvalidInput: an argument is of the wrong type.
+            InvalidInput: an argument is of the wrong type, or a timeout that is none.
+            DeadlineExceeded: not within ``timeout``.
             DiscoveryFailed: the server answered, and did not tell what it serves.
             APIError: the server said no.
             TransportError: no usable answer.
             CredentialError: there is no credential to send.
             ClosedError: the client is not open.
         """
+        check_timeout(timeout)
         mapper = self.api.mapper
         mapper.invalidate()
         with plain_failures():
-            found = (await mapper.load()).discovery
+            found = await self._read_names(timeout)
             if EVERYTHING in found.failures:  # what is known from before is no answer to what is served now
                 raise DiscoveryFailed("cannot tell what the server serves", failures=found.failures)
         return listing(
@@ -180,6 +188,12 @@ class ShortWays:
             category=category,
             all_versions=all_versions,
         )
+
+    async def _read_names(self, timeout: float | None) -> APIDiscovery:
+        seconds = math.inf if timeout is None else timeout
+        with trio.move_on_after(seconds):
+            return (await self.api.mapper.load()).discovery
+        raise DeadlineExceeded(f"not told within {seconds:g} s what the server serves")
 
     async def whoami(self, *, timeout: float | None = None) -> UserInfo:
         """Who one is for the API server: its name for one, and the groups (``kubectl auth whoami``).

@@ -105,14 +105,17 @@ class DiscoveryClient:
         except NotFound:
             return None
 
-    async def server_version(self) -> ServerVersion:
+    async def server_version(self, *, timeout: float | None = None) -> ServerVersion:
         """Ask for the server's version.
+
+        Args:
+            timeout: seconds for the request; ``None`` means the client's default.
 
         Raises:
             APIError: the server refused.
             TransportError: no usable answer.
         """
-        answer = await self._rest.request(Request(method="GET", path="/version"))
+        answer = await self._rest.request(Request(method="GET", path="/version", timeout=timeout))
         return parse_version(answer.body, path="/version")
 
     async def _root(self, path: str) -> RootDocument:

@@ -62,6 +62,8 @@ VERBS: dict[str, Call] = {
     "subresource": lambda c, t: c.resource("pods").subresource("status").get("a", timeout=t),
     "can": lambda c, t: Short(c).can("get", "pods", timeout=t),
     "whoami": lambda c, t: Short(c).whoami(timeout=t),
+    "api_resources": lambda c, t: Short(c).api_resources(timeout=t),
+    "server_version": lambda c, t: c.server_version(timeout=t),
 }
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -89,6 +90,7 @@ def run_server(name: str) -> int:
     """Run a control plane until Ctrl-C, with an administrator and a user who has no rights."""
     from dynkube.testing import ControlPlane  # `build` needs no library
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended either way it takes its folder with it
     with ControlPlane(build_all()[name]) as plane, contextlib.suppress(KeyboardInterrupt):
         print(f"{name} {plane.version} is at {plane.url}, without controllers; Ctrl-C ends it")
         print("of the administrator:", plane.write_kubeconfig(plane.folder / "kubeconfig"))
