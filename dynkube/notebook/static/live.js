@@ -5,6 +5,7 @@
 // whatever is unfolded stay as they are.
 
 const FLASH = 1600; // milliseconds that a change is highlighted
+const MANY = 1000; // more changes at once are not highlighted: nobody could tell which
 const SILENT = 40; // seconds without a word after which a page says so, and asks; the kernel says something every 15
 const HERE = 30; // seconds after which a page that hears something says that it is still there
 const NOBODY = "no kernel has a table for this place: run the cell again";
@@ -263,6 +264,7 @@ export class Table {
     this.sorting = null; // {place, down}; null is the order of namespaces and names
     this.words = [];
     this.picked = new Set();
+    this.flashing = [];
     this.skew = 0;
     this.heard = Date.now();
     this.spoke = Date.now();
@@ -335,6 +337,7 @@ export class Table {
     if (message.kind === "table") this.takeTable(message);
     else if (message.kind === "delta") this.takeDelta(message);
     this.drawHead();
+    this.flashAll();
   }
 
   takeTable(message) {
@@ -527,10 +530,20 @@ export class Table {
     row.line.classList.toggle("dkl-picked", !was);
   }
 
+  // Kept until all of a message was taken, as to begin an animation in between is to lay out the page anew.
   flash(node, why) {
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-    const colour = getComputedStyle(this.root).getPropertyValue(`--dkl-${why}`) || "transparent";
-    node.animate?.([{ backgroundColor: colour }, { backgroundColor: "transparent" }], { duration: FLASH, easing: "ease-in" });
+    this.flashing.push([node, why]);
+  }
+
+  flashAll() {
+    const some = this.flashing.splice(0);
+    if (some.length > MANY || !some.length || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    const style = getComputedStyle(this.root);
+    const colours = { changed: style.getPropertyValue("--dkl-changed"), added: style.getPropertyValue("--dkl-added") };
+    for (const [node, why] of some) {
+      const backgroundColor = colours[why] || "transparent";
+      node.animate?.([{ backgroundColor }, { backgroundColor: "transparent" }], { duration: FLASH, easing: "ease-in" });
+    }
   }
 
   // ── time ──

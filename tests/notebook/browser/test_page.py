@@ -98,6 +98,35 @@ def test_rows_that_stay_are_the_same_elements_and_only_what_changed_lights_up(ba
     assert bare.page.evaluate(FLASHED) == ["aa", "Running"]
 
 
+COUNT = """() => {
+    window.ask ??= getComputedStyle;
+    window.asked = 0;
+    window.getComputedStyle = (...given) => { asked += 1; return ask(...given); };
+}"""
+
+
+@pytest.mark.parametrize(("rows", "lights"), [(400, 400), (1_100, 0)])
+def test_many_changes_at_once_cost_the_page_one_look_at_its_styles_and_too_many_light_up_nothing(
+    bare: Bare, rows: int, lights: int
+) -> None:
+    selection, painter = Selection(), Painter()
+    for number in range(rows):
+        selection.fold(Added(obj(f"{number}")))
+    before = paint(selection, painter, limit=rows)
+    bare.hear(table_message(before), 1)
+    bare.page.evaluate(COUNT)
+
+    for number in range(rows):
+        selection.fold(Updated(obj(f"{number}"), obj(f"{number}", version=2, status={"phase": "Running"})))
+    delta = delta_message(before, paint(selection, painter, limit=rows))
+    assert delta is not None
+    bare.hear(delta, 2)
+
+    assert bare.page.evaluate("asked") <= 1
+    assert len(bare.page.evaluate(FLASHED)) == lights
+    assert [row[1] for row in bare.rows()] == ["Running"] * rows
+
+
 SIZES = columns_for((), (PrinterColumn(name="Size", type="integer", json_path=".size"),))
 
 
