@@ -48,17 +48,17 @@ def owner_uids(obj: Unstructured) -> list[str]:
 class Sources:
     """Where the objects of a tree come from."""
 
-    def __init__(self, informers: Iterable[ObjectSource], index: str) -> None:
-        given: object = informers  # callers are not always type-checked
+    def __init__(self, sources: Iterable[ObjectSource], index: str) -> None:
+        given: object = sources  # callers are not always type-checked
         if isinstance(given, Unstructured | str) or not isinstance(given, Iterable):
-            raise InvalidInput(f"informers is {given!r}: pass a list of informers or of objects")
+            raise InvalidInput(f"sources is {given!r}: pass a list of informers or of objects")
         self._index = index
         self._indexed: list[IndexedObjects] = []
         self._informers: list[IndexedObjects] = []
         self._owned: dict[str, list[Unstructured]] = {}
         self._known: dict[str, Unstructured] = {}
         self._knows_all = False  # whether what the indexed informers have is known by UID, too
-        for source in informers:
+        for source in sources:
             self._add(source)
 
     def _add(self, source: ObjectSource) -> None:
@@ -84,7 +84,7 @@ class Sources:
         given: object = objects
         for obj in given if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else (given,):
             if not isinstance(obj, Unstructured):
-                raise InvalidInput(f"informers has {obj!r} in it: pass informers, lists of objects, or objects")
+                raise InvalidInput(f"sources has {obj!r} in it: pass informers, lists of objects, or objects")
             self._known[obj.uid] = obj
             for uid in dict.fromkeys(owner_uids(obj)):
                 self._owned.setdefault(uid, []).append(obj)

@@ -89,7 +89,7 @@ class OwnerTree(Shown):
 
 def owner_tree(
     root: Unstructured,
-    informers: Iterable[ObjectSource],
+    sources: Iterable[ObjectSource],
     *,
     index: str = "owner",
     from_top: bool = False,
@@ -109,7 +109,7 @@ def owner_tree(
 
     Args:
         root: an object as it was read.
-        informers: where to look: informers of either face, lists, single objects. What the filter of an informer
+        sources: where to look: informers of either face, lists, single objects. What the filter of an informer
             hides is not found.
         index: what the informers call their index of :func:`owner_uids`. One without it is looked through.
         from_top: begin with what owns ``root``, and owns that, as far up as the sources know; among several owners
@@ -124,9 +124,9 @@ def owner_tree(
     if not isinstance(given, Unstructured) or not given.uid:
         raise InvalidInput(f"root is {given!r}: pass an object as it was read, with its metadata.uid")
     _check_options(index, from_top, depth, limit)
-    sources = Sources(informers, index)
-    growth = grown(sources.top(root) if from_top else root, sources, depth, limit)
-    return _tree(growth, (*sources.notes(), *_ends(growth, depth, limit)))
+    known = Sources(sources, index)
+    growth = grown(known.top(root) if from_top else root, known, depth, limit)
+    return _tree(growth, (*known.notes(), *_ends(growth, depth, limit)))
 
 
 def _check_options(index: object, from_top: object, depth: object, limit: object) -> None:

@@ -165,9 +165,9 @@ def test_options_that_cannot_be_right_are_refused(option: Any, message: str) -> 
         ({"kind": "Pod"}, [], "pass an object as it was read"),
         (WEB, WEB, "pass a list of informers or of objects"),
         (WEB, "pods", "pass a list of informers or of objects"),
-        (WEB, ["pods"], "informers has 'pods' in it"),
-        (WEB, [[{"kind": "Pod"}]], "informers has {'kind': 'Pod'} in it"),
-        (WEB, [{"kind": "Pod"}], "informers has {'kind': 'Pod'} in it"),
+        (WEB, ["pods"], "sources has 'pods' in it"),
+        (WEB, [[{"kind": "Pod"}]], "sources has {'kind': 'Pod'} in it"),
+        (WEB, [{"kind": "Pod"}], "sources has {'kind': 'Pod'} in it"),
     ],
 )
 def test_what_cannot_be_right_is_refused(root: Any, informers: Any, message: str) -> None:
