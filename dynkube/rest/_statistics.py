@@ -54,7 +54,7 @@ class RESTStatistics(Shown):
     last_error: str
 
     def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Facts, Grid, Note, Span, Tone, line
+        from dynkube._display import Card, Facts, Grid, Note, line, muted
 
         idle = f", {self.idle_connections:,} of them idle" if self.idle_connections else ""
         throttled = f"{counted(self.throttled, 'request')}, {self.throttled_seconds:.1f} s in all"
@@ -73,6 +73,7 @@ class RESTStatistics(Shown):
             for (verb, status), count in sorted(self.answers.items())
         )
         answers = (Grid(("VERB", "STATUS", "ANSWERS"), rows, frozenset({2})),) if rows else ()
-        error = (Note(line(Span(f"last error: {self.last_error}", Tone.BAD))),) if self.last_error else ()
+        # Not in red: to ask for what is not there is no trouble, and most clients did it last.
+        error = (Note(line(muted(f"last error: {self.last_error}"))),) if self.last_error else ()
         head = line("REST statistics", counted(self.requests, "request"), f"{size_text(self.received)} received")
         return Card(head, (facts, *answers, *error))
