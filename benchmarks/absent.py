@@ -4,9 +4,9 @@
 
 Runs on dynkube's embedded API server in this process, with a clock that jumps. Prints how many requests the server
 saw until all informers were synced (``requests_to_sync``) and after that (``requests_later``, by what they asked for
-in ``later``: the one watch that is renewed every 5 to 10 minutes, and what is asked when it is), the watches open at
-the end, and what one informer weighs: Python's own allocations (``bytes_each``, by tracemalloc) while 1,000 are added
-to the first one, which pays for what they share.
+in ``later``: the watches on CRDs and APIServices, renewed every 5 to 10 minutes), the watches open at the end, and what
+one informer weighs: Python's own allocations (``bytes_each``, by tracemalloc) while 1,000 are added to the first one,
+which pays for what they share.
 
 What it does not say: CPU; the embedded server is most of it.
 """
