@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
 import trio
 
 from dynkube.errors import DeadlineExceeded
+
+
+@contextmanager
+def within(seconds: float | None, missed: str) -> Iterator[None]:
+    """Cancels what takes longer; ``None`` leaves each request in it the client's default.
+
+    Raises:
+        DeadlineExceeded: it took longer; ``missed`` says what is not there.
+    """
+    limit = math.inf if seconds is None else seconds
+    with trio.move_on_after(limit) as scope:
+        yield
+    if scope.cancelled_caught:
+        raise DeadlineExceeded(f"{missed} within {round(limit, 3):g} s")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from typing import Protocol, Self, TypeVar
 import trio
 
 from dynkube._bound import Bound
+from dynkube.client._deadline import within
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._options import ListOptions, Selection
 from dynkube.client._target import Target
-from dynkube.errors import DeadlineExceeded, Gone
+from dynkube.errors import Gone
 from dynkube.meta import Unstructured, UnstructuredList
 
 PageT = TypeVar("PageT", bound=UnstructuredList)
@@ -41,11 +42,8 @@ class Pages(Protocol[PageT_co]):
 
 async def list_all(collection: Pages[PageT], options: ListOptions, join: Callable[[Sequence[PageT]], PageT]) -> PageT:
     """The whole collection, or one page of it if ``options.limit`` or ``options.continue_token`` says so."""
-    if options.timeout is None:
+    with within(options.timeout, f"{collection}: not everything was listed"):
         return await _list_all(collection, options, join)
-    with trio.move_on_after(options.timeout):
-        return await _list_all(collection, options, join)
-    raise DeadlineExceeded(f"{collection}: not everything was listed within {round(options.timeout, 3):g} s")
 
 
 async def _list_all(collection: Pages[PageT], options: ListOptions, join: Callable[[Sequence[PageT]], PageT]) -> PageT:

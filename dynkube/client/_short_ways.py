@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar, overload
-
-import trio
 
 from dynkube.client._access import Permission, Question, UserInfo, can, whoami
 from dynkube.client._client import APIClient
+from dynkube.client._deadline import within
 from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, check_timeout
 from dynkube.client._resource import ResourceClient
 from dynkube.client._resources import Resources
 from dynkube.discovery import (
     EVERYTHING,
-    APIDiscovery,
     APIResources,
     ResourceLike,
     RESTMapper,
@@ -22,7 +19,7 @@ from dynkube.discovery import (
     listing,
     plain_failures,
 )
-from dynkube.errors import ClosedError, DeadlineExceeded, DiscoveryFailed, InvalidInput
+from dynkube.errors import ClosedError, DiscoveryFailed, InvalidInput
 from dynkube.meta import Unstructured, UnstructuredTable, is_version
 
 
@@ -176,8 +173,8 @@ class ShortWays:
         check_timeout(timeout)
         mapper = self.api.mapper
         mapper.invalidate()
-        with plain_failures():
-            found = await self._read_names(timeout)
+        with within(timeout, "the server has not told what it serves"), plain_failures():
+            found = (await mapper.load()).discovery
             if EVERYTHING in found.failures:  # what is known from before is no answer to what is served now
                 raise DiscoveryFailed("cannot tell what the server serves", failures=found.failures)
         return listing(
@@ -188,12 +185,6 @@ class ShortWays:
             category=category,
             all_versions=all_versions,
         )
-
-    async def _read_names(self, timeout: float | None) -> APIDiscovery:
-        seconds = math.inf if timeout is None else timeout
-        with trio.move_on_after(seconds):
-            return (await self.api.mapper.load()).discovery
-        raise DeadlineExceeded(f"not told within {seconds:g} s what the server serves")
 
     async def whoami(self, *, timeout: float | None = None) -> UserInfo:
         """Who one is for the API server: its name for one, and the groups (``kubectl auth whoami``).

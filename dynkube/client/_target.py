@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import random as random_module
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import trio
-
 from dynkube._bound import Bound
-from dynkube.client._deadline import Deadline
+from dynkube.client._deadline import Deadline, within
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._objects import namespace_of_many, namespace_of_one
 from dynkube.client._options import DeleteOptions, FieldValidation, GetOptions, ListOptions, Selection, WriteOptions
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.discovery import APIResource, DeferredRESTMapper, ResourceLike, plain_failures
-from dynkube.errors import DeadlineExceeded, InvalidInput, InvalidObject, NotFound, ProtocolError
+from dynkube.errors import InvalidInput, InvalidObject, NotFound, ProtocolError
 from dynkube.meta import GVR, Unstructured, resource_path
 from dynkube.rest import Answer, Request, RESTClient
 
@@ -55,10 +52,8 @@ class Target:
         Raises:
             DynkubeError: as there; where nothing could be read at all, what every request raises.
         """
-        seconds = math.inf if timeout is None else timeout
-        with trio.move_on_after(seconds), plain_failures():
+        with within(timeout, f"{self.spec}: the server has not told whether it serves that"), plain_failures():
             return await self.session.mapper.resolve(self.spec)
-        raise DeadlineExceeded(f"{self.spec}: not told within {round(seconds, 3):g} s whether the server serves it")
 
     async def resolve_within(self, options: OptionsT) -> tuple[APIResource, OptionsT]:
         """Which resource it is now, and the options with what that leaves of their timeout: it is for everything.
