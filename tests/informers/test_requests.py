@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from collections import Counter
+from contextlib import AsyncExitStack
 
 import pytest
 import trio
@@ -36,6 +39,25 @@ async def test_1_a_thousand_absent_crds_cost_two_watches_and_nothing_is_asked_at
         assert all(6 <= count <= 12 for count in asked.values())
         for informer in informers:
             nursery.start_soon(informer.aclose)
+
+
+async def test_an_absent_resource_weighs_ten_kilobytes_at_most(client: Client) -> None:
+    async with AsyncExitStack() as stack:
+
+        async def follow(number: int) -> None:
+            name = f"things{number}.v1.group{number % 50}.example.com"
+            await (await stack.enter_async_context(client.informer(name))).wait_synced()
+
+        await follow(0)  # which pays for what all share
+        gc.collect()
+        tracemalloc.start()
+        for number in range(1, 1001):
+            await follow(number)
+        gc.collect()
+        weight = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+
+    assert weight / 1000 <= 10 << 10
 
 
 @pytest.mark.scenario("F1", "P12")
