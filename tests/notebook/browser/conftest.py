@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dynkube.testing import ServerThread
+from tests.notebook.browser.bare import Bare
 from tests.notebook.browser.lab import CHROMIUM, ROOT, Notebook, browser, lab
 from tests.notebook.browser.pictures import write_picture
 
@@ -23,6 +24,14 @@ def chromium() -> Iterator[Browser]:
         pytest.skip("there is no chromium: install the package 'chromium' of the system")
     with browser() as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def bare_page(chromium: Browser) -> Iterator[Bare]:
+    """One page for all tests of a module, with nothing but the script of live tables."""
+    bare = Bare(chromium)
+    yield bare
+    bare.page.close()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,21 +24,13 @@ SECTIONS = ["spec", "status", "metadata"]
 OUTLINE = "getComputedStyle(document.activeElement).outlineStyle"
 
 
-@pytest.fixture(scope="module")
-def page(chromium: Browser) -> Iterator[Bare]:
-    """One page for all tests of the module."""
-    bare = Bare(chromium)
-    yield bare
-    bare.page.close()
-
-
 @pytest.fixture
-def bare(page: Bare) -> Bare:
+def bare(bare_page: Bare) -> Bare:
     """A table of three pods."""
-    page.begin()
-    page.page.emulate_media(reduced_motion="no-preference")
-    show(page, *(pod(name, phase) for name, phase in [("cart", "Running"), ("web", "Running"), ("api", "Failed")]))
-    return page
+    bare_page.begin()
+    bare_page.page.emulate_media(reduced_motion="no-preference")
+    show(bare_page, *(pod(name, phase) for name, phase in [("cart", "Running"), ("web", "Running"), ("api", "Failed")]))
+    return bare_page
 
 
 def pod(name: str, phase: str, version: int = 1) -> Unstructured:

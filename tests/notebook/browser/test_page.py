@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,22 +19,11 @@ from tests.notebook.browser.bare import Bare
 from tests.notebook.kit import obj, paint
 from tests.notebook.test_pictures import COLUMNS, STEPS, event_for
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
 pytestmark = [pytest.mark.real_time, pytest.mark.browser]
 
 MARK = "document.querySelectorAll('tbody').forEach((body) => (body.mark = body.innerText.split('\\n')[0]))"
 SAME = """() => [...document.querySelectorAll("tbody")].filter((body) => body.mark).length"""
 FLASHED = """() => document.getAnimations().map(({ effect }) => effect.target.innerText.trim())"""
-
-
-@pytest.fixture(scope="module")
-def bare_page(chromium: Browser) -> Iterator[Bare]:
-    """One page for all tests of the module."""
-    bare = Bare(chromium)
-    yield bare
-    bare.page.close()
 
 
 @pytest.fixture
