@@ -15,7 +15,6 @@ import ssl
 from collections.abc import Iterable
 
 import httpcore2
-import trio
 
 _READ_BYTES = 1 << 18  # measured: a larger read costs less than the wake-ups it saves
 _HEAD_END = re.compile(rb"\n\r?\n")  # as lenient as h11, so that both see the same end
@@ -121,13 +120,7 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.AsyncNetworkStream:
         """Go on in TLS; where that negotiates HTTP/2, without a tap."""
-        try:
-            encrypted = await self._inner.start_tls(ssl_context, server_hostname, timeout)
-        except trio.Cancelled:
-            # httpcore2 closes the socket on errors only: cancelled, it would be left to the garbage collector.
-            with trio.CancelScope(shield=True):
-                await self._inner.aclose()
-            raise
+        encrypted = await self._inner.start_tls(ssl_context, server_hostname, timeout)
         ssl_object = encrypted.get_extra_info("ssl_object")
         if ssl_object is not None and ssl_object.selected_alpn_protocol() == "h2":
             return encrypted

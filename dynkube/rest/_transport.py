@@ -15,6 +15,7 @@ from types import MappingProxyType
 import httpcore2
 import httpx2
 
+from dynkube._sockets import SocketBackend
 from dynkube.rest._chunked import ChunkDecoder
 from dynkube.rest._tap import TappedBackend, TappedStream
 
@@ -61,9 +62,7 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         http2: bool,
         max_head: int = 64 << 10,
     ) -> None:
-        backend: object = httpcore2.TrioBackend()
-        # Type checkers also see the class that takes its place where trio is not installed.
-        assert isinstance(backend, httpcore2.AsyncNetworkBackend)
+        self._sockets = SocketBackend()
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=ssl_context,
             proxy=None if proxy_url is None else _proxy(proxy_url),
@@ -71,7 +70,7 @@ class PoolTransport(httpx2.AsyncBaseTransport):
             keepalive_expiry=keepalive,
             http2=http2,
             socket_options=_socket_options(),
-            network_backend=TappedBackend(backend, max_head=max_head),
+            network_backend=TappedBackend(self._sockets, max_head=max_head),
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -103,7 +102,8 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         return len(connections), sum(connection.is_idle() for connection in connections)
 
     async def aclose(self) -> None:
-        """Close every connection, also those in use."""
+        """Close every connection, also those in use and those being made."""
+        self._sockets.close()
         await self._pool.aclose()
 
 

@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import pytest
 import trio
 
 from dynkube.config import ClientConfig
+from dynkube.errors import ClosedError
 from dynkube.rest import Request, RESTClient
 
 pytestmark = pytest.mark.real_time
 
 
-async def test_whoever_is_cancelled_in_a_handshake_leaves_no_socket() -> None:
+@asynccontextmanager
+async def shaking() -> AsyncIterator[tuple[RESTClient, trio.Nursery, trio.SocketStream, list[Exception]]]:
+    """A client that asks for something, and waits for the server to answer its hello, which never comes."""
+    failures: list[Exception] = []
+
+    async def ask() -> None:
+        try:
+            await client.request(Request(method="GET", path="/version"))
+        except ClosedError as error:
+            failures.append(error)
+
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     config = ClientConfig(server=f"https://127.0.0.1:{listener.socket.getsockname()[1]}")
     client = RESTClient(config)
     async with listener, client, trio.open_nursery() as nursery:
-        nursery.start_soon(client.request, Request(method="GET", path="/version"))
-        connection = await listener.accept()
-        assert await connection.receive_some(), "the client's hello, which is never answered"
+        nursery.start_soon(ask)
+        async with await listener.accept() as connection:
+            assert await connection.receive_some(), "the client's hello"
+            yield client, nursery, connection, failures
 
+
+async def ends(connection: trio.SocketStream) -> None:
+    with trio.fail_after(5):
+        while await connection.receive_some():
+            pass
+
+
+async def test_whoever_is_cancelled_in_a_handshake_leaves_no_socket() -> None:
+    async with shaking() as (_, nursery, connection, _):
         nursery.cancel_scope.cancel()
+        with trio.CancelScope(shield=True):
+            await ends(connection)
 
-    async with connection:
-        with trio.fail_after(5):
-            while await connection.receive_some():
-                pass
+
+async def test_a_client_that_is_closed_waits_for_no_handshake() -> None:
+    async with shaking() as (client, _, connection, failures):
+        await client.aclose()
+
+        await ends(connection)
+    assert "the client was closed" in str(failures[0])

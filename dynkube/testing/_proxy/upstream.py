@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpcore2
 import trio
 
+from dynkube._sockets import SocketBackend
 from dynkube.errors import InvalidInput
 from dynkube.testing._wire.endpoint import Endpoint
 
@@ -33,8 +34,8 @@ class Upstream:
         self._prefix = parts.path.rstrip("/").encode("ascii")
         self.authority: bytes = parts.netloc.encode("idna")
         """What requests name as their host."""
-        own, bare = (_pool(context) for context in contexts)
-        self._own, self._bare = own, bare
+        self._sockets = SocketBackend()
+        self._own, self._bare = (self._pool(context) for context in contexts)
 
     @classmethod
     async def connect(cls, endpoint: Endpoint) -> Upstream:
@@ -62,23 +63,20 @@ class Upstream:
         return await pool.handle_async_request(httpcore2.Request(method, url, headers=headers, content=body))
 
     async def aclose(self) -> None:
-        """Close every connection. Not interrupted by cancellation: it does not wait."""
+        """Close every connection, also those being made. Not interrupted by cancellation: it does not wait."""
+        self._sockets.close()
         with trio.CancelScope(shield=True):
             await self._own.aclose()
             await self._bare.aclose()
 
+    def _pool(self, context: ssl.SSLContext | None) -> httpcore2.AsyncConnectionPool:
+        return httpcore2.AsyncConnectionPool(
+            ssl_context=context, max_connections=None, keepalive_expiry=_IDLE_SECONDS, network_backend=self._sockets
+        )
+
 
 #: What goes wrong on the way to a server and back: it cannot be reached, or the connection ends before the answer.
 FAILURES = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException)
-
-
-def _pool(context: ssl.SSLContext | None) -> httpcore2.AsyncConnectionPool:
-    return httpcore2.AsyncConnectionPool(
-        ssl_context=context,
-        max_connections=None,
-        keepalive_expiry=_IDLE_SECONDS,
-        network_backend=httpcore2.TrioBackend(),
-    )
 
 
 def _contexts(endpoint: Endpoint) -> tuple[ssl.SSLContext, ssl.SSLContext]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import ssl
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -16,6 +17,11 @@ from dynkube.testing._asgi import Receive, Scope, Send
 from tests.testing.proxy.kit import PATIENCE, WATCH, connected, serving
 
 pytestmark = pytest.mark.real_time
+
+
+def trusted(proxy: FaultProxy) -> ssl.SSLContext:
+    assert proxy.endpoint.ca_pem is not None
+    return ssl.create_default_context(cadata=proxy.endpoint.ca_pem.decode("ascii"))
 
 
 def sockets() -> set[str]:
@@ -47,6 +53,21 @@ async def test_leaving_leaves_no_task_and_no_socket() -> None:
             await server.wait_open_watches(0)
     assert trio.lowlevel.current_statistics().tasks_living == tasks
     assert sockets() == before
+
+
+async def test_a_client_that_goes_ends_the_handshake_with_the_server_behind_as_well() -> None:
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    upstream = Endpoint(url=f"https://127.0.0.1:{listener.socket.getsockname()[1]}")
+    async with listener, FaultProxy(upstream) as proxy, httpx2.AsyncClient(verify=trusted(proxy)) as client:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(client.get, proxy.url)
+            behind = await listener.accept()
+            assert await behind.receive_some(), "the hello of TLS, which is never answered"
+            nursery.cancel_scope.cancel()
+
+        async with behind:
+            with trio.fail_after(PATIENCE):
+                assert await behind.receive_some() == b""
 
 
 async def test_a_client_that_goes_ends_its_watch_at_once(server: APIServer, proxy: FaultProxy) -> None:

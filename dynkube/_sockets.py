@@ -1,0 +1,121 @@
+"""A network backend for httpcore2 whose sockets have an owner while they are being opened.
+
+httpcore2's pool knows a connection when it is ready. Until then nobody does: a TLS handshake that is cancelled leaves
+its socket to the garbage collector, and closing the pool leaves whoever is connecting waiting for a server that may
+never answer. Both are looked after here, for the client's connections and the fault proxy's alike.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Awaitable, Callable, Iterable
+
+import httpcore2
+import trio
+
+
+class SocketBackend(httpcore2.AsyncNetworkBackend):
+    """Connects over TCP, until it is closed."""
+
+    def __init__(self) -> None:
+        inner: object = httpcore2.TrioBackend()
+        # Type checkers also see the class that takes its place where trio is not installed.
+        assert isinstance(inner, httpcore2.AsyncNetworkBackend)
+        self._inner = inner
+        self._opening: set[trio.CancelScope] = set()
+        self._closed = False
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Connect, within ``timeout`` seconds.
+
+        Raises:
+            httpcore2.ConnectError: It failed, or the backend was closed.
+            httpcore2.ConnectTimeout: It took too long.
+        """
+        return await self.own(
+            lambda: self._inner.connect_tcp(
+                host, port, timeout=timeout, local_address=local_address, socket_options=socket_options
+            )
+        )
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await self._inner.sleep(seconds)
+
+    def close(self) -> None:
+        """Open nothing any more, and end what is being opened. Connections that are ready belong to the pool."""
+        self._closed = True
+        for scope in self._opening:
+            scope.cancel()
+
+    async def own(self, open_stream: Callable[[], Awaitable[httpcore2.AsyncNetworkStream]]) -> SocketStream:
+        """What ``open_stream`` gives, unless :meth:`close` comes first.
+
+        Raises:
+            httpcore2.ConnectError: The backend is closed, or was closed meanwhile.
+        """
+        if self._closed:
+            raise httpcore2.ConnectError("the connection pool is closed")
+        with trio.CancelScope() as scope:
+            self._opening.add(scope)
+            try:
+                stream = SocketStream(await open_stream(), self)
+            finally:
+                self._opening.discard(scope)
+            if not self._closed:
+                return stream
+            with trio.CancelScope(shield=True):  # it was ready when the scope was cancelled
+                await stream.aclose()
+        raise httpcore2.ConnectError("the connection pool was closed while it connected")
+
+
+class SocketStream(httpcore2.AsyncNetworkStream):
+    """A connection that is closed when somebody gives up on its handshake."""
+
+    def __init__(self, inner: httpcore2.AsyncNetworkStream, backend: SocketBackend) -> None:
+        self._inner = inner
+        self._backend = backend
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """At least one byte and at most ``max_bytes``; none at the end."""
+        return await self._inner.read(max_bytes, timeout)
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send all of it."""
+        await self._inner.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._inner.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.AsyncNetworkStream:
+        """Go on in TLS.
+
+        Raises:
+            httpcore2.ConnectError: It failed, or the backend was closed.
+            httpcore2.ConnectTimeout: It took too long.
+        """
+
+        async def handshake() -> httpcore2.AsyncNetworkStream:
+            try:
+                return await self._inner.start_tls(ssl_context, server_hostname, timeout)
+            except trio.Cancelled:
+                # httpcore2 closes the socket on errors only.
+                with trio.CancelScope(shield=True):
+                    await self._inner.aclose()
+                raise
+
+        return await self._backend.own(handshake)
+
+    def get_extra_info(self, info: str) -> object:
+        """What the connection knows about itself."""
+        return self._inner.get_extra_info(info)
