@@ -24,6 +24,7 @@ Change: TypeAlias = tuple[Key, Unstructured | None, Unstructured | None]
 _Filed: TypeAlias = PersistentMap[Key, Unstructured]
 
 _NOTHING: Final[_Filed] = empty()
+_TUPLES: Final = 1024
 
 
 def index_func(source: str | IndexFunc) -> IndexFunc:
@@ -46,7 +47,7 @@ def printed(value: object) -> str:
 class Index:
     """One index. The owner's task writes, any thread reads."""
 
-    __slots__ = ("_entries", "_filed", "_func", "_next", "_on_error", "_staged", "built", "name")
+    __slots__ = ("_entries", "_filed", "_func", "_next", "_on_error", "_staged", "_tuples", "built", "name")
 
     def __init__(self, name: str, func: IndexFunc, on_error: Callable[[Exception, Unstructured], None]) -> None:
         self.name: str = name
@@ -55,6 +56,7 @@ class Index:
         self._func = func
         self._on_error = on_error
         self._filed: dict[Key, tuple[str, ...]] = {}
+        self._tuples: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._entries: PersistentMap[str, _Filed] = empty()
         self._staged: dict[str, MapEditor[Key, Unstructured]] = {}  # by value, what is being changed
         self._next: PersistentMap[str, _Filed] | None = None  # what ``publish`` will show
@@ -72,7 +74,7 @@ class Index:
         filed = self._filed
         for key, _, after in changes:
             before = filed.get(key, ())
-            values = self._values(after) if after is not None else ()
+            values = self._shared(self._values(after)) if after is not None else ()
             for value in before:
                 if value not in values:
                     self._edited(value).remove(key)
@@ -83,6 +85,12 @@ class Index:
                 filed[key] = values
             elif before:
                 del filed[key]
+
+    def _shared(self, values: tuple[str, ...]) -> tuple[str, ...]:
+        """One tuple for all objects that are filed under the same."""
+        if len(self._tuples) >= _TUPLES:  # where each object has values of its own, nothing is gained
+            self._tuples.clear()
+        return self._tuples.setdefault(values, values)
 
     def _edited(self, value: str) -> MapEditor[Key, Unstructured]:
         edited = self._staged.get(value)
@@ -111,7 +119,7 @@ class Index:
     def clear(self) -> None:
         """Forget all objects, and file none again."""
         self._func = lambda obj: ()
-        self._filed, self._staged, self._entries, self._next = {}, {}, empty(), None
+        self._filed, self._tuples, self._staged, self._entries, self._next = {}, {}, {}, empty(), None
 
     def _values(self, obj: Unstructured) -> tuple[str, ...]:
         try:

@@ -68,6 +68,8 @@ class Mailbox:
         if isinstance(key, _Synced):
             return key
         old, new = self._shown.get(key), self._pending.pop(key)
+        if not self._pending:
+            self._pending.clear()  # a dict that is emptied one by one keeps the room it once needed
         if new is None:
             if old is None:
                 return ()

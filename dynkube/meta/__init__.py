@@ -1,6 +1,7 @@
 """The field's words as data: GVR, GVK, Unstructured, selectors, patches, paths. No I/O, no trio."""
 
 from dynkube.meta._arguments import a_type, is_seconds
+from dynkube.meta._common import BodyCache
 from dynkube.meta._dataframes import to_pandas, to_polars
 from dynkube.meta._edit import REMOVE
 from dynkube.meta._encode import encode_json, json_of
@@ -14,7 +15,7 @@ from dynkube.meta._jsonpath_template import JSONPathTemplate
 from dynkube.meta._labels import LabelOperator, LabelRequirement, LabelSelector
 from dynkube.meta._list import UnstructuredList
 from dynkube.meta._names import label_key_problem, label_value_problem
-from dynkube.meta._object import BodyCache, Key, Unstructured
+from dynkube.meta._object import Key, Unstructured
 from dynkube.meta._partial import MISSING, Missing, partial_reader
 from dynkube.meta._patch import PatchType, merge_patch
 from dynkube.meta._path import resource_path

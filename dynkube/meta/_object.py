@@ -8,8 +8,6 @@ fraction of the memory of decoding the pod, and Python's garbage collector never
 
 from __future__ import annotations
 
-import weakref
-from collections import deque
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -19,9 +17,11 @@ import msgspec
 from dynkube._display import Shown, printable
 from dynkube.errors import InvalidObject
 from dynkube.meta._arguments import a_type
+from dynkube.meta._common import Common
 from dynkube.meta._encode import json_of
 from dynkube.meta._frozen import FrozenDict, freeze_fresh
 from dynkube.meta._gvr import GVK, GroupVersion
+from dynkube.meta._header import EMPTY_META, NO_LABELS, MetaHeader, read_header, read_labels
 from dynkube.meta._json import UNREADABLE, complaint
 
 if TYPE_CHECKING:
@@ -31,64 +31,7 @@ if TYPE_CHECKING:
 Key = tuple[str, str]
 """``(namespace, name)``; the namespace of a cluster-scoped object is ``""``."""
 
-_NO_LABELS: Final[Mapping[str, str]] = FrozenDict()
-
-
-class MetaHeader(msgspec.Struct, gc=False, rename="camel"):
-    """The part of ``metadata`` that is decoded on arrival.
-
-    ``managed_fields`` is a view into the object's own bytes, so that it can be cut out of them.
-    """
-
-    name: str | None = None
-    namespace: str | None = None
-    uid: str | None = None
-    resource_version: str | None = None
-    generation: int | None = None
-    labels: dict[str, str] | None = None
-    deletion_timestamp: str | None = None
-    managed_fields: msgspec.Raw = msgspec.Raw()
-
-
-class Header(msgspec.Struct, gc=False, rename="camel"):
-    """The part of an object that is decoded on arrival."""
-
-    api_version: str | None = None
-    kind: str | None = None
-    metadata: MetaHeader | None = None
-
-
-_EMPTY_META: Final = MetaHeader()
-_header_decoder: Final = msgspec.json.Decoder(Header)
 _body_decoder: Final = msgspec.json.Decoder(dict)
-
-
-class BodyCache:
-    """Keeps the last ``limit`` decoded bodies of a cache's objects, and lets older ones go; keeps no object alive.
-
-    Without a bound, one loop over a large cache would leave every body decoded for ever, at five
-    times the memory of the JSON. Safe to use from several threads: losing a race costs a decode.
-    """
-
-    __slots__ = ("_limit", "_recent")
-
-    def __init__(self, limit: int = 256) -> None:
-        self._limit = limit
-        # Weak, or objects that are long gone from the cluster would stay because somebody once read them. Made at
-        # once: two threads that made it when they first need it would each keep bodies in one of their own.
-        self._recent: deque[weakref.ref[Unstructured]] = deque()
-
-    def keep(self, obj: Unstructured) -> None:
-        """Note that ``obj`` was decoded just now."""
-        recent = self._recent
-        recent.append(weakref.ref(obj))
-        while len(recent) > self._limit:
-            try:
-                oldest = recent.popleft()()
-            except IndexError:  # another thread was faster
-                return
-            if oldest is not None:
-                oldest._body = None  # the two classes are one mechanism
 
 
 class Unstructured(Shown, Mapping[str, Any]):
@@ -108,47 +51,49 @@ class Unstructured(Shown, Mapping[str, Any]):
             verbs of a client refuse it where they need them.
     """
 
-    __slots__ = ("__weakref__", "_bodies", "_body", "_header", "_meta", "_raw")
+    __slots__ = ("__weakref__", "_body", "_common", "_labels", "_meta", "_raw")
 
     _raw: bytes
-    _header: Header
+    _common: Common
     _meta: MetaHeader
+    _labels: Mapping[str, str]
     _body: FrozenDict | None
-    _bodies: BodyCache | None
 
     def __init__(self, source: bytes | str | Mapping[str, object]) -> None:
         raw = _to_bytes(source)
         try:
-            header = _header_decoder.decode(raw)
+            header = read_header(raw)
+            meta = header.metadata or EMPTY_META
+            labels = read_labels(bytes(meta.labels), raw) if meta.labels else NO_LABELS
         except UNREADABLE as exc:
             raise InvalidObject(f"not a Kubernetes object: {complaint(exc)}") from exc
-        self._set(raw, header, None)
+        self._set(raw, Common(header.api_version, header.kind), meta, labels)
 
     @classmethod
-    def from_wire(cls, raw: bytes, header: Header, bodies: BodyCache | None = None) -> Unstructured:
-        """For decoders that have parsed the header already; ``raw`` is kept, not copied."""
+    def from_wire(cls, raw: bytes, common: Common, meta: MetaHeader, labels: Mapping[str, str]) -> Unstructured:
+        """For decoders that have parsed the header already; nothing is copied."""
         self = cls.__new__(cls)
-        self._set(raw, header, bodies)
+        self._set(raw, common, meta, labels)
         return self
 
-    def _set(self, raw: bytes, header: Header, bodies: BodyCache | None) -> None:
+    def _set(self, raw: bytes, common: Common, meta: MetaHeader, labels: Mapping[str, str]) -> None:
         self._raw = raw
-        self._header = header
-        self._meta = header.metadata or _EMPTY_META
+        self._common = common
+        self._meta = meta
+        self._labels = labels
         self._body = None
-        self._bodies = bodies
 
     # ── header: no decoding ──────────────────────────────────────────────────────────────────
 
     @property
     def api_version(self) -> str:
         """``apiVersion``, e.g. ``"apps/v1"``; ``""`` if absent."""
-        return self._header.api_version or ""
+        return self._common.api_version
 
     @property
     def kind(self) -> str:
         """``kind``, e.g. ``"Deployment"``; ``""`` if absent."""
-        return self._header.kind or ""
+        return self._common.kind
 
     @property
     def gvk(self) -> GVK:
@@ -194,8 +139,7 @@ class Unstructured(Shown, Mapping[str, Any]):
     @property
     def labels(self) -> Mapping[str, str]:
         """``metadata.labels`` as a read-only mapping."""
-        labels = self._meta.labels
-        return FrozenDict(labels) if labels else _NO_LABELS
+        return self._labels
 
     @property
     def deletion_timestamp(self) -> str | None:
@@ -212,8 +156,8 @@ class Unstructured(Shown, Mapping[str, Any]):
             except RecursionError as exc:
                 raise InvalidObject(f"the body of {self!r} is nested too deeply to be read") from exc
             self._body = body
-            if self._bodies is not None:
-                self._bodies.keep(self)
+            if self._common.bodies is not None:
+                self._common.bodies.keep(self)
         return body
 
     def __getitem__(self, key: str) -> Any:
@@ -232,7 +176,7 @@ class Unstructured(Shown, Mapping[str, Any]):
     def annotations(self) -> Mapping[str, str]:
         """``metadata.annotations`` as a read-only mapping. Decodes the body."""
         metadata = self._decode().get("metadata")
-        return (metadata.get("annotations") if isinstance(metadata, dict) else None) or _NO_LABELS
+        return (metadata.get("annotations") if isinstance(metadata, dict) else None) or NO_LABELS
 
     # ── whole ────────────────────────────────────────────────────────────────────────────────
 

@@ -7,31 +7,39 @@ buffer, and its header is decoded from that copy; nothing else is made.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from dynkube.meta._object import BodyCache, Header, Unstructured
+from dynkube.meta._common import BodyCache, Common
+from dynkube.meta._header import EMPTY_META, NO_LABELS, Header, read_header, read_labels
+from dynkube.meta._object import Unstructured
 
 _MANAGED_FIELDS: Final = b'"managedFields":'
+_LABEL_SETS: Final = 1024
 _NOTHING: Final = msgspec.Raw()
-_headers: Final = msgspec.json.Decoder(Header)
 _documents: Final = msgspec.json.Decoder(dict)
 
 
 class ObjectDecoder:
     """Makes :class:`Unstructured` objects from JSON bytes that this decoder may keep.
 
+    What many of its objects have in common they share: kinds, namespaces, whole sets of labels (those of a Deployment's
+    pods are the same).
+
     Args:
         drop_managed_fields: cut ``metadata.managedFields`` out of the bytes (often a third of them).
         bodies: shared by the objects of one cache, so that few decoded bodies stay alive.
     """
 
-    __slots__ = ("_bodies", "_drop")
+    __slots__ = ("_bodies", "_common", "_drop", "_labels")
 
     def __init__(self, *, drop_managed_fields: bool = False, bodies: BodyCache | None = None) -> None:
         self._drop = drop_managed_fields
         self._bodies = bodies
+        self._common = Common(None, None, bodies)
+        self._labels: dict[bytes, Mapping[str, str]] = {}
 
     def decode(self, raw: bytes) -> Unstructured:
         """One object.
@@ -40,27 +48,31 @@ class ObjectDecoder:
             msgspec.DecodeError, UnicodeDecodeError, RecursionError: the bytes are not one JSON object with a
                 well-typed header (``UNREADABLE``).
         """
-        header = _headers.decode(raw)
-        if self._drop and header.metadata is not None and header.metadata.managed_fields:
-            raw = _without(raw, header.metadata.managed_fields)
-            header.metadata.managed_fields = _NOTHING
-        _share_strings(header)
-        return Unstructured.from_wire(raw, header, self._bodies)
+        header = read_header(raw)
+        meta = header.metadata or EMPTY_META
+        labels = self._shared_labels(bytes(meta.labels), raw) if meta.labels else NO_LABELS
+        if meta is not EMPTY_META:
+            if meta.namespace:
+                meta.namespace = sys.intern(meta.namespace)
+            if self._drop and meta.managed_fields:
+                raw = _without(raw, meta.managed_fields)
+            meta.labels = meta.managed_fields = _NOTHING  # views of what was received
+        return Unstructured.from_wire(raw, self._shared_kind(header), meta, labels)
 
+    def _shared_kind(self, header: Header) -> Common:
+        common = self._common
+        if common.kind != header.kind or common.api_version != header.api_version:
+            common = self._common = Common(header.api_version, header.kind, self._bodies)
+        return common
 
-def _share_strings(header: Header) -> None:
-    # Kinds, namespaces and labels repeat across a cache: interned they cost a pointer each.
-    intern = sys.intern
-    if header.api_version:
-        header.api_version = intern(header.api_version)
-    if header.kind:
-        header.kind = intern(header.kind)
-    meta = header.metadata
-    if meta is not None:
-        if meta.namespace:
-            meta.namespace = intern(meta.namespace)
-        if meta.labels:
-            meta.labels = {intern(key): intern(value) for key, value in meta.labels.items()}
+    def _shared_labels(self, text: bytes, raw: bytes) -> Mapping[str, str]:
+        known = self._labels.get(text)
+        if known is None:
+            known = read_labels(text, raw)
+            if len(self._labels) >= _LABEL_SETS:  # where each object has labels of its own, nothing is gained
+                self._labels.clear()
+            self._labels[text] = known
+        return known
 
 
 def cut_managed_fields(raw: bytes) -> bytes:
@@ -70,7 +82,7 @@ def cut_managed_fields(raw: bytes) -> bytes:
         msgspec.DecodeError, UnicodeDecodeError, RecursionError: ``raw`` is not one JSON object with a well-typed
             header.
     """
-    metadata = _headers.decode(raw).metadata
+    metadata = read_header(raw).metadata
     return _without(raw, metadata.managed_fields) if metadata and metadata.managed_fields else raw
 
 

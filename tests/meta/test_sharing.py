@@ -1,0 +1,58 @@
+"""What the objects of one cache share, and that nobody can tell."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from dynkube import Unstructured
+from dynkube.meta import ObjectDecoder
+
+
+def raw(name: str = "web", *, kind: str = "Pod", **metadata: object) -> bytes:
+    return json.dumps({"apiVersion": "v1", "kind": kind, "metadata": {"name": name, **metadata}}).encode()
+
+
+def test_equal_sets_of_labels_are_stored_once() -> None:
+    decoder = ObjectDecoder()
+
+    one, other, third = (
+        decoder.decode(raw(name, labels={"app": app})) for name, app in (("1", "a"), ("2", "a"), ("3", "b"))
+    )
+
+    assert one.labels is other.labels
+    assert [dict(obj.labels) for obj in (one, other, third)] == [{"app": "a"}, {"app": "a"}, {"app": "b"}]
+
+
+def test_shared_labels_refuse_to_be_changed() -> None:
+    with pytest.raises(TypeError, match="read-only"):
+        ObjectDecoder().decode(raw(labels={"app": "a"})).labels["app"] = "b"  # type: ignore[index]  # as it says
+
+
+def test_labels_that_no_two_objects_share_do_not_pile_up() -> None:
+    decoder = ObjectDecoder()
+
+    objects = [decoder.decode(raw(f"web-{number}", labels={"pod": f"web-{number}"})) for number in range(3000)]
+
+    assert [obj.labels["pod"] for obj in objects] == [obj.name for obj in objects]
+    assert len(decoder._labels) <= 1024
+
+
+def test_kinds_may_differ_within_one_stream() -> None:
+    decoder = ObjectDecoder()
+
+    kinds = [decoder.decode(raw(kind=kind)).kind for kind in ("Pod", "Service", "Service", "Pod")]
+
+    assert kinds == ["Pod", "Service", "Service", "Pod"]
+
+
+@pytest.mark.parametrize("labels", [None, {}])
+def test_no_labels_are_an_empty_mapping(labels: object) -> None:
+    assert ObjectDecoder().decode(raw(labels=labels)).labels == {} == Unstructured(raw(labels=labels)).labels
+
+
+def test_labels_of_a_wrong_type_name_their_place_in_the_object() -> None:
+    with pytest.raises(msgspec.ValidationError, match=r"at `\$\.metadata\.labels\[\.\.\.\]`"):
+        ObjectDecoder().decode(raw(labels={"app": 1}))
