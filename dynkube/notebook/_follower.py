@@ -25,7 +25,7 @@ from dynkube.notebook._audience import Audience
 from dynkube.notebook._columns import Column, columns_for
 from dynkube.notebook._details import details_of
 from dynkube.notebook._messages import Message, delta_message, table_message
-from dynkube.notebook._picture import Head, Painter, Picture, Row, headings
+from dynkube.notebook._picture import Head, PackedPicture, Painter, Picture, Row, headings
 from dynkube.notebook._selection import Selection
 from dynkube.notebook._source import Source, head_of, title_of
 
@@ -81,8 +81,6 @@ class Follower:
         cells: Callable[[Follower], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self.outlet: Outlet | None = None
-        self.picture: Picture = Picture(Head(title="", phase=str(Phase.UNKNOWN)))
-        """What was drawn last; may be read by any thread."""
         self.resting: bool = True
         """Whether it does not follow now, and would if somebody looked; may be read by any thread."""
         self.error: DynkubeError | None = None
@@ -96,6 +94,7 @@ class Follower:
         self._now = now
         self._slices = Slices(cpu_clock)
         self._cells = cells
+        self._picture: Picture | PackedPicture = Picture(Head(title="", phase=str(Phase.UNKNOWN)))
         self._closed = False
         self._whole = False  # whether the next picture is to be sent as a whole
         self._kept: Picture | None = None  # shown on until there is something to show
@@ -115,8 +114,14 @@ class Follower:
         self._settled = trio.Event()
         self._ended = trio.Event()
         self._scope = trio.CancelScope()
-        self._kept = self.picture if self.picture.rows else None
+        self._picture = self.picture
+        self._kept = self._picture if self._picture.rows else None
         self._whole = True
+
+    @property
+    def picture(self) -> Picture:
+        """What was drawn last; may be read by any thread."""
+        return self._picture.unpack()
 
     # ── its life ─────────────────────────────────────────────────────────────────────────────
 
@@ -149,10 +154,10 @@ class Follower:
             self.error = exc
         except DynkubeError as exc:  # the source could not be opened; whoever looks again tries again
             self.error, over = exc, False
-            head = replace(self.picture.head, phase=str(Phase.UNKNOWN), reason="NotFollowed", message=str(exc))
+            head = replace(self._picture.head, phase=str(Phase.UNKNOWN), reason="NotFollowed", message=str(exc))
             self._send_picture(replace(self.picture, head=head))
         except Exception:  # noqa: BLE001  # it would end the event loop, and every informer with it
-            _log.exception("a live table of %s has failed, and is no longer followed", self.picture.head.title)
+            _log.exception("a live table of %s has failed, and is no longer followed", self._picture.head.title)
         finally:
             over = over or self._closed
             is_wanted = not over and self.error is None and not self._audience.is_gone(trio.current_time())
@@ -165,7 +170,7 @@ class Follower:
         async with self._opening() as source:
             self._source = source
             if self._kept is None:
-                self.picture = replace(self.picture, head=replace(self.picture.head, title=title_of(source)))
+                self._picture = replace(self.picture, head=replace(self._picture.head, title=title_of(source)))
             async with source.events() as events, trio.open_nursery() as nursery:
                 nursery.start_soon(self._draw, source, nursery.cancel_scope)
                 nursery.start_soon(self._watch_states, source)
@@ -176,12 +181,13 @@ class Follower:
 
     def _end(self, *, over: bool = True) -> None:
         if over:
-            self._closed, self._kept = True, None
+            self._closed = True
             self._send_picture(replace(self.picture, head=self._closed_head()))
             self._selection = self._selection.first(self._limit)  # rows can be opened still; the others may go
         else:
-            self._selection, self._painter = Selection(), Painter()
-        self._source = self._events = None
+            self._selection = Selection()
+        self._painter, self._picture = Painter(), self._picture.pack()
+        self._kept = self._source = self._events = None
         self.resting = not over
         self._settled.set()
         self._ended.set()
@@ -304,7 +310,7 @@ class Follower:
 
     def _closed_head(self) -> Head:
         return replace(
-            self.picture.head,
+            self._picture.head,
             phase=str(Phase.STOPPED),
             reason="Closed",
             message="this table is no longer followed",
@@ -327,7 +333,7 @@ class Follower:
             message: Message | None = table_message(picture)
         else:
             message = delta_message(self.picture, picture)
-        self.picture, self._whole = picture, False
+        self._picture, self._whole = picture, False
         if message is not None:
             self._tell(message)
         elif is_due:

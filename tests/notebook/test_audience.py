@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,6 +14,7 @@ import dynkube
 from dynkube.errors import ConnectFailed
 from dynkube.notebook._audience import GRACE, SILENCE
 from dynkube.notebook._follower import Follower
+from dynkube.notebook._picture import Row
 from dynkube.testing import APIServer, Refuse
 from tests.informers.kit import namespace
 from tests.notebook.kit import Page, attach, now
@@ -38,6 +40,12 @@ def followed(client: dynkube.Client) -> list[str]:
     return [str(each.gvr) for each in client.informers()]
 
 
+def rows_alive() -> list[Row]:
+    """The rows that something holds."""
+    gc.collect()
+    return [each for each in gc.get_objects() if isinstance(each, Row)]
+
+
 async def test_some_time_after_the_last_page_has_gone_nothing_is_followed(client: dynkube.Client) -> None:
     tasks = trio.lowlevel.current_statistics().tasks_living
     async with table(client) as (follower, _):
@@ -53,6 +61,20 @@ async def test_some_time_after_the_last_page_has_gone_nothing_is_followed(client
         assert (one_page_left, in_between, followed(client)) == (["namespaces.v1"], ["namespaces.v1"], [])
         assert follower.resting
         assert trio.lowlevel.current_statistics().tasks_living <= tasks
+
+
+@pytest.mark.parametrize("rests", [True, False])
+async def test_of_a_table_that_nobody_looks_at_no_rows_are_held(client: dynkube.Client, rests: bool) -> None:
+    async with table(client) as (follower, _):
+        before = len(rows_alive())
+        if rests:
+            follower.hear(BYE)
+            await trio.sleep(2 * GRACE)
+        else:
+            await follower.close()
+
+        assert (before, rows_alive()) == (4, [])
+        assert len(follower.picture.rows) == 4
 
 
 async def test_a_page_that_comes_back_in_time_is_told_what_happened(server: APIServer, client: dynkube.Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from dynkube.informers import PrinterColumn
 from dynkube.meta import Added, Deleted, InformerEvent, Key, Unstructured, Updated
-from dynkube.notebook._columns import columns_for
+from dynkube.notebook._columns import columns_for, own_columns
 from dynkube.notebook._messages import delta_message, table_message
 from dynkube.notebook._picture import Head, Painter, Picture
 from dynkube.notebook._selection import Selection
@@ -113,3 +114,17 @@ def test_what_servers_say_reaches_a_page_without_what_steers_and_cut() -> None:
 
     assert (told["reason"], told["message"][:9]) == ("For\ufffdbidden", "\ufffd[31m\ufffdno\n")
     assert len(told["message"]) < 2_100
+
+
+def test_a_picture_that_is_kept_takes_little_and_is_the_same_again() -> None:
+    selection, painter = Selection(), Painter()
+    for number in range(200):
+        selection.fold(Added(obj(f"a{number}", status={"phase": "Bad \x1b[31m<b> é 名"}, size=1e300)))
+    odd = own_columns({"size": "{.size}", "surrogate": lambda obj: f"\ud800 {obj.name}", "none": lambda obj: None})
+    picture = paint(selection, painter, columns=columns_for(odd, ()))
+
+    packed = picture.pack()
+
+    assert packed.unpack() == picture
+    assert packed.pack() is packed
+    assert len(pickle.dumps(packed)) < len(pickle.dumps(picture)) / 4
