@@ -14,6 +14,7 @@ from dynkube.client._client import APIClient
 from dynkube.client._deadline import Deadline
 from dynkube.client._objects import namespace_of_many, namespace_of_one
 from dynkube.client._options import check_timeout
+from dynkube.client._rules import CONSTRAINED, virtual_resources
 from dynkube.discovery import APIResource, ResourceLike
 from dynkube.errors import InvalidInput, InvalidObject, NoMatch, ProtocolError
 from dynkube.meta import GVR, ResourceArg, Unstructured, resource_path
@@ -28,17 +29,8 @@ _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", 
 _SPECIAL: Final = ("use", "bind", "escalate", "impersonate", "approve", "sign", "attest", "*")
 _OF_PATHS: Final = ("get", "put", "post", "head", "options", "delete", "patch", "*")
 _OTHER_WORDS: Final = {"apply": "patch", "edit": "update", "read": "get", "write": "update", "remove": "delete"}
-_CONSTRAINED: Final = ("impersonate:", "impersonate-on:")  # beginnings of verbs, since Kubernetes 1.35: KEP-5284
 _EXTRA: Final = 20
 _EVERYWHERE: Final = frozenset({"list", "watch"})  # verbs that without a namespace mean all of them
-
-# What rules of access name and no server serves, with its group (API docs, "User impersonation", "Certificate signing
-# requests"). Whoever asks for these verbs means them, whatever else has their names.
-_IDENTITIES: Final = "authentication.k8s.io"
-_ACTED_AS: Final = {"users": "", "groups": "", "uids": _IDENTITIES, "userextras": _IDENTITIES}
-_ACTED_AS_CONSTRAINED: Final = dict.fromkeys((*_ACTED_AS, "serviceaccounts", "nodes"), _IDENTITIES)
-_SIGNED_FOR: Final = {"signers": "certificates.k8s.io"}
-_SIGNING: Final = frozenset({"approve", "sign", "attest"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,10 +164,17 @@ def _about_path(question: Question, path: str) -> tuple[dict[str, str], str]:
 
 
 async def _about_resource(api: APIClient, question: Question, timeout: float | None) -> tuple[dict[str, str], str]:
-    if (known := _only_in_rules(question)) is not None:
-        gvr = known.gvr
+    text = question.resource if isinstance(question.resource, str) else ""
+    virtual = virtual_resources(question.verb) if text else None
+    if virtual is not None and (known := virtual.find(text)) is not None:
+        gvr = known.gvr  # its names may be any text
     else:
-        known, gvr = await _named(api, question.resource, timeout)
+        try:
+            known, gvr = await _named(api, question.resource, timeout)
+        except NoMatch as exc:
+            if virtual is None:
+                raise
+            raise virtual.no_match(text, exc) from None
         _check_served(question, known, gvr)
     namespace = _namespace(api, question, known)
     resource_path(gvr, namespace=namespace)  # refuses what can be no namespace, as the call itself would
@@ -191,28 +190,10 @@ async def _about_resource(api: APIClient, question: Question, timeout: float | N
     return {key: text for key, text in attributes.items() if text}, _action(attributes, known)
 
 
-def _only_in_rules(question: Question) -> APIResource | None:
-    """What is meant, where rules of access know it and servers do not; its names may be any text."""
-    if not isinstance(question.resource, str):
-        return None
-    names: Mapping[str, str] = {}
-    if question.verb == "impersonate":
-        names = _ACTED_AS
-    elif question.verb.startswith(_CONSTRAINED[0]):
-        names = _ACTED_AS_CONSTRAINED
-    elif question.verb in _SIGNING:
-        names = _SIGNED_FOR
-    name, _, group = question.resource.partition(".")
-    if name not in names or group not in ("", names[name]):
-        return None
-    namespaced = name == "serviceaccounts"
-    return APIResource(gvr=GVR(names[name], "v1", name), kind="", singular=name, namespaced=namespaced)
-
-
 def _check_served(question: Question, known: APIResource | None, gvr: GVR) -> None:
     """Refuse verbs and subresources that are none, and names that the call itself would refuse."""
     verbs = (*_VERBS, *_SPECIAL, *(sorted(known.verbs.difference(_VERBS)) if known else ()))
-    if not question.verb.startswith(_CONSTRAINED):
+    if not question.verb.startswith(CONSTRAINED):
         _check_verb(question.verb, verbs, str(gvr.resource))
     if known and question.subresource not in (None, "*", *known.subresources):
         there_are = f"{', '.join(sorted(known.subresources))} and no other" if known.subresources else "none"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dynkube.sync
-from dynkube.errors import ClosedError, InvalidInput
+from dynkube.errors import ClosedError, InvalidInput, NoMatch
 from dynkube.meta import UnstructuredTable
 from dynkube.testing import ServerThread
 from tests.sync.kit import config_map
@@ -36,6 +36,12 @@ def test_a_call_that_cannot_be_right_is_refused(k: dynkube.sync.Client) -> None:
         k["pod/web"]
     with pytest.raises(TypeError):
         iter(k)  # type: ignore[call-overload]
+
+
+def test_whom_one_may_act_as_is_asked_by_the_right_name(k: dynkube.sync.Client) -> None:
+    assert k.can("impersonate", "users", name="jane").action == "impersonate users named jane"
+    with pytest.raises(NoMatch, match="and not for 'user': did you mean 'users'"):
+        k.can("impersonate", "user")
 
 
 def test_names_are_read_once_from_connecting_on(k: dynkube.sync.Client) -> None:

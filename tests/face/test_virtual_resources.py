@@ -1,0 +1,72 @@
+"""Asking about what rules of access name and no server serves: a name that is almost right gets the right one told."""
+
+from __future__ import annotations
+
+import pytest
+
+import dynkube
+from dynkube.errors import NoMatch
+from dynkube.testing import APIServer
+from tests.manifests.kit import definition
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "meant"),
+    [
+        ("impersonate", "user", "users"),
+        ("impersonate", "User", "users"),
+        ("impersonate", "Users", "users"),
+        ("impersonate", "usrs", "users"),
+        ("impersonate", "group", "groups"),
+        ("impersonate", "groop", "groups"),
+        ("impersonate", "uid", "uids"),
+        ("impersonate", "uid.authentication.k8s.io", "uids"),
+        ("impersonate", "userextra", "userextras"),
+        ("impersonate", "serviceacounts", "serviceaccounts"),
+        ("impersonate:user-info", "user", "users"),
+        ("impersonate:serviceaccount", "ServiceAccount", "serviceaccounts"),  # which is served, in another group
+        ("impersonate:arbitrary-node", "node", "nodes"),
+        ("sign", "signer", "signers"),
+        ("approve", "signer.certificates.k8s.io", "signers"),
+    ],
+)
+async def test_what_is_almost_a_name_says_which_is_meant(
+    client: dynkube.Client, verb: str, resource: str, meant: str
+) -> None:
+    with pytest.raises(NoMatch, match=f"the verb '{verb}' is for .*, and not for '{resource}': did you mean '{meant}'"):
+        await client.can(verb, resource)
+
+
+@pytest.mark.parametrize("verb", ["impersonate", "impersonate:user-info"])
+async def test_what_is_no_such_name_says_which_there_are(client: dynkube.Client, verb: str) -> None:
+    with pytest.raises(NoMatch, match=f"the verb '{verb}' is for users, groups, uids, userextras.* and "):
+        await client.can(verb, "jane")
+
+
+async def test_a_definition_of_the_same_kind_is_not_what_is_meant(server: APIServer, client: dynkube.Client) -> None:
+    crd = definition(scope="Cluster")
+    crd["metadata"]["name"] = "users.example.com"
+    crd["spec"]["names"] = {"plural": "users", "singular": "user", "kind": "User", "listKind": "UserList"}
+    server.create(crd)
+
+    with pytest.raises(NoMatch, match="did you mean 'users'"):
+        await client.can("impersonate", "User")
+    assert (await client.can("impersonate", "users")).action == "impersonate users"
+    assert (await client.can("get", "User")).action == "get users of example.com"
+    assert (await client.can("impersonate", "user.example.com")).action == "impersonate users of example.com"
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "action"),
+    [
+        ("impersonate", "sa", "impersonate serviceaccounts in namespace default"),
+        ("impersonate", "ServiceAccount", "impersonate serviceaccounts in namespace default"),
+        ("impersonate", "*", "impersonate * in all namespaces"),
+        ("impersonate:user-info", "*", "impersonate:user-info * in all namespaces"),
+        ("approve", "csr", "approve certificatesigningrequests of certificates.k8s.io"),
+    ],
+)
+async def test_what_is_served_goes_with_these_verbs_as_well(
+    client: dynkube.Client, verb: str, resource: str, action: str
+) -> None:
+    assert (await client.can(verb, resource)).action == action
