@@ -87,7 +87,8 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
 
         That it is not served is an answer, and no error. A definition that is there and does not count yet is found
         by a plural with its whole group. Notebooks show the answer; what the verbs show of themselves
-        asks nobody, and has no more than was read before.
+        asks nobody, and has no more than was read before. Where the definition cannot be read, for whichever reason,
+        the answer says so in its ``message``, and has what discovery told.
 
         Args:
             timeout: see the class.
@@ -98,8 +99,8 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
         Raises:
             AmbiguousMatch: the name means several resources.
             DiscoveryFailed: the server answered, and not for what could have it.
-            APIError: the server said no in another way.
-            TransportError: no usable answer.
+            APIError: discovery was refused in another way.
+            TransportError: no usable answer of discovery.
         """
         return await _availability.availability(self._target, timeout)
 

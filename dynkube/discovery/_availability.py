@@ -23,7 +23,7 @@ class ResourceAvailability(Shown):
         name: as it was asked for.
         resource: what it is: scope, verbs, short names; ``None`` where it is not served.
         versions: in which it is served, the preferred one first.
-        definition: its CRD. ``None`` where there is none, as of what is built in, and where it may not be read.
+        definition: its CRD. ``None`` where there is none, as of what is built in, and where it could not be read.
         message: why it is not served, or why its definition is not known; ``""`` where all is well.
     """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import dynkube
@@ -82,6 +84,31 @@ async def test_a_definition_that_may_not_be_read_is_told_of(server: APIServer, c
     assert found
     assert found.message.startswith("its definition may not be read: 403")
     assert lines(found._card(NOW))[-1].startswith("its definition may not be read")
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (dynkube.testing.Refuse(500), "500 InternalError"),
+        (dynkube.testing.Refuse(503), "503 ServiceUnavailable"),
+        (dynkube.testing.Refuse(401), "401 Unauthorized"),
+        (dynkube.testing.Disconnect(), "Server disconnected"),
+        (dynkube.testing.Hang(), "no complete answer within 20 s"),
+    ],
+)
+@pytest.mark.parametrize("is_served", [True, False])
+async def test_where_a_definition_cannot_be_read_what_is_known_is_answered(
+    server: APIServer, client: Client, fault: dynkube.testing.Effect, why: str, is_served: bool
+) -> None:
+    server.create(crd("widgets" if is_served else "gadgets"))
+    server.inject(fault, resource=CRDS, verb="get")
+
+    found = await client[WIDGETS].availability(timeout=20)
+
+    assert (bool(found), found.definition, found.conditions) == (is_served, None, {})
+    assert found.message.startswith("its definition could not be read" if is_served else "the server does not serve")
+    assert re.search(f"its definition could not be read: .*{why}", str(found))
+    assert why in Page(found._card(NOW)).text()
 
 
 async def test_the_verbs_show_the_definition_that_an_informer_has_watched(server: APIServer, client: Client) -> None:
