@@ -50,10 +50,15 @@ def load_ipython_extension(ipython: InteractiveShell) -> None:
 
 
 def unload_ipython_extension(ipython: InteractiveShell) -> None:
-    """Take that back; called by IPython."""
+    """Take that back; called by IPython. What others have overridden stays, also where they did so meanwhile."""
+    from IPython.core.guarded_eval import EVALUATION_POLICIES
+
     completer: Any = ipython.Completer
     overrides = dict(completer.policy_overrides)
     for policy in _POLICIES:
         if policy in overrides:
             overrides[policy] = overrides[policy] - _READABLE
+            # What any policy says by itself is no override, and IPython would warn of it under another policy.
+            if any(overrides[policy] == getattr(each, policy, None) for each in EVALUATION_POLICIES.values()):
+                del overrides[policy]
     completer.policy_overrides = overrides

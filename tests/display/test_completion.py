@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -57,6 +58,41 @@ def test_without_the_extension_the_first_key_is_completed(shell: InteractiveShel
 
     assert completed(shell, 'pod["me') == {"metadata"}
     assert completed(shell, 'pod["metadata"]["owner') == set()
+
+
+@pytest.mark.parametrize("evaluation", ["limited", "unsafe"])
+def test_loading_and_unloading_leave_nothing_behind(shell: InteractiveShell, evaluation: str) -> None:
+    completer: Any = shell.Completer
+    for _ in range(2):
+        shell.run_line_magic("unload_ext", "dynkube")
+        unloaded = completer.policy_overrides
+        shell.run_line_magic("load_ext", "dynkube")
+        shell.run_line_magic("reload_ext", "dynkube")
+
+        assert unloaded == {}
+        assert completed(shell, 'pod["metadata"]["owner') == {"ownerReferences"}
+
+    shell.run_line_magic("unload_ext", "dynkube")
+    completer.evaluation = evaluation  # IPython warns of overrides that its policy does not know
+    assert completer.policy_overrides == {}
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_what_others_allow_the_completer_stays(shell: InteractiveShell, when: str) -> None:
+    completer: Any = shell.Completer
+    if when == "before":
+        shell.run_line_magic("unload_ext", "dynkube")
+        completer.policy_overrides = {"allowed_getitem": {Fraction}, "allow_auto_import": True}
+        shell.run_line_magic("load_ext", "dynkube")
+    else:
+        both = {**completer.policy_overrides, "allow_auto_import": True}
+        completer.policy_overrides = {**both, "allowed_getitem": both["allowed_getitem"] | {Fraction}}
+
+    shell.run_line_magic("unload_ext", "dynkube")
+
+    left = completer.policy_overrides
+    assert left.keys() == {"allowed_getitem", "allow_auto_import"}
+    assert (Fraction in left["allowed_getitem"], Unstructured in left["allowed_getitem"]) == (True, False)
 
 
 def test_attributes_are_completed(shell: InteractiveShell) -> None:
