@@ -23,7 +23,7 @@ from dynkube.meta import UnstructuredTable as AsyncTable
 from dynkube.sync._delegation import Facade, arguments_of, at_once, blocking, in_loop, overloaded, wrapping
 from dynkube.sync._held import Held
 from dynkube.sync._informer import Informer
-from dynkube.sync._lists import Owner, UnstructuredTable
+from dynkube.sync._lists import Origin, UnstructuredTable
 from dynkube.sync._manifests import carry_out
 from dynkube.sync._resource import ResourceClient
 from dynkube.sync._thread import Process, TrioThread
@@ -39,13 +39,13 @@ class Client(Facade[aio.Client]):
     again.
     """
 
-    __slots__ = ("_held", "_informers", "_owner")
+    __slots__ = ("_held", "_informers", "_origin")
 
     def __init__(self, inner: aio.Client, thread: TrioThread) -> None:
         super().__init__(inner, thread)
         self._informers: dict[Informer, None] = {}
         self._held = Held(thread, inner, self._read)
-        self._owner = Owner(thread, self._start, inner.informer)
+        self._origin = Origin(thread, self._start, inner.informer)
         self._held.open()
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ class Client(Facade[aio.Client]):
     @property
     def api(self) -> APIClient:
         """The verbs without informers, and requests of your own (``client.api.raw``)."""
-        return APIClient(self._open.api, self._thread, Owner(self._thread, self._start))
+        return APIClient(self._open.api, self._thread, Origin(self._thread, self._start))
 
     @property
     def mapper(self) -> Mapper:
@@ -106,7 +106,7 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.__getitem__)
     def __getitem__(self, inner: AsyncResourceClient) -> ResourceClient:
-        return ResourceClient(inner, self._thread, self._owner)
+        return ResourceClient(inner, self._thread, self._origin)
 
     @property
     def resources(self) -> Resources[ResourceClient]:
@@ -160,7 +160,7 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.resource)
     def resource(self, inner: AsyncResourceClient) -> ResourceClient:
-        return ResourceClient(inner, self._thread, self._owner)
+        return ResourceClient(inner, self._thread, self._origin)
 
     @wrapping(aio.Client.informer)
     def informer(self, inner: AsyncInformer) -> Informer:
@@ -233,11 +233,11 @@ class Client(Facade[aio.Client]):
 class APIClient(Facade[AsyncAPIClient]):
     """Reads and writes objects of any type, without informers; see :class:`dynkube.client.APIClient`."""
 
-    __slots__ = ("_owner",)
+    __slots__ = ("_origin",)
 
-    def __init__(self, inner: AsyncAPIClient, thread: TrioThread, owner: Owner) -> None:
+    def __init__(self, inner: AsyncAPIClient, thread: TrioThread, origin: Origin) -> None:
         super().__init__(inner, thread)
-        self._owner = owner
+        self._origin = origin
 
     @property
     def namespace(self) -> str:
@@ -262,7 +262,7 @@ class APIClient(Facade[AsyncAPIClient]):
 
     @wrapping(AsyncAPIClient.resource)
     def resource(self, inner: AsyncResourceClient) -> ResourceClient:
-        return ResourceClient(inner, self._thread, self._owner)
+        return ResourceClient(inner, self._thread, self._origin)
 
 
 class Mapper(Facade[DeferredRESTMapper]):

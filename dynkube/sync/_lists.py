@@ -19,7 +19,7 @@ _NARROWER = "a label_selector, or a namespace, of the list narrows all"
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class Origin:
     """What watches and lists need from the client that they are from.
 
     Attributes:
@@ -39,25 +39,25 @@ class Follow:
     Args:
         resource: which resource.
         given: the arguments that it was read with, by name.
-        owner: the client.
+        origin: the client that read it.
     """
 
-    def __init__(self, resource: AsyncResourceClient, given: Mapping[str, Any], owner: Owner) -> None:
+    def __init__(self, resource: AsyncResourceClient, given: Mapping[str, Any], origin: Origin) -> None:
         self._resource = resource
         self._selection = {name: given.get(name) for name in ("namespace", "label_selector", "field_selector")}
-        self._owner = owner
+        self._origin = origin
 
     def live(self, columns: Mapping[str, ColumnSource] | None, limit: int, *, wide: bool) -> LiveTable:
         """A live table, which has an informer of its own for as long as it follows."""
         __tracebackhide__ = True
-        thread, start = self._owner.thread, self._owner.start
+        thread, start = self._origin.thread, self._origin.start
         return live_table(self._opened, thread, start, columns=columns, limit=limit, wide=wide, narrower=_NARROWER)
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[AsyncInformer]:
-        assert self._owner.informer is not None
+        assert self._origin.informer is not None
         gvr = (await self._resource.resolve()).gvr
-        async with self._owner.informer(gvr, **self._selection) as informer:
+        async with self._origin.informer(gvr, **self._selection) as informer:
             yield informer
 
 

@@ -11,7 +11,7 @@ from dynkube import client as aio
 from dynkube import meta
 from dynkube._display import Shown
 from dynkube.sync._delegation import Facade, blocking, then, wrapping
-from dynkube.sync._lists import Follow, Owner, UnstructuredList, UnstructuredTable
+from dynkube.sync._lists import Follow, Origin, UnstructuredList, UnstructuredTable
 from dynkube.sync._streams import ObjectIterator, Watch
 from dynkube.sync._thread import TrioThread
 
@@ -51,11 +51,11 @@ class ResourceClient(Facade[aio.ResourceClient], Shown):
     Each blocks until the server answered. Interrupted, it is cancelled, which leaves open whether the server did it.
     """
 
-    __slots__ = ("_owner",)
+    __slots__ = ("_origin",)
 
-    def __init__(self, inner: aio.ResourceClient, thread: TrioThread, owner: Owner) -> None:
+    def __init__(self, inner: aio.ResourceClient, thread: TrioThread, origin: Origin) -> None:
         super().__init__(inner, thread)
-        self._owner = owner
+        self._origin = origin
 
     def _card(self, now: datetime) -> Card:
         return self._inner._card(now)
@@ -122,7 +122,7 @@ class ResourceClient(Facade[aio.ResourceClient], Shown):
 
     @wrapping(aio.ResourceClient.watch)
     def watch(self, inner: AbstractAsyncContextManager[aio.Watch]) -> Watch:
-        return Watch(self._thread, self._owner.start, inner)
+        return Watch(self._thread, self._origin.start, inner)
 
     @wrapping(aio.ResourceClient.subresource)
     def subresource(self, inner: aio.SubresourceClient) -> SubresourceClient:
@@ -130,4 +130,4 @@ class ResourceClient(Facade[aio.ResourceClient], Shown):
 
     def _follow(self, given: Mapping[str, Any]) -> Follow | None:
         """How to follow what a list was read with, if somebody can."""
-        return Follow(self._inner, given, self._owner) if self._owner.informer is not None else None
+        return Follow(self._inner, given, self._origin) if self._origin.informer is not None else None
