@@ -56,7 +56,10 @@ class PersistentMap(Generic[K, V]):
         part = self._root
         while isinstance(part, _Fork):
             part = part.parts[_way(key, part.level)]
-        return part.get(key)
+        try:
+            return part[key]  # half the price of its get
+        except KeyError:
+            return None
 
     def values(self) -> Iterator[V]:
         """All values, in no particular order."""
@@ -81,8 +84,10 @@ class MapEditor(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """The value under ``key`` in the version being made."""
-        edited = self._leaf(key).edited
-        return edited[key] if key in edited else None  # noqa: SIM401  # an evolver has no get
+        try:
+            return self._leaf(key).edited[key]
+        except KeyError:
+            return None
 
     def put(self, key: K, value: V) -> None:
         """Add or replace one value."""

@@ -62,11 +62,12 @@ EMPTY: Final = Snapshot(empty(), 0)
 class SnapshotEditor:
     """Collects changes to a snapshot; cheap however large the snapshot is."""
 
-    __slots__ = ("_count", "_edited", "_namespaces")
+    __slots__ = ("_before", "_count", "_edited", "_namespaces")
 
     def __init__(self, namespaces: PersistentMap[str, _Names], count: int) -> None:
         self._namespaces = namespaces
         self._edited: dict[str, MapEditor[str, Unstructured]] = {}
+        self._before: dict[str, _Names | None] = {}  # what of these there was
         self._count = count
 
     def put(self, key: Key, obj: Unstructured) -> None:
@@ -79,17 +80,14 @@ class SnapshotEditor:
 
     def get(self, key: Key) -> Unstructured | None:
         """The object with that key in the version being made."""
-        names: MapEditor[str, Unstructured] | _Names | None = self._edited.get(key[0])
-        if names is None:
-            names = self._namespaces.get(key[0]) or _NO_NAMES
-        return names.get(key[1])
+        return self._names(key[0]).get(key[1])
 
     def done(self) -> Snapshot:
         """The next version."""
         namespaces = self._namespaces.edit()
         count = self._count
         for namespace, names in self._edited.items():
-            before = self._namespaces.get(namespace)
+            before = self._before[namespace]
             count += len(names) - len(before or ())
             if names:
                 namespaces.put(namespace, names.done())
@@ -100,5 +98,6 @@ class SnapshotEditor:
     def _names(self, namespace: str) -> MapEditor[str, Unstructured]:
         names = self._edited.get(namespace)
         if names is None:
-            names = self._edited[namespace] = (self._namespaces.get(namespace) or _NO_NAMES).edit()
+            before = self._before[namespace] = self._namespaces.get(namespace)
+            names = self._edited[namespace] = (before or _NO_NAMES).edit()
         return names
