@@ -133,6 +133,27 @@ def comparisons(clientgo: str, lightkube: str) -> Iterator[Comparison]:
         ),
         {"objects": 5_000, "events": 20_000},
     )
+    yield Comparison(
+        "like with like: one list of 20,000 objects of 4 KB, no informer",
+        (
+            Side("dynkube", (sys.executable, "-m", "benchmarks.list_objects", "--url", "{url}")),
+            Side("lightkube", peer),
+        ),
+        (
+            Goal("CPU", "cpu_s", 1 / 5, "lightkube", unit="s"),
+            Goal("memory per object", "bytes_per_object", None, "lightkube", unit="B"),
+        ),
+        {"objects": 20_000},
+    )
+    yield Comparison(
+        "like with like: a watch of 20,000 events of 5 KB, no informer",
+        (
+            Side("dynkube", (*events, "--bare", "--objects", "5000")),
+            Side("lightkube", (*peer, "--mode", "watch", "--objects", "5000")),
+        ),
+        (Goal("events a CPU second", "events_per_cpu_s", 2, "lightkube", at_least=True),),
+        {"objects": 5_000, "events": 20_000},
+    )
     for by, limit in (("labels", 0.5), ("namespace", 0.5), ("jsonpath", 2.0)):
         flip: Command = (sys.executable, "-m", "benchmarks.filter_flip", "--by", by)
         yield Comparison(
