@@ -227,7 +227,21 @@ class ItemIndex(Step):
 
 def same_json(one: object, other: object) -> bool:
     """Whether two JSON values are the same: ``1`` is ``1.0``, and neither is ``True``."""
+    try:  # mostly they are, and are written alike: a hundred times as quick as going through them
+        if _ENCODER.encode(one) == _ENCODER.encode(other):
+            return True
+    except (TypeError, ValueError, RecursionError):  # no plain JSON
+        pass
     return _value_order(one) == _value_order(other)
+
+
+def _plain_text(value: object) -> str:
+    if isinstance(value, str):  # of a class of its own
+        return str(value)
+    raise TypeError(f"a {type(value).__name__} is no JSON")
+
+
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic", enc_hook=_plain_text)
 
 
 def quoted(text: str) -> str:

@@ -7,7 +7,7 @@ from dynkube.meta._edit import REMOVE
 from dynkube.meta._encode import encode_json, json_of
 from dynkube.meta._events import Added, Bookmark, Deleted, InformerEvent, Modified, Updated, WatchEvent
 from dynkube.meta._fields import FieldOperator, FieldRequirement, FieldSelector
-from dynkube.meta._frozen import FrozenDict, FrozenList, freeze, thaw
+from dynkube.meta._frozen import FrozenDict, FrozenList, freeze, freeze_fresh, thaw
 from dynkube.meta._gvr import GVK, GVR, GroupVersion, ResourceArg, check_resource, is_version, version_priority
 from dynkube.meta._json import JSON, UNREADABLE, JSONLike, JSONObject
 from dynkube.meta._jsonpath import JSONPath
@@ -72,6 +72,7 @@ __all__ = [
     "decode_watch_line",
     "encode_json",
     "freeze",
+    "freeze_fresh",
     "is_older",
     "is_seconds",
     "is_version",

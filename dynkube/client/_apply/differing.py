@@ -11,7 +11,7 @@ from dynkube.client._apply.diff import Diff, FieldChange
 from dynkube.client._apply.shape import Shape
 from dynkube.client._secrets import Hiding
 from dynkube.fields import FieldSet, ManagedFieldsEntry, Manager, Owners, managed
-from dynkube.meta import MISSING, Unstructured, freeze
+from dynkube.meta import MISSING, Unstructured, freeze, freeze_fresh
 
 # What a server writes by itself, which no apply is about.
 _IDENTITY = ("uid", "creationTimestamp")
@@ -113,8 +113,8 @@ def _diff(
     return Diff(
         subject=f"{about.kind} {where}",
         names=names,
-        before=None if before is None else freeze(before),
-        after=None if after is None else freeze(after),
+        before=freeze_fresh(before),
+        after=freeze_fresh(after),
         changes=changes,
         conflicts=conflicts,
     )
