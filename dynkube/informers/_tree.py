@@ -8,7 +8,8 @@ bodies of objects are decoded when they are shown, and only of those that are.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -52,6 +53,10 @@ class OwnerTree(Shown):
         if not isinstance(other, OwnerTree):
             return NotImplemented
         return self.notes == other.notes and list(self.walk()) == list(other.walk())
+
+    def __reduce__(self) -> tuple[builtins.object, ...]:
+        # Flat, as pickle and copy.deepcopy would call themselves for each level, and chains may be long.
+        return _planted, (tuple(self.walk()), self.notes)
 
     def __hash__(self) -> int:
         return hash((self.object, len(self.children), self.notes))
@@ -157,6 +162,14 @@ def _tree(growth: Growth, notes: tuple[str, ...]) -> OwnerTree:
         owner, obj = growth.found[place]
         below[owner].append(OwnerTree(obj, tuple(reversed(below[place]))))
     return OwnerTree(growth.found[0][1], tuple(reversed(below[0])), notes)
+
+
+def _planted(objects: Sequence[tuple[int, Unstructured]], notes: tuple[str, ...]) -> OwnerTree:
+    """The tree of what :meth:`OwnerTree.walk` gives."""
+    below: dict[int, list[OwnerTree]] = defaultdict(list)  # by depth: what is still without an owner, the last first
+    for depth, obj in reversed(objects):
+        below[depth].append(OwnerTree(obj, tuple(reversed(below.pop(depth + 1, ()))), notes if depth == 0 else ()))
+    return below[0][0]
 
 
 def _name(obj: Unstructured) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -114,6 +117,20 @@ def test_a_chain_may_be_as_long_as_it_is(from_top: bool) -> None:
     assert tree == owner_tree(chain[0], [chain], depth=5000)
     assert repr(tree) == "<OwnerTree of <A v1 shop/0>: 2,999 below>"
     assert str(tree).splitlines()[-1] == "200 of 3,000 lines shown"
+
+
+@pytest.mark.parametrize("same", [lambda tree: pickle.loads(pickle.dumps(tree)), copy.deepcopy, copy.copy])
+def test_trees_can_be_sent_elsewhere(same: Callable[[OwnerTree], OwnerTree]) -> None:
+    chain = [thing("A", str(number), str(number - 1)) for number in range(3_000)]
+    for tree in (
+        owner_tree(chain[0], [chain], depth=3_000),
+        owner_tree(WEB, [[POD, FIRST, SECOND, thing("Pod", "both", "web-1", "web-2")]], depth=1),
+        OwnerTree(WEB),
+    ):
+        other = same(tree)
+
+        assert other == tree
+        assert (drawn(other), str(other), other.notes) == (drawn(tree), str(tree), tree.notes)
 
 
 def test_no_more_objects_are_decoded_than_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
