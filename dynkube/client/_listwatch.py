@@ -34,6 +34,7 @@ _log = logging.getLogger("dynkube.client")
 # Names for what the method ListWatch.list would otherwise hide.
 _Items: TypeAlias = list[Unstructured]
 
+_PIECE: Final = 1 << 18  # bytes of a list that are decoded at once
 DEFAULT_LIST_TIMEOUT: Final = 75.0
 """Seconds for one list: a little more than the 60 s a kube-apiserver gives itself (``--request-timeout``)."""
 
@@ -176,15 +177,18 @@ class ListWatch:
         seconds = DEFAULT_LIST_TIMEOUT if timeout is None else timeout
         return Request(method="GET", path=self._path, params=params, timeout=seconds, obliging=self._obliging)
 
-    def read(self, body: bytes) -> UnstructuredList:
-        """The list in a whole answer to such a request.
+    async def read(self, body: bytes) -> UnstructuredList:
+        """The list in a whole answer to such a request, without holding the loop.
 
         Raises:
             ProtocolError: it is no list, or was cut short.
         """
         listing = ListDecoder(self._decoder)
-        with self._naming_the_request():
-            items = listing.feed(body)
+        items: _Items = []
+        for start in range(0, len(body), _PIECE):
+            with self._naming_the_request():
+                items += listing.feed(body[start : start + _PIECE])
+            await trio.lowlevel.checkpoint()
         return self._finished(listing, items)
 
     def _finished(self, listing: ListDecoder, items: _Items) -> UnstructuredList:

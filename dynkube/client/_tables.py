@@ -1,8 +1,8 @@
 """A collection in the server's columns: one request gives the objects and the cells of their rows.
 
 A server that knows no tables answers with the list itself, and one that does not know ``includeObject`` with rows of
-metadata; the latter is asked for the list as well. A page is decoded once it is complete, not while it arrives as plain
-lists are: ask for pages, as is the default.
+metadata; the latter is asked for the list as well. A page is decoded once it is complete, some rows at a time, and not
+while it arrives as plain lists are: ask for pages, as is the default.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _ACCEPT: Final = ",".join(
         "application/json",
     )
 )
+_BATCH: Final = 200  # objects whose cells are made at once
 _CREATED: Final = ("metadata", "creationTimestamp")
 
 
@@ -96,7 +97,7 @@ class Tables:
         except ProtocolError as exc:
             raise ProtocolError(f"{exc} [{answer.request}]") from exc
         if wire is None:
-            return self._of_list(self._collection.read(answer.body))
+            return await self._of_list(await self._collection.read(answer.body))
         if table is not None:
             return table
         plain = await self._collection.list(
@@ -106,7 +107,7 @@ class Tables:
             continue_token=continue_token,
             timeout=timeout,
         )
-        return self._of_list(plain)
+        return await self._of_list(plain)
 
     async def _of_table(self, wire: WireTable) -> UnstructuredTable | None:
         """The table, or ``None`` if its rows do not hold whole objects."""
@@ -131,11 +132,16 @@ class Tables:
             kind=f"{self._resource.kind}List",
         )
 
-    def _of_list(self, page: UnstructuredList) -> UnstructuredTable:
+    async def _of_list(self, page: UnstructuredList) -> UnstructuredTable:
+        cells: list[tuple[JSON, ...]] = []
+        now = self._now()
+        for start in range(0, len(page), _BATCH):
+            cells += _plain_cells(page[start : start + _BATCH], now)
+            await trio.lowlevel.checkpoint()
         return UnstructuredTable(
             page,
             columns=PLAIN_COLUMNS,
-            cells=list(_plain_cells(page, self._now())),
+            cells=cells,
             namespaced=self._resource.namespaced,
             server_columns=False,
             resource_version=page.resource_version,

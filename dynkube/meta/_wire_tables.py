@@ -1,9 +1,16 @@
-"""A server's ``Table`` off the wire: columns, cells, and the objects of its rows. Pure."""
+"""A server's ``Table`` off the wire: columns, cells, and the objects of its rows. Pure.
+
+A large table is decoded some rows at a time. Rows start alike, so what looks like the start of one is where the row
+before it *may* end. The decoder says whether it does, and cannot say yes wrongly: a piece that ends inside of a row has
+more braces that open than close. A table that is laid out in any other way (indented, say) is decoded whole.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +23,10 @@ from dynkube.meta._wire_lists import VIEWS, ListMeta
 from dynkube.meta._wire_objects import ObjectDecoder
 
 _BATCH: Final = 200  # rows at a time: some milliseconds
+_PIECE: Final = 1 << 19  # bytes of rows at a time, likewise
+_ROWS: Final = b'"rows":['
+_NEXT_ROW: Final = b'}},{"cells":['  # both an object and its row end
+_MAX_FALSE_ENDS: Final = 64  # nested lookalikes in a row, before splitting is given up
 
 
 class _Column(msgspec.Struct, gc=False):
@@ -40,6 +51,7 @@ class _Table(msgspec.Struct, gc=False, rename="camel"):
 
 
 _tables: Final = msgspec.json.Decoder(_Table)
+_rows: Final = msgspec.json.Decoder(list[_Row])
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +69,9 @@ class WireTable:
     resource_version: str
     continue_token: str
     remaining_item_count: int | None
-    _rows: list[_Row]
+    _body: bytes
+    _packed: slice  # rows of it that are not decoded yet, with commas between them
+    _last: list[_Row]  # those after them
 
     @classmethod
     def read(cls, body: bytes) -> WireTable | None:
@@ -67,9 +81,9 @@ class WireTable:
             ProtocolError: it cannot be read.
         """
         try:
-            table = _tables.decode(body)  # of anything else no more than its kind
+            table, packed = _cut(body) or (_tables.decode(body), slice(0, 0))  # of anything else no more than its kind
         except UNREADABLE as exc:
-            raise ProtocolError(f"the server's table cannot be read, or was cut short: {exc}") from exc
+            raise _unreadable(exc) from exc
         if table.kind != "Table":
             return None
         meta = table.metadata or ListMeta()
@@ -87,11 +101,13 @@ class WireTable:
             meta.resource_version or "",
             meta.continue_ or "",
             meta.remaining_item_count,
+            body,
+            packed,
             table.rows or [],
         )
 
     def batches(self, decoder: ObjectDecoder) -> Iterator[list[tuple[Unstructured, tuple[JSON, ...]] | None]]:
-        """Objects and cells, some rows at a time; ``None`` for a row that has no whole object with a name.
+        """Objects and cells, some rows at a time or none; ``None`` for a row that has no whole object with a name.
 
         Cells that a row lacks are ``None``. Those for which there is no column are left out, as kubectl does
         (kubernetes/kubernetes#66379): servers write such rows, of IPAddresses for one.
@@ -99,8 +115,9 @@ class WireTable:
         Raises:
             ProtocolError: an object cannot be read.
         """
-        for start in range(0, len(self._rows), _BATCH):
-            yield [self._row(row, decoder) for row in self._rows[start : start + _BATCH]]
+        for rows in chain(_unpacked(self._body, self._packed), (self._last,)):
+            for start in range(0, len(rows) or 1, _BATCH):
+                yield [self._row(row, decoder) for row in rows[start : start + _BATCH]]
 
     def _row(self, row: _Row, decoder: ObjectDecoder) -> tuple[Unstructured, tuple[JSON, ...]] | None:
         raw = bytes(row.object)
@@ -114,3 +131,45 @@ class WireTable:
             return None
         cells = (row.cells or [])[: len(self.columns)]
         return obj, (*cells, *[None] * (len(self.columns) - len(cells)))
+
+
+def _cut(body: bytes) -> tuple[_Table, slice] | None:
+    """A large table with its last row alone, and where those before it are; ``None`` where it is decoded whole."""
+    start = body.find(_ROWS)
+    if len(body) <= _PIECE or start < 0:
+        return None
+    try:
+        _tables.decode(body[:start].rstrip(b",") + b"}")  # only at depth one is that an object of its own
+    except UNREADABLE:
+        return None
+    start += len(_ROWS)
+    end = len(body)
+    for _ in range(_MAX_FALSE_ENDS):
+        end = body.rfind(_NEXT_ROW, start, end)
+        if end < 0:
+            break
+        with suppress(*UNREADABLE):
+            return _tables.decode(body[:start] + body[end + 3 :]), slice(start, end + 2)
+    return None
+
+
+def _unpacked(body: bytes, packed: slice) -> Iterator[list[_Row]]:
+    """Rows, as many at a time as are decoded in a millisecond; none where a piece did not end where a row does."""
+    start = stop = packed.start
+    false_ends = 0
+    while start < packed.stop:
+        found = body.find(_NEXT_ROW, max(stop, start + _PIECE), packed.stop)
+        stop = packed.stop if found < 0 or false_ends > _MAX_FALSE_ENDS else found + 2
+        try:
+            rows = _rows.decode(b"[%b]" % body[start:stop])
+        except UNREADABLE as exc:
+            if stop == packed.stop:
+                raise _unreadable(exc) from exc
+            rows, false_ends = [], false_ends + 1
+        else:
+            start, false_ends = stop + 1, 0
+        yield rows
+
+
+def _unreadable(exc: Exception) -> ProtocolError:
+    return ProtocolError(f"the server's table cannot be read, or was cut short: {exc}")

@@ -1,4 +1,4 @@
-"""Verbs on objects with thousands of fields do their calculations beside the loop."""
+"""Verbs on objects with thousands of fields do their calculations beside the loop, those on many a few at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import trio
 
 from dynkube.client import ResourceClient
 from dynkube.errors import ApplyConflict
-from tests.client.wire import ScriptedServer, connect, ok, refusal
+from tests.client.wire import ScriptedServer, connect, ok, pod, pods, refusal
 
 NUMBER = 1000
 IDENTITY = {"apiVersion": "apps/v1", "kind": "Deployment"}
@@ -95,8 +95,32 @@ async def test_no_step_of_the_loop_goes_through_all_fields(case: str) -> None:
     trio.lowlevel.add_instrument(longest)
     with suppress(ApplyConflict):
         await call(deployments)
+    await trio.lowlevel.checkpoint()  # the end of the last step, which counts as well
     trio.lowlevel.remove_instrument(longest)
 
     assert not server.answers
     # A refusal is read where it comes in, which takes some calls for each of its causes. Anything else takes hundreds.
     assert 100 < longest.most < 20 * NUMBER
+
+
+@pytest.mark.real_time
+@pytest.mark.parametrize("server_columns", [True, False])
+async def test_no_step_of_the_loop_goes_through_all_objects_of_a_table(server_columns: bool) -> None:
+    many = [pod(f"p{number}") for number in range(20 * NUMBER)]
+    head = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "9"}}
+    columns = [{"name": "Name", "type": "string"}]
+    rows = [{"cells": [obj["metadata"]["name"]], "object": obj} for obj in many]
+    answer = ok({**head, "columnDefinitions": columns, "rows": rows}) if server_columns else pods(9, *many)
+    server = ScriptedServer(pods(9, pod("first")), answer)
+    resource = connect(server).resource("pods")
+    await resource.table()
+
+    longest = LongestStep()
+    trio.lowlevel.add_instrument(longest)
+    found = await resource.table(page_size=None)
+    await trio.lowlevel.checkpoint()
+    trio.lowlevel.remove_instrument(longest)
+
+    assert (len(found), found.server_columns) == (len(many), server_columns)
+    # That all have a name is looked at once they are there, which takes two calls for each; to decode one takes ten.
+    assert 100 < longest.most < 3 * len(many)
