@@ -15,7 +15,7 @@ from dynkube._nursery import OwnedNursery
 from dynkube.client import APIClient, ResourceClient, ShortWays
 from dynkube.config import ClientConfig
 from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
-from dynkube.errors import ClosedError
+from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers import (
     Filter,
     IndexFunc,
@@ -77,7 +77,13 @@ class Client(Bound, ShortWays, ManifestVerbs):
         Raises:
             ConfigError: there is no usable configuration; the message names file, field and fix.
             ClosedError: it was entered before.
+            InvalidInput: there is no trio here: another event loop runs, as in a notebook's cell.
         """
+        if not trio.lowlevel.in_trio_run():
+            raise InvalidInput(
+                "this client is for programs on trio, and another event loop runs here: start yours with "
+                "trio.run(main), or take dynkube.sync.connect(), which needs no await and works everywhere"
+            )
         if self._entered:
             raise ClosedError("this client was entered before; make another one with dynkube.connect(...)")
         self._entered = True

@@ -13,7 +13,7 @@ from dynkube._client import Client
 from dynkube.config import ClientConfig, explicit_config, from_kubernetes_configuration, load_config
 from dynkube.errors import InvalidInput
 from dynkube.informers import InformerSettings
-from dynkube.meta import a_type
+from dynkube.meta import GVR, a_type, resource_path
 from dynkube.rest import Limits
 from dynkube.telemetry import Observer
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dynkube.config import KubernetesConfiguration
 
 _EMBEDDED = "http://embedded.invalid"  # a transport that needs no network needs no address
+_ANYTHING = GVR("", "v1", "anything")
 
 
 def connect(
@@ -73,7 +74,8 @@ def connect(
             machine without TLS.
 
     Raises:
-        InvalidInput: arguments that exclude each other, or settings, limits, a transport or an observer that are none.
+        InvalidInput: arguments that exclude each other, or a namespace, settings, limits, a transport or an observer
+            that are none.
     """
     sources = {"url": url, "configuration": configuration, "kubeconfig": kubeconfig}
     given = [name for name, value in sources.items() if value is not None]
@@ -87,6 +89,9 @@ def connect(
         raise InvalidInput("token and verify go with url=...; a kubeconfig brings its own")
     if exec_timeout is not None and (url is not None or configuration is not None):
         raise InvalidInput("exec_timeout is for the plugin that a kubeconfig names: it means nothing without one")
+    if namespace == "":
+        raise InvalidInput("namespace='' names no namespace: leave it out (None) for the context's")
+    resource_path(_ANYTHING, namespace=namespace)  # refuses what cannot be one, here and not in every call
     _check_options(settings, limits, transport)
     configure: Callable[[], ClientConfig] = partial(
         load_config, kubeconfig=kubeconfig, context=context, exec_timeout=exec_timeout

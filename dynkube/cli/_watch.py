@@ -20,7 +20,7 @@ from dynkube.cli._output import Nowhere, Output
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._table import LiveTable
-from dynkube.errors import InvalidInput, InvalidJSONPath, InvalidSelector, NoMatch
+from dynkube.errors import InvalidInput, InvalidJSONPath, InvalidSelector
 from dynkube.informers import Informer, JSONPathFilter
 from dynkube.meta import FieldSelector, LabelSelector, ResourceArg
 
@@ -92,27 +92,17 @@ async def run_watch(client: Client, query: Query, output: Format, *, stats: bool
     """Enter ``client`` and show what ``query`` is about, on stdout, until cancelled.
 
     Raises:
-        CommandFailed: a short name that the server does not know.
+        NoMatch: a short name that the server does not know.
         BrokenPipeError: the reader of stdout left.
     """
     async with client, AsyncExitStack() as stack:
         informer = query.informer(client)
-        await _enter(stack, informer)
+        await stack.enter_async_context(informer)
         try:
             await _show(informer, output)
         finally:
             if stats:
                 note(f"statistics  {counts(informer.statistics())}")
-
-
-async def _enter(stack: AsyncExitStack, informer: Informer) -> None:
-    try:
-        await stack.enter_async_context(informer)
-    except NoMatch as error:
-        raise CommandFailed(
-            f"{error}; to wait for what is not installed yet, write RESOURCE.VERSION.GROUP, "
-            "like httproutes.v1.gateway.networking.k8s.io"
-        ) from error
 
 
 async def _show(informer: Informer, output: Format) -> None:

@@ -126,5 +126,6 @@ def _refuse_namespace(resource: APIResource, namespace: str | None) -> None:
 
 def _check_namespace(namespace: str | None, *, hint: str) -> None:
     # Other clients write "" or "*" for all namespaces; sent as they are they would find nothing, silently.
-    if namespace in {"", "*"}:
+    given: object = namespace  # callers are not always type-checked
+    if given is not None and (not isinstance(given, str) or given in {"", "*"}):
         raise InvalidInput(f"namespace={namespace!r} names no namespace: leave it out (None) for {hint}")

@@ -127,7 +127,7 @@ class _Watcher:
         self._on_change = lambda changed: None
         self._on_refused = lambda: None
 
-    async def replace(self, objects: dict[Key, Unstructured], resource_version: str) -> None:
+    async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
         """Take a complete list. Whose health has changed unseen is not known, so all of them count as changed."""
         before, self.group_versions = self.group_versions, frozenset(_named(obj.name) for obj in objects.values())
         self.known = True

@@ -71,7 +71,7 @@ class CRDWatcher:
 
     # ── what the reflector reports ───────────────────────────────────────────────────────────
 
-    async def replace(self, objects: dict[Key, Unstructured], resource_version: str) -> None:
+    async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
         """Take a complete list; what went unseen counts as deleted now."""
         before, self.crds = self.crds, {obj.name: obj for obj in objects.values()}
         settled = not self.known or self.blind

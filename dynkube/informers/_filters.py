@@ -104,6 +104,10 @@ class Filter(Shown, abc.ABC):
 
     __slots__ = ()
 
+    def __bool__(self) -> bool:
+        # ``a and b`` would be b alone, silently; numpy and polars refuse for the same reason.
+        raise InvalidInput("a filter is neither true nor false: combine filters with &, | and ~, not with and, or, not")
+
     @abc.abstractmethod
     def bind(self, context: FilterContext) -> BoundFilter:
         """Start working for one informer. Plain: what needs I/O is followed by the context's tasks.

@@ -15,7 +15,7 @@ import trio
 from dynkube._bound import Bound
 from dynkube._display import Shown, printable
 from dynkube.discovery import plain_failures
-from dynkube.errors import ClosedError, InvalidInput
+from dynkube.errors import ClosedError, InvalidInput, NoMatch
 from dynkube.informers._availability import PrinterColumn
 from dynkube.informers._factory import InformerFactory
 from dynkube.informers._filters import Filter, Predicate, as_filter
@@ -106,8 +106,7 @@ class Informer(Bound, Waits, Shown):
         self._check_unused()
         factory = self._factory_of()
         if self._gvr is None:
-            with plain_failures():
-                self._gvr = (await factory.mapper.resolve(self._resource)).gvr
+            self._gvr = await self._look_up(factory)
             self._check_unused()  # somebody else may have entered or closed it meanwhile
         self._factory = factory
         key = SharingKey(self._gvr, self._namespace, self._label_selector, self._field_selector, self._transform)
@@ -122,6 +121,16 @@ class Informer(Bound, Waits, Shown):
             self._let_go()
             raise
         return self
+
+    async def _look_up(self, factory: InformerFactory) -> GVR:
+        try:
+            with plain_failures():
+                return (await factory.mapper.resolve(self._resource)).gvr
+        except NoMatch as exc:
+            raise NoMatch(
+                f"{exc}; to follow what is not installed yet, write RESOURCE.VERSION.GROUP, "
+                "like httproutes.v1.gateway.networking.k8s.io"
+            ) from None
 
     def _check_unused(self) -> None:
         if self._shared is not None or self._closed:
@@ -238,8 +247,9 @@ class Informer(Bound, Waits, Shown):
         closed; cancelled while it waits, it loses nothing, and may go on. Leaving the block takes the stream off.
 
         Raises:
-            ClosedError: the informer is closed.
+            ClosedError: the informer was not entered, or is closed.
         """
+        self._check_entered()
         stream = EventStream(self._view.subscriber_settled)
         self._subscribe(stream)
         try:

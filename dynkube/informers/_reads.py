@@ -16,7 +16,7 @@ from dynkube.informers._states import Phase, State
 from dynkube.informers._statistics import InformerStatistics
 from dynkube.informers._store import EMPTY, Snapshot
 from dynkube.informers._view import View
-from dynkube.meta import LabelSelector, Unstructured
+from dynkube.meta import LabelSelector, Unstructured, a_type
 
 Selector = str | Mapping[str, str] | None
 
@@ -49,7 +49,7 @@ class Reads:
             label_selector: narrows further, with the server's semantics.
 
         Raises:
-            InvalidSelector: the selector does not parse.
+            InvalidInput: the namespace is none, or the selector does not parse.
         """
         objects = self._in_namespace(namespace)
         if label_selector is not None:
@@ -64,7 +64,13 @@ class Reads:
             name: the object's ``metadata.name``.
             namespace: ``None`` means the one the informer was limited to, else the context's namespace; for
                 cluster-scoped objects leave it out.
+
+        Raises:
+            InvalidInput: the name can be none: it is no text, or has a slash in it.
         """
+        given: object = name  # callers are not always type-checked
+        if not isinstance(given, str) or "/" in given:
+            raise InvalidInput(_no_name(given))
         snapshot = self._snapshot
         obj = snapshot.get((namespace or self._namespace or "", name))
         if obj is None and namespace is None and self._namespace is None and self._factory is not None:
@@ -105,7 +111,9 @@ class Reads:
         return EMPTY if shared is None else shared.snapshot
 
     def _in_namespace(self, namespace: str | None) -> Iterator[Unstructured]:
-        snapshot = self._snapshot
+        snapshot, given = self._snapshot, namespace
+        if given is not None and not isinstance(given, str):
+            raise InvalidInput(f"namespace={given!r} names no namespace: leave it out (None) for all that are followed")
         return iter(snapshot) if namespace is None else snapshot.in_namespace(namespace)
 
     def statistics(self) -> InformerStatistics:
@@ -137,3 +145,10 @@ class Reads:
     def _report(self, what: str, obj: Unstructured, exc: Exception) -> None:
         if self._shared is not None:
             self._shared.failures.function_failed(what, obj, exc)
+
+
+def _no_name(given: object) -> str:
+    if not isinstance(given, str):
+        return f"name is {a_type(given)}: pass metadata.name of the object"
+    namespace, _, name = given.partition("/")  # what client-go calls the key
+    return f"name {given!r} has a slash in it: write get({name!r}, namespace={namespace!r})"

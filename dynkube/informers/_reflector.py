@@ -46,8 +46,8 @@ _PUNCTUAL = 1.0  # the server counts from a little earlier than we do: so much b
 class Sink(Protocol):
     """Who a reflector reports to."""
 
-    async def replace(self, objects: dict[Key, Unstructured], resource_version: str) -> None:
-        """These are all objects, as of that version."""
+    async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
+        """These are all objects, as of that version; ``watched``: by a watch that is open and goes on."""
 
     async def apply(self, events: list[WatchEvent]) -> None:
         """These changes came, in this order."""
@@ -191,10 +191,10 @@ class Reflector:
         await self._replaced(objects, version)
         return len(objects)
 
-    async def _replaced(self, objects: dict[Key, Unstructured], version: str) -> None:
+    async def _replaced(self, objects: dict[Key, Unstructured], version: str, *, watched: bool = False) -> None:
         self._version = version
         self._statistics.last_activity = self._statistics.last_event = trio.current_time()
-        await self._sink.replace(objects, version)
+        await self._sink.replace(objects, version, watched=watched)
 
     # ── WATCH, STREAM ────────────────────────────────────────────────────────────────────────
 
@@ -316,7 +316,7 @@ class Reflector:
                 self._step = Step.WATCH  # from here on nothing that goes wrong costs another list
                 self._features.streaming_lists = True
                 self._bookmark_seen()
-                await self._replaced(objects, event.resource_version)
+                await self._replaced(objects, event.resource_version, watched=True)
                 self._healthy()
                 return events[position + 1 :]
         return []

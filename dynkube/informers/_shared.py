@@ -14,7 +14,7 @@ from functools import partial
 import trio
 
 from dynkube.client import ListWatch
-from dynkube.errors import DynkubeError, Forbidden, Unauthorized
+from dynkube.errors import BadRequest, DynkubeError, Forbidden, Unauthorized
 from dynkube.informers._attempts import ReflectorStatistics
 from dynkube.informers._availability import Availability, Generation, Presence
 from dynkube.informers._cache import Cache, Version
@@ -268,11 +268,17 @@ class SharedInformer:
 
     # ── messages from the reflector: objects ─────────────────────────────────────────────────
 
-    async def replaced(self, epoch: int, objects: dict[Key, Unstructured], resource_version: str) -> None:
-        """A complete list came."""
+    async def replaced(
+        self, epoch: int, objects: dict[Key, Unstructured], resource_version: str, watched: bool
+    ) -> None:
+        """A complete list came; from a watch that goes on, or else one is opened next."""
         if epoch == self._epoch:
-            await self._publish(await self._cache.replace(objects, resource_version, self._slices))
+            version = await self._cache.replace(objects, resource_version, self._slices)
+            await self._reveal(version)
             self._listed = True
+            if watched:  # said before anybody hears of the objects: who has synced is not to read that it is listing
+                self._set_state(Phase.LIVE, "Watching")
+            await self._tell(version)
             self._settle()
             self.wake_waiters()
 
@@ -322,7 +328,7 @@ class SharedInformer:
         if recovery.missing:
             self._tracker.suspect(self.key.gvr)
         # One failure that the next attempt heals is everyday life of a watch, and no state of its own.
-        if streak > 0 or isinstance(exc, Forbidden | Unauthorized):
+        if streak > 0 or isinstance(exc, BadRequest | Forbidden | Unauthorized):
             self._set_state(Phase.DEGRADED, reason_of(exc), str(exc))
 
     # ── telling ──────────────────────────────────────────────────────────────────────────────
@@ -351,9 +357,11 @@ class _EpochSink:
         self._informer = informer
         self._epoch = epoch
 
-    async def replace(self, objects: dict[Key, Unstructured], resource_version: str) -> None:
+    async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
         """Wait for the owner, so that a fast server cannot fill the memory."""
-        await self._informer.inbox.ask(partial(self._informer.replaced, self._epoch, objects, resource_version))
+        await self._informer.inbox.ask(
+            partial(self._informer.replaced, self._epoch, objects, resource_version, watched)
+        )
 
     async def apply(self, events: list[WatchEvent]) -> None:
         """As ``replace``."""

@@ -30,8 +30,9 @@ class Waits(Reads):
         client-go's ``WaitForCacheSync``, it does not wait for ever where the resource does not exist.
 
         Raises:
-            ClosedError: the informer is closed, perhaps before that.
+            ClosedError: the informer was not entered, or is closed, perhaps before that.
         """
+        self._check_entered()
         await self._view.settled.wait()
         if not self._view.synced:
             raise ClosedError("the informer was closed before it had synced")
@@ -42,12 +43,20 @@ class Waits(Reads):
         if self._closed or (self._shared is not None and self._shared.state.phase is Phase.STOPPED):
             raise ClosedError("this informer is closed, and nothing will change: make another one")
 
+    def _check_entered(self) -> None:
+        """Refuse what would wait for ever, as nothing is followed yet."""
+        if self._shared is None and not self._closed:
+            raise ClosedError(
+                "this informer was not entered, so it follows nothing: use it inside "
+                "'async with client.informer(...) as informer:'"
+            )
+
     async def wait_state(self, *phases: Phase) -> State:
         """Wait until the phase is one of ``phases``, and return the state; at once if it is now.
 
         Raises:
             InvalidInput: no phase was given, or something that is none.
-            ClosedError: the informer was closed while waiting for another phase.
+            ClosedError: the informer was not entered, or was closed while waiting for another phase.
         """
         if not phases or any(phase not in tuple(Phase) for phase in phases):
             known = ", ".join(Phase)
@@ -59,6 +68,7 @@ class Waits(Reads):
 
     async def _progress(self, awaited: str) -> None:
         """Wait until the state or the version of the cache changes."""
+        self._check_entered()
         if self._shared is None or self._shared.state.phase is Phase.STOPPED:
             raise ClosedError(f"the informer is {self.state}, it will not {awaited}")
         await self._shared.progress.wait()
@@ -90,7 +100,7 @@ class Waits(Reads):
 
         Raises:
             InvalidInput: ``obj`` has no resourceVersion.
-            ClosedError: the informer was closed while waiting.
+            ClosedError: the informer was not entered, or was closed while waiting.
         """
         given: object = obj  # callers are not always type-checked
         if not isinstance(given, Unstructured) or not given.resource_version:

@@ -33,9 +33,21 @@ class Call(Generic[T]):
     Attributes:
         scope: what is cancelled to interrupt it.
         over: whether it has an outcome.
+        misfit: whether the function was given arguments that it does not take.
     """
 
-    __slots__ = ("_error", "_function", "_given_up", "_on_late", "_over", "_settled", "_value", "over", "scope")
+    __slots__ = (
+        "_error",
+        "_function",
+        "_given_up",
+        "_on_late",
+        "_over",
+        "_settled",
+        "_value",
+        "misfit",
+        "over",
+        "scope",
+    )
 
     def __init__(self, function: Callable[[], Awaitable[T]], on_late: Callable[[T], object] | None = None) -> None:
         self._function = function
@@ -46,6 +58,7 @@ class Call(Generic[T]):
         self._value: T
         self._error: BaseException | None = None
         self.over: bool = False
+        self.misfit: bool = False
         self.scope: trio.CancelScope = trio.CancelScope()
 
     @property
@@ -93,7 +106,7 @@ class Call(Generic[T]):
         calls.add(self)
         try:
             with self.scope:
-                self._value = await self._function()
+                self._value = await self._begun()
                 self._end()
         except BaseException as exc:
             if is_cancellation(exc):
@@ -103,6 +116,15 @@ class Call(Generic[T]):
             calls.discard(self)
             if not self.over:  # cancelled
                 self._end(ClosedError(ENDED))
+
+    def _begun(self) -> Awaitable[T]:
+        try:
+            return self._function()
+        except TypeError as exc:  # arguments that do not fit: no code of the function has run
+            # The async method may be of a class that whoever called has never heard of.
+            exc.args = (str(exc).replace(f"{self.name}()", f"{self.name.rpartition('.')[2]}()"),)
+            self.misfit = True
+            raise
 
     def fail(self, error: BaseException) -> None:
         """Have whoever waits get an error, unless there is an outcome already."""

@@ -15,20 +15,24 @@ _INNER: Final = frozenset(
 )
 
 
-def shorten(error: BaseException) -> None:
+def shorten(error: BaseException, *, wholly: bool = False) -> None:
     """Take what libraries did out of an error's traceback, and the causes that nobody but libraries saw.
 
     Fifty lines of event loop and HTTP say nothing to somebody in a notebook, and the message says what the causes were.
     What is of their own (a filter, a handler) stays. An error that is none of dynkube's is left whole, as it may be a
     bug. All of it is logged at level DEBUG.
+
+    Args:
+        error: what the call raised.
+        wholly: whichever class it is of.
     """
-    if not isinstance(error, DynkubeError):
+    if not (wholly or isinstance(error, DynkubeError)):
         return
     _log.debug("a blocking call raised", exc_info=error)
     link, *causes = _chain(error)
-    link.__traceback__ = _without_libraries(link.__traceback__)
+    link.__traceback__ = without_libraries(link.__traceback__)
     for cause in causes:
-        cause.__traceback__ = _without_libraries(cause.__traceback__)
+        cause.__traceback__ = without_libraries(cause.__traceback__)
         if cause.__traceback__ is not None:
             link.__cause__ = cause
             link = cause
@@ -44,10 +48,11 @@ def _chain(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def _without_libraries(traceback: TracebackType | None) -> TracebackType | None:
+def without_libraries(traceback: TracebackType | None) -> TracebackType | None:
+    """The frames of a traceback that are a user's own."""
     if traceback is None:
         return None
-    rest = _without_libraries(traceback.tb_next)
+    rest = without_libraries(traceback.tb_next)
     module: object = traceback.tb_frame.f_globals.get("__name__", "")
     if str(module).partition(".")[0] in _INNER:
         return rest

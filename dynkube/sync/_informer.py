@@ -14,11 +14,11 @@ import trio
 
 from dynkube import informers as aio
 from dynkube._display import Shown
-from dynkube.errors import DeadlineExceeded
 from dynkube.informers import Filter, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Phase, PrinterColumn, State
 from dynkube.meta import GVR, Unstructured
 from dynkube.notebook import ColumnSource, LiveTable, live_table
 from dynkube.sync._delegation import Facade, at_once, in_loop
+from dynkube.sync._errors import without_libraries
 from dynkube.sync._held import Held
 from dynkube.sync._streams import EventStream, States, within
 from dynkube.sync._thread import TrioThread
@@ -311,11 +311,8 @@ class Informer(Facade[aio.Informer], Shown):
 
     def _wait(self, function: Callable[[], Awaitable[T]], timeout: float | None, what: str) -> T:
         __tracebackhide__ = True
-        try:
-            return self._thread.call(within, function, timeout, f"{self._inner!r} {what}")
-        except DeadlineExceeded as exc:
-            exc.add_note(f"it is {self.state}")
-            raise
+        what = f"the informer of {self._inner.gvr} {what}"
+        return self._thread.call(within, function, timeout, what, lambda: f": it is {self.state}")
 
 
 def _in_thread(
@@ -328,9 +325,13 @@ def _in_thread(
     @wraps(function)
     async def call(*args: P.args, **kwargs: P.kwargs) -> None:
         # Abandoned where the informer is closed: a thread cannot be stopped, and closing must not wait for it.
-        pending = await trio.to_thread.run_sync(
-            partial(function, *args, **kwargs), abandon_on_cancel=True, limiter=alone
-        )
+        try:
+            pending = await trio.to_thread.run_sync(
+                partial(function, *args, **kwargs), abandon_on_cancel=True, limiter=alone
+            )
+        except Exception as exc:  # its way through the thread says nothing to whoever reads the log
+            exc.__traceback__ = without_libraries(exc.__traceback__)
+            raise
         if inspect.isawaitable(pending):  # a partial of an async function, or its like
             await pending
 

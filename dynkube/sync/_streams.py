@@ -220,15 +220,17 @@ def _check(timeout: object) -> None:
         raise InvalidInput(f"timeout must be a number of seconds, 0 or more, not {timeout!r}")
 
 
-async def within(function: Callable[[], Awaitable[T]], timeout: float | None, what: str) -> T:
+async def within(
+    function: Callable[[], Awaitable[T]], timeout: float | None, what: str, why: Callable[[], str] = str
+) -> T:
     """What an async function returns, if it does within ``timeout`` seconds; ``None`` waits for ever.
 
     Raises:
-        DeadlineExceeded: it did not; ``what`` says what was missed.
+        DeadlineExceeded: it did not; ``what`` says what was missed, and ``why()``, asked then, what was in the way.
     """
     if timeout is None:
         return await function()
     _check(timeout)
     with trio.move_on_after(timeout):
         return await function()
-    raise DeadlineExceeded(f"{what} within {timeout:g} s")
+    raise DeadlineExceeded(f"{what} within {timeout:g} s{why()}")

@@ -91,7 +91,7 @@ class TrioThread:
         except BaseException as exc:  # noqa: BLE001  # raised again
             if not (call.over and isinstance(exc, Exception)):  # else it is what the call raised
                 self._give_up(call)
-            shorten(exc)
+            shorten(exc, wholly=call.misfit)
             error = exc
         return _raise(error)
 

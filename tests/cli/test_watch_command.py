@@ -9,8 +9,8 @@ import pytest
 import trio
 
 from dynkube import connect
-from dynkube.cli._run import CommandFailed
 from dynkube.cli._watch import Query, run_watch
+from dynkube.errors import NoMatch
 from dynkube.testing import APIServer
 from tests.cli.processes import dynkube
 from tests.informers.kit import WIDGETS, crd, widget
@@ -20,7 +20,7 @@ UNREACHABLE = ("--url", "http://127.0.0.1:1")
 
 @pytest.mark.parametrize("resource", ["httproutes", "httproutes.gateway.networking.k8s.io", "HTTPRoute"])
 async def test_a_short_name_that_nobody_serves_says_how_to_wait_for_it(resource: str, server: APIServer) -> None:
-    with pytest.raises(CommandFailed, match=r"does not serve.*to wait for .* write RESOURCE\.VERSION\.GROUP"):
+    with pytest.raises(NoMatch, match=r"does not serve.*to follow what is not .* write RESOURCE\.VERSION\.GROUP"):
         await run_watch(connect(transport=server.transport()), Query(resource=resource), "table")
 
 

@@ -49,6 +49,13 @@ async def test_a_namespace_argument_overrides_the_contexts(server: APIServer) ->
         assert client.namespace == "team"
 
 
+def test_another_event_loop_is_told_what_to_do() -> None:
+    entering = dynkube.connect(url="http://127.0.0.1:9").__aenter__()
+
+    with pytest.raises(InvalidInput, match=r"trio.run\(main\), or take dynkube.sync.connect"):
+        entering.send(None)  # as asyncio would
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -56,6 +63,8 @@ async def test_a_namespace_argument_overrides_the_contexts(server: APIServer) ->
         ({"verify": False}, r"token and verify go with url=\.\.\."),
         ({"url": "https://a", "kubeconfig": "b"}, "url and kubeconfig exclude each other"),
         ({"url": "https://a", "context": "dev"}, "context='dev' names an entry of a kubeconfig; .*nothing with url"),
+        ({"namespace": ""}, r"namespace='' names no namespace: leave it out"),
+        ({"namespace": ["shop"]}, r"namespace is a list \(\['shop'\]\), not text"),
         ({"limits": {"qps": 5}}, r"limits is a dict: pass dynkube.Limits\(...\)"),
         ({"transport": APIServer().transport}, "transport is a method: pass one of httpx2.s"),
         ({"settings": dynkube.Limits()}, r"settings is a Limits: pass dynkube.InformerSettings\(...\)"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 import pytest
 import trio
 
 from dynkube import LIVE, Client, Informer, InformerSettings, JSONPathFilter, LabelFilter, PredicateFilter
-from dynkube.errors import InvalidInput
+from dynkube.errors import ClosedError, InvalidInput
 from tests.informers.kit import WIDGETS
 
 
@@ -31,6 +31,11 @@ async def never(obj: object) -> bool:
         (lambda c: c.informer(WIDGETS).add_handler(), "at least one of on_add"),
         (lambda c: c.informer(WIDGETS).add_handler(on_add=3), "on_add is an int"),
         (lambda c: c.informer(WIDGETS).add_handler(on_add=print, on_error=never), "must be a plain function"),
+        (lambda c: c.informer(WIDGETS).get("shop/web"), r"has a slash in it: write get\('web', namespace='shop'\)"),
+        (lambda c: c.informer(WIDGETS).get(3), "name is an int: pass metadata.name"),
+        (lambda c: c.informer(WIDGETS).list(namespace=["shop"]), r"namespace=\['shop'\] names no namespace"),
+        (lambda c: LabelFilter("app") and LabelFilter("tier"), "combine filters with &, | and ~"),
+        (lambda c: not LabelFilter("app"), "neither true nor false"),
         (lambda c: InformerSettings(crd_filter=cast("Any", never)), "must be a plain function"),
     ],
 )
@@ -52,6 +57,19 @@ async def test_waiting_for_a_dict_is_refused(client: Client) -> None:
     async with client.informer(WIDGETS) as widgets:
         with pytest.raises(InvalidInput, match="pass what create, update or patch returned"):
             await widgets.wait_for({"metadata": {}})  # type: ignore[arg-type]  # the mistake to be told of
+
+
+async def iterate(informer: Informer) -> None:
+    async with informer.events() as events:
+        await anext(events)
+
+
+@pytest.mark.parametrize("wait", [Informer.wait_synced, lambda i: i.wait_state(LIVE), iterate])
+async def test_waiting_on_an_informer_that_nobody_has_entered_is_refused(
+    client: Client, wait: Callable[[Informer], Awaitable[object]]
+) -> None:
+    with pytest.raises(ClosedError, match=r"it follows nothing: use it inside 'async with client\.informer"):
+        await wait(client.informer(WIDGETS))
 
 
 async def leave_with_an_error(informer: Informer) -> None:

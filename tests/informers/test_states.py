@@ -10,7 +10,7 @@ import trio
 from dynkube import ABSENT, DEGRADED, LIVE, STOPPED, Client
 from dynkube.errors import ClosedError
 from dynkube.testing import APIServer, Refuse
-from tests.informers.kit import CRDS, WIDGETS, crd, quiet
+from tests.informers.kit import CRDS, WIDGETS, crd, quiet, widget
 
 
 async def test_who_waits_on_a_closed_informer_is_woken_also_if_others_share_it(
@@ -32,6 +32,24 @@ async def test_who_waits_on_a_closed_informer_is_woken_also_if_others_share_it(
             await mine.aclose()
 
         assert (mine.state.phase, other.state.phase) == (STOPPED, ABSENT)
+
+
+async def test_who_has_synced_by_a_watch_reads_live(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_synced()
+
+        assert (len(widgets), widgets.state.phase) == (1, LIVE)
+
+
+async def test_a_selector_that_the_server_does_not_take_is_told_at_once(server: APIServer, client: Client) -> None:
+    async with client.informer("configmaps.v1", field_selector="metadata.nam=a") as maps:
+        await quiet()
+
+        assert maps.state.phase is DEGRADED
+        assert '"metadata.nam" is not a known field selector' in maps.state.message
 
 
 async def test_a_message_that_changes_is_a_new_state_of_the_same_age(server: APIServer, client: Client) -> None:

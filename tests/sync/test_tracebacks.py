@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
 
 import pytest
@@ -41,6 +42,27 @@ def test_a_function_of_the_user_stays_in_sight(k: dynkube.sync.Client) -> None:
         k.resource("namespaces").wait_for("default", broken)
 
     assert _files(caught.value)[-1] == __file__
+
+
+def test_an_argument_that_a_method_does_not_take_is_told_as_by_any_function(k: dynkube.sync.Client) -> None:
+    with pytest.raises(TypeError, match=r"^get\(\) got an unexpected keyword argument 'labels'") as caught:
+        k.get("pods", labels="app=web")  # type: ignore[call-overload]  # the mistake to be told of
+
+    assert [name for name in _files(caught.value) if name.endswith("_call.py")] == []
+
+
+def test_a_handler_that_fails_is_logged_without_its_way_through_threads(
+    k: dynkube.sync.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(obj: dynkube.Unstructured) -> None:
+        raise LookupError("this is mine")
+
+    with caplog.at_level(logging.ERROR, "dynkube.informers"):
+        k.informer("namespaces").add_handler(on_add=broken).wait_synced(timeout=10)
+
+    error = next(record.exc_info[1] for record in caplog.records if record.exc_info)
+    assert "/trio/" not in "".join(_files(error))
+    assert _files(error)[-1] == __file__
 
 
 def test_an_error_that_is_none_of_dynkubes_is_left_whole(k: dynkube.sync.Client) -> None:
