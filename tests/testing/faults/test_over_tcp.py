@@ -140,7 +140,7 @@ async def test_a_client_that_gives_up_ends_silence_and_hanging(server: APIServer
     async with server.serve() as endpoint, connected(endpoint) as client:
         for path in (CONFIGS, WATCH):
             with pytest.raises(httpx2.ReadTimeout):
-                await client.get(path, timeout=0.1)
+                await client.get(path, timeout=httpx2.Timeout(None, read=0.1))
         await server.wait_open_watches(0)
 
     assert server.audit[-1].status == 200
