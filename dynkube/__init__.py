@@ -1,6 +1,15 @@
 """dynkube: a Kubernetes client that knows no types in advance.
 
-Start with :func:`connect`. The floors, each importing only from those below it::
+::
+
+    async with dynkube.connect() as client:        # in programs on trio
+        await client.get("deploy", namespace="shop")
+        async with client.informer("httproutes.v1.gateway.networking.k8s.io") as routes: ...
+
+    k = dynkube.sync.connect()                     # everywhere else: the same names, and no await
+    k.get("deploy", namespace="shop")
+
+The floors, each importing only from those below it::
 
     cli         the command line                    testing         an embedded API server, aside
     sync        the same without await              pytest_plugin   fixtures with one

@@ -73,7 +73,7 @@ async def test_the_first_program_of_the_readme_runs_with_a_kubeconfig(
 
 
 async def test_the_reads_and_writes_of_the_readme_run(shop: APIServer, client: dynkube.Client) -> None:
-    scope = await run(python_blocks("README.md")[1], {"client": client, "dynkube": dynkube, "manifest": MANIFEST})
+    scope = await run(python_blocks("README.md")[2], {"client": client, "dynkube": dynkube, "manifest": MANIFEST})
 
     assert shop.get("deployments", "web", "shop")["spec"]["replicas"] == 3
     assert isinstance(scope["pod"], dynkube.Unstructured)
@@ -87,7 +87,7 @@ async def test_the_applies_of_the_readme_run(
     await deployments.apply(MANIFEST | {"spec": MANIFEST["spec"] | {"replicas": 5}}, field_manager="team", force=True)
     wanted = MANIFEST | {"spec": MANIFEST["spec"] | {"replicas": 3}}
 
-    await run(python_blocks("README.md")[2], {"client": client, "deployments": deployments, "manifest": wanted})
+    await run(python_blocks("README.md")[3], {"client": client, "deployments": deployments, "manifest": wanted})
 
     conflict, _, rest = capsys.readouterr().out.partition("For each of these fields")
     assert ".spec.replicas  3      5     team" in conflict
@@ -100,7 +100,7 @@ async def test_the_informer_of_the_readme_runs(
 ) -> None:
     created = await client.resource("pods").create(pod("web-2"))
 
-    scope = await run(python_blocks("README.md")[3], {"client": client, "dynkube": dynkube, "created": created})
+    scope = await run(python_blocks("README.md")[4], {"client": client, "dynkube": dynkube, "created": created})
 
     assert isinstance(scope["event"], dynkube.Added)
     assert capsys.readouterr().out.startswith("LIVE (Watching) InformerStatistics(")
@@ -117,7 +117,7 @@ async def test_the_test_of_the_readme_runs(
     (tmp_path / "manifests" / "web.json").write_text(json.dumps({**MANIFEST, "metadata": {"name": "web"}}))
     monkeypatch.chdir(tmp_path)
 
-    block = python_blocks("README.md")[4]
+    block = python_blocks("README.md")[5]
     scope = await run(block, {"trio": trio, "my_controller": my_controller})
 
     await scope["test_it_scales_down_at_night"](server, client)  # type: ignore[operator]  # what the README defines
@@ -154,7 +154,7 @@ def test_every_bound_of_the_page_about_security_is_the_default() -> None:
 
 
 def test_every_block_of_python_in_the_documents_is_run() -> None:
-    assert len(python_blocks("README.md")) == 5
+    assert len(python_blocks("README.md")) == 6  # one of them run by test_notebooks_page.py
     assert python_blocks("docs/testing.md")  # run by test_testing_page.py
     assert python_blocks("docs/observability.md")  # run by test_observability_page.py
     assert len(python_blocks("docs/security.md")) == 2

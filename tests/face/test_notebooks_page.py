@@ -13,6 +13,7 @@ import pytest
 import dynkube
 from dynkube.errors import InvalidInput, NoMatch
 from dynkube.testing import serve_in_thread
+from tests.face.documents import python_blocks
 
 pytestmark = pytest.mark.real_time
 
@@ -59,6 +60,13 @@ def test_each_block_prints_what_is_below_it(names: dict[str, Any], capsys: pytes
 
     assert [len(BLOCKS), sum(bool(shown.strip()) for _, shown in BLOCKS)] == [14, 10]
     assert names["configs"].get("notes", namespace="shop").name == "notes"
+
+
+def test_the_first_steps_of_the_readme_run_without_await(names: dict[str, Any]) -> None:
+    exec(python_blocks("README.md")[1], names | {"dynkube": dynkube}, names)
+
+    assert [web.name for web in names["k"].get("deploy", namespace="shop")] == ["web"]
+    assert names["routes"].wait_state(dynkube.ABSENT, timeout=10).reason == "CRDNotFound"
 
 
 def test_the_errors_of_the_table_are_those_that_come(names: dict[str, Any]) -> None:
