@@ -38,7 +38,7 @@ def load(server: APIServer, paths: Sequence[Path]) -> None:
             raise CommandFailed(f"--load {path}: {error} ({where})") from error
         except DynkubeError as error:
             raise CommandFailed(f"--load {error}") from error
-        note(f"loaded {count} objects from {path}")
+        note(f"loaded {count} object{'s' * (count != 1)} from {path}")
 
 
 class StateFile:

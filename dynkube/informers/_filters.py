@@ -106,7 +106,10 @@ class Filter(Shown, abc.ABC):
 
     def __bool__(self) -> bool:
         # ``a and b`` would be b alone, silently; numpy and polars refuse for the same reason.
-        raise InvalidInput("a filter is neither true nor false: combine filters with &, | and ~, not with and, or, not")
+        raise InvalidInput(
+            "a filter is neither true nor false: combine filters with &, | and ~, not with and, or, not; "
+            "whether there is one is asked by 'is None'"
+        )
 
     @abc.abstractmethod
     def bind(self, context: FilterContext) -> BoundFilter:

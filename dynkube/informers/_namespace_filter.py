@@ -15,7 +15,8 @@ class NamespaceFilter(Filter):
 
     Args:
         selectors: label selectors for namespaces; one that matches is enough. None at all, or an empty
-            one, selects every namespace that exists.
+            one, selects every namespace that exists. They are no names: ``"shop"`` asks for a label of that name,
+            the namespace ``shop`` is ``"kubernetes.io/metadata.name=shop"``.
 
     Raises:
         InvalidSelector: one of them does not parse.

@@ -15,7 +15,7 @@ from typing import Self
 import httpx2
 import trio
 
-from dynkube.errors import ClosedError
+from dynkube.errors import ClosedError, InvalidInput
 from dynkube.meta import GVR, GroupVersion
 from dynkube.testing._access.access import Access
 from dynkube.testing._access.authentication import as_user, check_users
@@ -163,7 +163,16 @@ class APIServer(Rights, Records, Trouble):
 
     # ── lifetime ──────────────────────────────────────────────────────────────────────────
 
+    def __repr__(self) -> str:
+        state = "running" if self._nursery is not None else "not entered" if self._manager is None else "closed"
+        return f"<APIServer, {state}>"
+
     async def __aenter__(self) -> Self:
+        if not trio.lowlevel.in_trio_run():
+            raise InvalidInput(
+                "APIServer is for programs and tests on trio, and another event loop runs here: "
+                "serve_in_thread() serves one to everybody"
+            )
         if self._manager is not None:
             raise ClosedError("this APIServer was entered before; make a new one for a new history")
         self._manager = trio.open_nursery()

@@ -40,6 +40,9 @@ class ServerThread(DirectAccess):
         self.endpoint = endpoint
         self._portal = portal
 
+    def __repr__(self) -> str:
+        return f"<ServerThread {self.url}>"
+
     @property
     def url(self) -> str:
         """Its address, like ``http://127.0.0.1:41853``."""

@@ -38,7 +38,7 @@ def test_manifests_are_there_from_the_start(tmp_path: Path) -> None:
 
     assert found == ["a", "b"]
     assert code == 0
-    assert errors.splitlines() == [f"loaded 1 objects from {tmp_path}/a.yaml", f"loaded 1 objects from {tmp_path}/more"]
+    assert errors.splitlines() == [f"loaded 1 object from {tmp_path}/a.yaml", f"loaded 1 object from {tmp_path}/more"]
 
 
 def test_what_it_stored_is_there_again_under_the_same_versions(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from dynkube.errors import ClosedError
+from dynkube.errors import ClosedError, InvalidInput
 from dynkube.testing import APIServer
 
 
@@ -20,6 +20,23 @@ async def test_requests_are_answered_inside_the_block_and_refused_outside() -> N
 
         with pytest.raises(httpx2.ConnectError, match="not running"):
             await client.get("/version")
+
+
+async def test_a_server_says_in_which_state_it_is() -> None:
+    server = APIServer()
+    before = repr(server)
+
+    async with server:
+        inside = repr(server)
+
+    assert [before, inside, repr(server)] == ["<APIServer, not entered>", "<APIServer, running>", "<APIServer, closed>"]
+
+
+def test_another_event_loop_is_told_what_serves_it() -> None:
+    entering = APIServer().__aenter__()
+
+    with pytest.raises(InvalidInput, match=r"serve_in_thread\(\) serves one to everybody"):
+        entering.send(None)  # as asyncio would
 
 
 async def test_leaving_ends_open_watches() -> None:

@@ -22,7 +22,9 @@ def test_a_synchronous_program_uses_it_from_both_sides() -> None:
         cluster.create(config("a"))
         answer = httpx2.get(f"{cluster.url}/api/v1/namespaces/default/configmaps/a")
         requests = [(request.verb, request.name) for request in cluster.audit]
+        shown = repr(cluster)
 
+    assert shown == f"<ServerThread {cluster.url}>"
     assert answer.json()["data"] == {"k": "v"}
     assert requests == [("get", "a")]
 
