@@ -98,7 +98,7 @@ class PageTable(LiveTable):
     def __init__(self, follower: Follower, loop: Loop, cells: Cells) -> None:
         super().__init__(follower, loop, cells)
         self._handles: dict[str, list[Any]] = {}  # of outputs, by their cell
-        self._shown: dict[str, str] = {}
+        self._shown = 0  # the hash of the last picture, which may be large, and is kept as long as its cell's value
         follower.outlet = self
 
     def _ipython_display_(self) -> None:
@@ -126,9 +126,10 @@ class PageTable(LiveTable):
         if not handles:
             return
         bundle = _bundle(picture, datetime.fromtimestamp(message["now"], UTC))
-        if message["kind"] == "pulse" and bundle == self._shown:
+        shown = hash((bundle["text/html"], bundle["text/plain"]))
+        if message["kind"] == "pulse" and shown == self._shown:
             return
-        self._shown = bundle
+        self._shown = shown
         for handle in handles:
             try:
                 handle.update(bundle, raw=True)

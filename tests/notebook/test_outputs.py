@@ -69,6 +69,12 @@ async def test_an_output_that_shows_the_same_is_not_replaced(client: dynkube.Cli
         assert output.texts == []
 
 
+async def test_the_last_picture_is_on_the_page_alone(client: dynkube.Client) -> None:
+    async with displayed(client) as (table, output):
+        assert "kube-system" in output.texts[-1]
+        assert "kube-system" not in repr(vars(table))
+
+
 async def test_an_output_that_is_gone_is_left_alone(server: APIServer, client: dynkube.Client) -> None:
     async with displayed(client) as (table, output):
         other = Output()
