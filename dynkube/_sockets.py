@@ -14,14 +14,25 @@ import httpcore2
 import trio
 
 
-class SocketBackend(httpcore2.AsyncNetworkBackend):
-    """Connects over TCP, until it is closed."""
+def _as_it_is(stream: httpcore2.AsyncNetworkStream) -> httpcore2.AsyncNetworkStream:
+    return stream
 
-    def __init__(self) -> None:
+
+class SocketBackend(httpcore2.AsyncNetworkBackend):
+    """Connects over TCP, until it is closed.
+
+    Args:
+        wrap: put around each connection.
+    """
+
+    def __init__(
+        self, wrap: Callable[[httpcore2.AsyncNetworkStream], httpcore2.AsyncNetworkStream] = _as_it_is
+    ) -> None:
         inner: object = httpcore2.TrioBackend()
         # Type checkers also see the class that takes its place where trio is not installed.
         assert isinstance(inner, httpcore2.AsyncNetworkBackend)
         self._inner = inner
+        self._wrap = wrap
         self._opening: set[trio.CancelScope] = set()
         self._closed = False
 
@@ -39,11 +50,12 @@ class SocketBackend(httpcore2.AsyncNetworkBackend):
             httpcore2.ConnectError: It failed, or the backend was closed.
             httpcore2.ConnectTimeout: It took too long.
         """
-        return await self.own(
+        stream = await self.own(
             lambda: self._inner.connect_tcp(
                 host, port, timeout=timeout, local_address=local_address, socket_options=socket_options
             )
         )
+        return self._wrap(stream)
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""

@@ -1,4 +1,4 @@
-"""A network backend for httpcore2 that can hand a body's bytes out directly, past the HTTP parser.
+"""Connections that can hand a body's bytes out directly, past the HTTP parser.
 
 httpcore2 reads a whole buffer and cuts it into one piece for each chunk of the chunked coding, each through four
 async generators: measured 22 us for an event of 5 KB, several times what decoding it costs. So a :class:`TappedStream`
@@ -12,41 +12,12 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Iterable
 
 import httpcore2
 
 _READ_BYTES = 1 << 18  # measured: a larger read costs less than the wake-ups it saves
 _HEAD_END = re.compile(rb"\n\r?\n")  # as lenient as h11, so that both see the same end
 _START = len(b"HTTP/1.1 2")
-
-
-class TappedBackend(httpcore2.AsyncNetworkBackend):
-    """Opens connections as ``inner`` does, each with a tap that lets through heads of at most ``max_head`` bytes."""
-
-    def __init__(self, inner: httpcore2.AsyncNetworkBackend, *, max_head: int) -> None:
-        self._inner = inner
-        self._max_head = max_head
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        """Connect, within ``timeout`` seconds."""
-        return TappedStream(
-            await self._inner.connect_tcp(
-                host, port, timeout=timeout, local_address=local_address, socket_options=socket_options
-            ),
-            max_head=self._max_head,
-        )
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await self._inner.sleep(seconds)
 
 
 class TappedStream(httpcore2.AsyncNetworkStream):

@@ -17,7 +17,7 @@ import httpx2
 
 from dynkube._sockets import SocketBackend
 from dynkube.rest._chunked import ChunkDecoder
-from dynkube.rest._tap import TappedBackend, TappedStream
+from dynkube.rest._tap import TappedStream
 
 _ERRORS: Mapping[type[Exception], type[httpx2.TransportError]] = MappingProxyType(
     {
@@ -62,7 +62,7 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         http2: bool,
         max_head: int = 64 << 10,
     ) -> None:
-        self._sockets = SocketBackend()
+        self._sockets = SocketBackend(lambda stream: TappedStream(stream, max_head=max_head))
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=ssl_context,
             proxy=None if proxy_url is None else _proxy(proxy_url),
@@ -70,7 +70,7 @@ class PoolTransport(httpx2.AsyncBaseTransport):
             keepalive_expiry=keepalive,
             http2=http2,
             socket_options=_socket_options(),
-            network_backend=TappedBackend(self._sockets, max_head=max_head),
+            network_backend=self._sockets,
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
