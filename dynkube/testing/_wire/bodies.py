@@ -10,7 +10,7 @@ from dynkube.meta import yaml
 from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Verb
 from dynkube.testing._calls.gotext import json_name
 from dynkube.testing._wire import protobuf, refusals
-from dynkube.testing._wire.jsonerrors import parse_json
+from dynkube.testing._wire.jsonerrors import TooDeep, check_depth, parse_json
 from dynkube.testing._wire.layouts import JSON_TYPE, YAML_TYPE
 
 _OBJECT_TYPES = (JSON_TYPE, YAML_TYPE, protobuf.MEDIA_TYPE)
@@ -168,8 +168,12 @@ def _parse_yaml(body: bytes) -> object:
     """JSON is a part of YAML, so it is tried first: it is 100 times faster."""
     try:
         return parse_json(body)
+    except TooDeep:
+        raise
     except ValueError:
-        return yaml.load_document(body, lenient=True)
+        data = yaml.load_document(body, lenient=True)
+    check_depth(data)
+    return data
 
 
 def _not_an_object(data: object) -> str:

@@ -28,20 +28,50 @@ _LITERALS = (b"true", b"false", b"null")
 _BEHIND = {"invalid escape character in string", "invalid character in unicode escape", "trailing characters"}
 
 
+# Go's parser stops at 10,000. What works on objects here calls itself for each level, up to three times, and Python
+# stops a program at 1,000 calls.
+MAX_DEPTH = 300
+
+
+class TooDeep(ValueError):
+    """Objects in objects in objects."""
+
+    def __init__(self, bracket: str) -> None:
+        super().__init__(f"invalid character '{bracket}' exceeded max depth")
+
+
 def parse_json(body: bytes) -> object:
     """Decode ``body``; bytes that are no UTF-8 become U+FFFD, as Go reads them.
 
     Raises:
-        ValueError: It is not JSON.
+        ValueError: It is not JSON, or :class:`TooDeep`.
     """
     try:
-        return msgspec.json.decode(body)
+        data = msgspec.json.decode(body)
     except UnicodeDecodeError:
         return parse_json(body.decode("utf-8", "replace").encode())
     except RecursionError:
-        raise ValueError("invalid character '[' exceeded max depth") from None
+        raise TooDeep("[") from None
     except msgspec.DecodeError as error:
         raise ValueError(_describe(body, str(error))) from None
+    check_depth(data)
+    return data
+
+
+def check_depth(data: object) -> None:
+    """Refuse what is nested deeper than this server follows.
+
+    Raises:
+        TooDeep: More than ``MAX_DEPTH`` levels.
+    """
+    level = [data] if isinstance(data, dict | list) else []
+    for _ in range(MAX_DEPTH):
+        if not level:
+            return
+        values = (value for outer in level for value in (outer.values() if isinstance(outer, dict) else outer))
+        level = [value for value in values if isinstance(value, dict | list)]
+    if level:
+        raise TooDeep("{" if isinstance(level[0], dict) else "[")
 
 
 def _describe(body: bytes, error: str) -> str:

@@ -42,3 +42,17 @@ async def test_a_json_patch_may_have_ten_thousand_operations(cluster: Cluster) -
     assert status.message == (
         "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
     )
+
+
+@pytest.mark.since("1.36", "1.20 works on the create for longer than a client waits")
+async def test_objects_may_be_nested_far_deeper_than_anybody_writes_them(cluster: Cluster) -> None:
+    nested: object = 1
+    for _ in range(280):
+        nested = {"a": nested}
+    await cluster.define()
+
+    created = await cluster.create("widgets", cluster.widget(spec=nested))
+    patched = await cluster.patch("widgets", "w", {"metadata": {"labels": {"is": "deep"}}})
+    applied = await cluster.apply("widgets", cluster.widget(spec=nested), "tester", force=True)
+
+    assert created["spec"] == patched["spec"] == applied["spec"] == nested

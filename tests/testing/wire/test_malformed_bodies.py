@@ -27,6 +27,7 @@ _CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
         ('{"a": 1', 'unexpected end of JSON input ({"a": 1)'),
         ("", "unexpected end of JSON input (<empty>)"),
         ("[" * 20_000, "invalid character '[' exceeded max depth"),
+        ('{"a":' * 301 + "1" + "}" * 301, "invalid character '{' exceeded max depth"),
     ],
 )
 async def test_malformed_json_is_told_in_the_words_of_go_with_its_position(
