@@ -133,10 +133,9 @@ class DeleteOptions:
         check_timeout(self.timeout)
         check_dry_run(self.dry_run)
         _check_choice("propagation_policy", self.propagation_policy, PropagationPolicy)
-        if self.grace_period_seconds is not None and self.grace_period_seconds < 0:
-            raise InvalidInput(
-                f"grace_period_seconds must not be negative, and is {self.grace_period_seconds}; 0 deletes at once"
-            )
+        seconds: object = self.grace_period_seconds  # callers are not always type-checked
+        if seconds is not None and not (isinstance(seconds, int) and seconds >= 0):
+            raise InvalidInput(f"grace_period_seconds must be a whole number, not {seconds!r}; 0 deletes at once")
         for name, text in (("uid", self.uid), ("resource_version", self.resource_version)):
             if text is not None and not text:
                 raise InvalidInput(f"{name} is empty: as a precondition of a delete it would never hold; leave it out")

@@ -6,6 +6,7 @@ import builtins
 import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from dynkube.errors import InvalidInput
 from dynkube.informers._attempts import ReflectorStatistics
@@ -16,7 +17,11 @@ from dynkube.informers._states import Phase, State
 from dynkube.informers._statistics import InformerStatistics
 from dynkube.informers._store import EMPTY, Snapshot
 from dynkube.informers._view import View
-from dynkube.meta import LabelSelector, Unstructured, a_type
+from dynkube.meta import Fields, LabelSelector, Unstructured, a_type, to_pandas, to_polars
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 Selector = str | Mapping[str, str] | None
 
@@ -88,8 +93,11 @@ class Reads:
             value: as the index function gave it, or as kubectl prints what its JSONPath finds.
 
         Raises:
-            InvalidInput: there is no such index.
+            InvalidInput: there is no such index, or the value is no text.
         """
+        given: object = value  # callers are not always type-checked
+        if not isinstance(given, str):
+            raise InvalidInput(f"value is {a_type(given)}: an index files under text, so write {str(given)!r}")
         found = self._view.indexes.get(index)
         if found is None:
             known = ", ".join(sorted(self._view.indexes)) or "none"
@@ -97,6 +105,14 @@ class Reads:
         if not found.built:
             return self._view.visible(found.scan(self._snapshot, value))
         return self._view.visible(found.lookup(value))
+
+    def to_pandas(self, *, fields: Fields | None = None, with_object: bool = False) -> pd.DataFrame:
+        """What :meth:`list` gives, as a pandas ``DataFrame``; see :func:`dynkube.to_pandas`."""
+        return to_pandas(self, fields=fields, with_object=with_object)
+
+    def to_polars(self, *, fields: Fields | None = None, with_object: bool = False) -> pl.DataFrame:
+        """What :meth:`list` gives, as a polars ``DataFrame``; see :func:`dynkube.to_polars`."""
+        return to_polars(self, fields=fields, with_object=with_object)
 
     def __len__(self) -> int:
         """How many objects the filter shows now."""

@@ -9,7 +9,7 @@ from random import Random
 from time import perf_counter
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import Unstructured
+from dynkube.meta import Unstructured, is_number
 from dynkube.rest import seconds_suspended
 
 
@@ -71,8 +71,8 @@ class InformerSettings:
         if not 1 <= low <= high:  # the server counts whole seconds
             raise InvalidInput(f"watch_timeout {self.watch_timeout} is not a range (low, high) of at least one second")
         for name in ("watch_margin", "reconnect_spread", "decoded_bodies", "slice"):
-            if getattr(self, name) < 0:
-                raise InvalidInput(f"{name} must not be negative, not {getattr(self, name)}")
+            if not (is_number(given := getattr(self, name)) and given >= 0):
+                raise InvalidInput(f"{name} must be a number that is not negative, not {given!r}")
         for name in (
             "silence",
             "page_size",
@@ -81,5 +81,5 @@ class InformerSettings:
             "streaming_timeout",
             "discovery_poll",
         ):
-            if getattr(self, name) <= 0:
-                raise InvalidInput(f"{name} must be positive, not {getattr(self, name)}")
+            if not (is_number(given := getattr(self, name)) and given > 0):
+                raise InvalidInput(f"{name} must be a positive number, not {given!r}")

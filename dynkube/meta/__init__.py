@@ -1,12 +1,13 @@
 """The field's words as data: GVR, GVK, Unstructured, selectors, patches, paths. No I/O, no trio."""
 
-from dynkube.meta._arguments import a_type, is_seconds
+from dynkube.meta._arguments import a_type, is_number, is_seconds
 from dynkube.meta._common import BodyCache
 from dynkube.meta._dataframes import to_pandas, to_polars
 from dynkube.meta._edit import REMOVE
 from dynkube.meta._encode import encode_json, json_of
 from dynkube.meta._events import Added, Bookmark, Deleted, InformerEvent, Modified, Updated, WatchEvent
 from dynkube.meta._fields import FieldOperator, FieldRequirement, FieldSelector
+from dynkube.meta._frame import Fields
 from dynkube.meta._frozen import FrozenDict, FrozenList, freeze, freeze_fresh, thaw
 from dynkube.meta._gvr import GVK, GVR, GroupVersion, ResourceArg, check_resource, is_version, version_priority
 from dynkube.meta._json import JSON, UNREADABLE, JSONLike, JSONObject
@@ -41,6 +42,7 @@ __all__ = [
     "FieldOperator",
     "FieldRequirement",
     "FieldSelector",
+    "Fields",
     "FrozenDict",
     "FrozenList",
     "GroupVersion",
@@ -73,6 +75,7 @@ __all__ = [
     "encode_json",
     "freeze",
     "freeze_fresh",
+    "is_number",
     "is_older",
     "is_seconds",
     "is_version",

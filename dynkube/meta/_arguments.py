@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 
 def a_type(value: object) -> str:
     """What a caller passed in place of something else: ``a list``, ``an int``, ``bytes``, ``None``."""
@@ -13,6 +15,11 @@ def a_type(value: object) -> str:
     return f"an {name}" if name[0].lower() in "aeiou" else f"a {name}"
 
 
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a number; ``nan`` and ``True`` are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value  # nan
+
+
 def is_seconds(value: object) -> bool:
     """Whether it is a positive number; infinity is one, ``nan`` and ``True`` are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    return is_number(value) and value > 0

@@ -67,6 +67,9 @@ class FieldSelector:
     requirements: tuple[FieldRequirement, ...] = ()
 
     def __post_init__(self) -> None:
+        given: object = self.requirements  # callers are not always type-checked
+        if isinstance(given, str | Mapping):
+            raise InvalidSelector(f"a FieldSelector of {a_type(given)} is made by FieldSelector.parse({given!r})")
         object.__setattr__(self, "requirements", tuple(sorted(set(self.requirements))))
 
     @classmethod

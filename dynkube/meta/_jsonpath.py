@@ -32,15 +32,23 @@ _Select: TypeAlias = Callable[[list[object]], list[object]]
 _CACHED = 512
 
 
+def _uncompiled(document: object) -> list[object]:
+    raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
 class JSONPath:
     """A compiled path, made by :meth:`compile`. Immutable, hashable, safe to use from any thread."""
 
     text: str
-    strict: bool
-    simple_path: tuple[str, ...] | None = field(repr=False, compare=False)
+    strict: bool = False
+    simple_path: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
     """The names to follow where the path is nothing but members (``{.spec.x}``), else ``None``."""
-    _find: Callable[[object], list[object]] = field(repr=False, compare=False)
+    _find: Callable[[object], list[object]] = field(default=_uncompiled, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self._find is _uncompiled:
+            raise InvalidJSONPath(f"a JSONPath is made by JSONPath.compile({self.text!r})")
 
     def __reduce__(self) -> tuple[Callable[[str, bool], JSONPath], tuple[str, bool]]:
         return _compile, (self.text, self.strict)  # functions cannot be pickled, and are made again

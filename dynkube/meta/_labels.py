@@ -135,6 +135,9 @@ class LabelSelector:
     requirements: tuple[LabelRequirement, ...] = ()
 
     def __post_init__(self) -> None:
+        given: object = self.requirements  # callers are not always type-checked
+        if isinstance(given, str | Mapping):
+            raise InvalidSelector(f"a LabelSelector of {a_type(given)} is made by LabelSelector.parse({given!r})")
         # Keyed by text: enum members have no order, and equal requirements are the same text.
         unique = {(requirement.key, str(requirement)): requirement for requirement in self.requirements}
         object.__setattr__(self, "requirements", tuple(unique[key] for key in sorted(unique)))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import is_seconds
+from dynkube.meta import is_number, is_seconds
 
 _MOST_HEADER_BYTES = 96 << 10  # httpcore2 has h11 refuse a head of 100 KiB
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
@@ -132,15 +132,15 @@ class Limits:
         for name in ("connect_timeout", "stream_opening_timeout"):
             check_seconds(f"Limits.{name}", getattr(self, name))
         for name in ("max_connections", "max_response_bytes", "max_line_bytes", "max_header_bytes", "burst"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(f"Limits.{name} must be at least 1, not {getattr(self, name)}")
+            if not (is_number(given := getattr(self, name)) and given >= 1):
+                raise InvalidInput(f"Limits.{name} must be a number, at least 1, not {given!r}")
         if self.max_header_bytes > _MOST_HEADER_BYTES:
             raise InvalidInput(f"Limits.max_header_bytes must be at most {_MOST_HEADER_BYTES}: more is not understood")
         for name in ("max_retries", "max_reconnects", "keepalive"):
-            if not getattr(self, name) >= 0:
-                raise InvalidInput(f"Limits.{name} must not be negative, and is {getattr(self, name)}")
-        if self.qps is not None and not 0 < self.qps < math.inf:
-            raise InvalidInput(f"Limits.qps must be positive, or None for no throttle, not {self.qps}")
+            if not (is_number(given := getattr(self, name)) and given >= 0):
+                raise InvalidInput(f"Limits.{name} must be a number that is not negative, not {given!r}")
+        if self.qps is not None and not (is_number(self.qps) and 0 < self.qps < math.inf):
+            raise InvalidInput(f"Limits.qps must be a positive number, or None for no throttle, not {self.qps!r}")
 
 
 def check_seconds(name: str, value: object) -> None:

@@ -8,7 +8,18 @@ from typing import Any, cast
 import pytest
 import trio
 
-from dynkube import LIVE, Client, Informer, InformerSettings, JSONPathFilter, LabelFilter, PredicateFilter
+from dynkube import (
+    LIVE,
+    Client,
+    FieldSelector,
+    Informer,
+    InformerSettings,
+    JSONPathFilter,
+    LabelFilter,
+    LabelSelector,
+    Limits,
+    PredicateFilter,
+)
 from dynkube.errors import ClosedError, InvalidInput
 from tests.informers.kit import WIDGETS
 
@@ -34,6 +45,17 @@ async def never(obj: object) -> bool:
         (lambda c: c.informer(WIDGETS).get("shop/web"), r"has a slash in it: write get\('web', namespace='shop'\)"),
         (lambda c: c.informer(WIDGETS).get(3), "name is an int: pass metadata.name"),
         (lambda c: c.informer(WIDGETS).list(namespace=["shop"]), r"namespace=\['shop'\] names no namespace"),
+        (lambda c: c.informer(WIDGETS, indexes={"n": "{.n}"}).by_index("n", 1), "value is an int.*so write '1'"),
+        (lambda c: InformerSettings(page_size=cast("Any", "5")), "page_size must be a positive number, not '5'"),
+        (lambda c: InformerSettings(slice=cast("Any", "5")), "slice must be a number that is not negative, not '5'"),
+        (lambda c: Limits(max_retries=cast("Any", "5")), r"Limits\.max_retries must be a number"),
+        (lambda c: Limits(burst=cast("Any", "5")), r"Limits\.burst must be a number, at least 1"),
+        (lambda c: Limits(qps=cast("Any", "5")), r"Limits\.qps must be a positive number"),
+        (
+            lambda c: LabelSelector(cast("Any", "a=b")),
+            r"a LabelSelector of a str is made by LabelSelector\.parse\('a=b'\)",
+        ),
+        (lambda c: FieldSelector(cast("Any", "a=b")), r"a FieldSelector of a str is made by FieldSelector\.parse"),
         (lambda c: LabelFilter("app") and LabelFilter("tier"), "combine filters with &, | and ~"),
         (lambda c: not LabelFilter("app"), "neither true nor false"),
         (lambda c: InformerSettings(crd_filter=cast("Any", never)), "must be a plain function"),

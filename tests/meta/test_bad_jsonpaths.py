@@ -120,5 +120,5 @@ def test_absurd_nesting_is_refused_like_any_bad_input(text: str) -> None:
 
 
 def test_a_path_is_made_by_compile_alone() -> None:
-    with pytest.raises(TypeError):
-        JSONPath("{.a}")  # type: ignore[call-arg]  # it would find nothing, ever
+    with pytest.raises(InvalidJSONPath, match=r"a JSONPath is made by JSONPath\.compile\('\{\.a\}'\)"):
+        JSONPath("{.a}")  # it would find nothing, ever

@@ -39,6 +39,17 @@ def test_writes_are_read_from_the_cache(k: dynkube.sync.Client) -> None:
     assert list(maps) == maps.list() == [written]
 
 
+def test_what_an_informer_shows_becomes_a_data_frame(k: dynkube.sync.Client) -> None:
+    maps = k.informer(CONFIGMAPS, namespace="default", filter=lambda obj: obj.name != "two")
+    for name in ("one", "two"):
+        maps.wait_for(k.resource(CONFIGMAPS).create(config_map(name, color="red")), timeout=10)
+
+    frames = [maps.to_pandas(fields={"color": "{.data.color}"}), maps.to_polars(fields={"color": "{.data.color}"})]
+
+    assert [list(frame["Name"]) for frame in frames] == [["one"], ["one"]]
+    assert [list(frame["color"]) for frame in frames] == [["red"], ["red"]]
+
+
 def test_events_come_until_the_informer_is_closed(k: dynkube.sync.Client) -> None:
     k.resource(CONFIGMAPS).create(config_map("one"))
     maps = k.informer(CONFIGMAPS, namespace="default")
