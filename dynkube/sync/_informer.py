@@ -90,6 +90,7 @@ class Informer(Facade[aio.Informer], Shown):
     __slots__ = ("_forget", "_held")
 
     def __init__(self, inner: aio.Informer, thread: TrioThread, forget: Callable[[Informer], None]) -> None:
+        __tracebackhide__ = True
         super().__init__(inner, thread)
         self._forget = forget
         self._held = Held(thread, inner)

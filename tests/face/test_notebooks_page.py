@@ -79,7 +79,11 @@ def test_the_errors_of_the_table_are_those_that_come(names: dict[str, Any]) -> N
         k.get("pod/web")
     with pytest.raises(InvalidInput) as verb:
         k.can("apply", "deploy")
+    with pytest.raises(NoMatch) as lazy:
+        k.informer("httproutes")
 
     assert f"`NoMatch: {nosuch.value}`" in TEXT
     assert f"`InvalidInput: {together.value}`" in TEXT
     assert f"`InvalidInput: {verb.value}`" in TEXT
+    (shown,) = re.findall(r"`NoMatch: (.*; to follow .*)`", TEXT)
+    assert re.fullmatch(re.escape(shown).replace(r"\.\.\.", ".*"), str(lazy.value))
