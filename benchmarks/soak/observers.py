@@ -313,8 +313,8 @@ def observers_of(client: Client, resources: list[Resource], violations: Violatio
     return observers
 
 
-def attach_handlers(observers: list[Observer], nursery: trio.Nursery, random: Random) -> None:
-    """Give each at least one subscriber: plain mostly, async, slow, or a stream."""
+def attach_handlers(observers: list[Observer], random: Random) -> None:
+    """Give each a handler, before it is entered: plain mostly, async, or slow."""
     for number, observer in enumerate(observers):
         if number % 7 == 3:
             observer.attach_async(random, seconds=0.0)
@@ -322,5 +322,9 @@ def attach_handlers(observers: list[Observer], nursery: trio.Nursery, random: Ra
             observer.attach_async(random, seconds=1.0)
         else:
             observer.attach_plain()
-        if number % 11 == 2:
-            nursery.start_soon(observer.stream)
+
+
+def start_streams(observers: list[Observer], nursery: trio.Nursery) -> None:
+    """Follow some of them by a stream as well."""
+    for observer in observers[2::11]:
+        nursery.start_soon(observer.stream)

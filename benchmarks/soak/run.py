@@ -17,7 +17,7 @@ from benchmarks.soak.clusters import Cluster
 from benchmarks.soak.faults import Weather
 from benchmarks.soak.figures import Sample, line, sample
 from benchmarks.soak.gate import Gate
-from benchmarks.soak.observers import Observer, Violations, attach_handlers, choices, observers_of
+from benchmarks.soak.observers import Observer, Violations, attach_handlers, choices, observers_of, start_streams
 from benchmarks.soak.resources import JSONObject, Resource, Write, namespaces, soak_resources
 from dynkube import Client, Unstructured
 from dynkube.errors import AlreadyExists, APIError
@@ -112,9 +112,10 @@ class Soak:
                 nursery.start_soon(self._fill, self._resources[number :: self._options.writers])
         async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
             self._observers = observers_of(self._client, self._resources, self.outcome.violations)
-            attach_handlers(self._observers, nursery, self._random_of("handlers"))
+            attach_handlers(self._observers, self._random_of("handlers"))
             for observer in self._observers:
                 await stack.enter_async_context(observer.informer)
+            start_streams(self._observers, nursery)
             self._start_disturbing(nursery)
             await self._check()
             spent = 0.0

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from dynkube.discovery import APIResource
 from dynkube.errors import InvalidInput, InvalidObject, WrongScope
-from dynkube.meta import GVK, Unstructured
+from dynkube.meta import GVK, Unstructured, a_type
 
 ObjectLike: TypeAlias = Unstructured | Mapping[str, object] | bytes | str
 """An object to write: as read, as a dict, or as JSON."""
@@ -127,5 +127,7 @@ def _refuse_namespace(resource: APIResource, namespace: str | None) -> None:
 def _check_namespace(namespace: str | None, *, hint: str) -> None:
     # Other clients write "" or "*" for all namespaces; sent as they are they would find nothing, silently.
     given: object = namespace  # callers are not always type-checked
-    if given is not None and (not isinstance(given, str) or given in {"", "*"}):
+    if given is not None and not isinstance(given, str):
+        raise InvalidInput(f"namespace is {a_type(given)}: pass its name, or leave it out (None) for {hint}")
+    if given in {"", "*"}:
         raise InvalidInput(f"namespace={namespace!r} names no namespace: leave it out (None) for {hint}")

@@ -78,6 +78,7 @@ class Informer(Bound, Waits, Shown):
         self._label_selector = LabelSelector.parse(label_selector)
         self._field_selector = FieldSelector.parse(field_selector)
         self._transform = transform
+        self._entering = False
         self._closed = False
         self._surroundings = Surroundings(factory, self.notify_changed)
         self._view.filter = None if filter is None else as_filter(filter)
@@ -105,6 +106,14 @@ class Informer(Bound, Waits, Shown):
         """
         self._check_unused()
         factory = self._factory_of()
+        self._entering = True
+        try:
+            await self._enter(factory)
+        finally:
+            self._entering = False
+        return self
+
+    async def _enter(self, factory: InformerFactory) -> None:
         if self._gvr is None:
             self._gvr = await self._look_up(factory)
             self._check_unused()  # somebody else may have entered or closed it meanwhile
@@ -120,7 +129,6 @@ class Informer(Bound, Waits, Shown):
         except BaseException:  # cancelled, or a filter that cannot work: who enters no further leaves nothing behind
             self._let_go()
             raise
-        return self
 
     async def _look_up(self, factory: InformerFactory) -> GVR:
         try:

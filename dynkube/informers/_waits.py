@@ -16,6 +16,7 @@ class Waits(Reads):
     """The waits of an :class:`Informer`. They belong in the event loop's thread; cancelled, they only stop waiting."""
 
     _closed: bool
+    _entering: bool
 
     @property
     def has_synced(self) -> bool:
@@ -45,7 +46,7 @@ class Waits(Reads):
 
     def _check_entered(self) -> None:
         """Refuse what would wait for ever, as nothing is followed yet."""
-        if self._shared is None and not self._closed:
+        if self._shared is None and not (self._entering or self._closed):
             raise ClosedError(
                 "this informer was not entered, so it follows nothing: use it inside "
                 "'async with client.informer(...) as informer:'"

@@ -21,7 +21,8 @@ from dynkube import (
     PredicateFilter,
 )
 from dynkube.errors import ClosedError, InvalidInput
-from tests.informers.kit import WIDGETS
+from dynkube.testing import APIServer
+from tests.informers.kit import WIDGETS, crd
 
 
 async def never(obj: object) -> bool:
@@ -92,6 +93,16 @@ async def test_waiting_on_an_informer_that_nobody_has_entered_is_refused(
 ) -> None:
     with pytest.raises(ClosedError, match=r"it follows nothing: use it inside 'async with client\.informer"):
         await wait(client.informer(WIDGETS))
+
+
+async def test_waiting_on_an_informer_that_is_being_entered_waits(client: Client, server: APIServer) -> None:
+    server.create(crd())
+    widgets = client.informer("widgets")  # a short name: entering asks the server what it means
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(widgets.wait_synced)
+        async with widgets:
+            await widgets.wait_synced()
 
 
 async def leave_with_an_error(informer: Informer) -> None:
