@@ -72,7 +72,7 @@ def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
         raise ConfigError("kubeconfig= is an empty path: leave it out to use $KUBECONFIG or ~/.kube/config")
     try:
         # A file whose name has the separator in it (an ARN, say) is one file.
-        one = isinstance(kubeconfig, os.PathLike) or Path(text).expanduser().exists()
+        one = isinstance(kubeconfig, os.PathLike) or _exists(Path(text).expanduser())
         files = _existing([text] if one else text.split(os.pathsep))
     except (OSError, ValueError, RuntimeError) as exc:  # mostly the content of a file, which is too long for a name
         reason = exc.strerror if isinstance(exc, OSError) else exc
@@ -90,7 +90,19 @@ def _existing(names: Sequence[str]) -> list[str]:
         paths = [absolute_path(name) for name in names if name]
     except RuntimeError:  # "~" without a home directory, as in many containers
         return []
-    return [path for path in paths if Path(path).exists()]
+    return [path for path in paths if _exists(Path(path))]
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is such a file; raises OSError for what cannot be the name of one.
+
+    ``Path.exists`` says no to that as well, since Python 3.14.
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def merge_files(paths: Sequence[str]) -> Kubeconfig:

@@ -26,7 +26,7 @@ _CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
         ('{"a": "\\q"}', "invalid character 'q' in string escape code at line 1, column 9"),
         ('{"a": 1', 'unexpected end of JSON input ({"a": 1)'),
         ("", "unexpected end of JSON input (<empty>)"),
-        ("[" * 20_000, "invalid character '[' exceeded max depth"),
+        ("[" * 20_000 + "]" * 20_000, "invalid character '[' exceeded max depth"),
         ('{"a":' * 301 + "1" + "}" * 301, "invalid character '{' exceeded max depth"),
     ],
 )
