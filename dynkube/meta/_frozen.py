@@ -15,7 +15,8 @@ _ADVICE = (
 )
 
 
-def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+    """In place of every method that would change what it belongs to."""
     raise TypeError(_ADVICE)
 
 
@@ -25,8 +26,8 @@ class FrozenDict(dict[str, Any]):
     __slots__ = ()
 
     if not TYPE_CHECKING:  # for type checkers it is a dict, as it is for whatever reads it
-        __setitem__ = __delitem__ = __ior__ = _refuse
-        clear = pop = popitem = setdefault = update = _refuse
+        __setitem__ = __delitem__ = __ior__ = refuse
+        clear = pop = popitem = setdefault = update = refuse
 
     def copy(self) -> dict[str, Any]:
         """A shallow, mutable copy; nested values stay frozen (``thaw`` copies all the way down)."""
@@ -48,8 +49,8 @@ class FrozenList(list[Any]):
     __slots__ = ()
 
     if not TYPE_CHECKING:  # as above
-        __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
-        append = clear = extend = insert = pop = remove = reverse = sort = _refuse
+        __setitem__ = __delitem__ = __iadd__ = __imul__ = refuse
+        append = clear = extend = insert = pop = remove = reverse = sort = refuse
 
     def copy(self) -> list[Any]:
         """A shallow, mutable copy; nested values stay frozen (``thaw`` copies all the way down)."""

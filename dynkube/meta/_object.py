@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
@@ -19,7 +19,7 @@ from dynkube.errors import InvalidObject
 from dynkube.meta._arguments import a_type
 from dynkube.meta._common import Common
 from dynkube.meta._encode import json_of
-from dynkube.meta._frozen import FrozenDict, freeze_fresh
+from dynkube.meta._frozen import FrozenDict, freeze_fresh, refuse
 from dynkube.meta._gvr import GVK, GroupVersion
 from dynkube.meta._header import EMPTY_META, NO_LABELS, MetaHeader, read_header, read_labels
 from dynkube.meta._json import UNREADABLE, complaint
@@ -145,6 +145,13 @@ class Unstructured(Shown, Mapping[str, Any]):
     def deletion_timestamp(self) -> str | None:
         """``metadata.deletionTimestamp`` as it came, or None: set while finalizers hold the object."""
         return self._meta.deletion_timestamp
+
+    if not TYPE_CHECKING:  # a type checker finds these mistakes itself
+        __setitem__ = __delitem__ = refuse
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hint = "" if name.startswith("_") else f": fields are read by key, as obj[{name!r}]"
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     # ── body: decoded on first use ───────────────────────────────────────────────────────────
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -74,9 +75,32 @@ def test_what_is_read_cannot_be_changed(change: Any) -> None:
     assert obj == json.loads(RAW)
 
 
-def test_the_refusal_says_what_to_do_instead() -> None:
+def replace_a_field(obj: Any) -> None:
+    obj["spec"] = {}
+
+
+def delete_a_field(obj: Any) -> None:
+    del obj["spec"]
+
+
+def change_a_nested_field(obj: Any) -> None:
+    obj["spec"]["replicas"] = 3
+
+
+@pytest.mark.parametrize("change", [replace_a_field, delete_a_field, change_a_nested_field])
+def test_the_refusal_says_what_to_do_instead(change: Callable[[Any], None]) -> None:
     with pytest.raises(TypeError, match=r"to_dict\(\).*transform"):
-        deployment()["spec"]["replicas"] = 3
+        change(deployment())
+
+
+def test_who_asks_for_a_field_as_an_attribute_is_told_how_to() -> None:
+    with pytest.raises(
+        AttributeError, match=r"has no attribute 'spec': fields are read by key, as obj\['spec'\]"
+    ) as told:
+        deployment().spec  # type: ignore[attr-defined]  # noqa: B018  # the mistake to be told of
+
+    assert told.value.name == "spec"
+    assert not hasattr(deployment(), "_repr_latex_")
 
 
 def test_a_private_copy_may_be_changed() -> None:
