@@ -274,11 +274,9 @@ class SharedInformer:
         """A complete list came; from a watch that goes on, or else one is opened next."""
         if epoch == self._epoch:
             version = await self._cache.replace(objects, resource_version, self._slices)
-            await self._reveal(version)
+            # LIVE before anybody hears of the objects: who has synced is not to read that it is listing.
+            await self._publish(version, (Phase.LIVE, "Watching", "") if watched else None)
             self._listed = True
-            if watched:  # said before anybody hears of the objects: who has synced is not to read that it is listing
-                self._set_state(Phase.LIVE, "Watching")
-            await self._tell(version)
             self._settle()
             self.wake_waiters()
 
@@ -288,18 +286,23 @@ class SharedInformer:
             await self._publish(self._cache.apply(events))
             self.wake_waiters()
 
-    async def _publish(self, version: Version) -> None:
-        """Make a new version of the cache visible to readers at once, then tell subscribers of each change."""
+    async def _publish(self, version: Version, state: tuple[Phase, str, str] | None = None) -> None:
+        """Make a new version of the cache visible to readers at once, with its state if that is another one now.
+
+        Then tell subscribers of each change. From there handlers may read: what they are told of is in the snapshot,
+        and in the indexes.
+        """
         await self._reveal(version)
-        # From here handlers may read: what they are told of is in the snapshot and in the indexes.
-        await self._tell(version)
+        if state is not None:
+            self._set_state(*state)
+        for some in batches(version.changes):
+            for view in self._views:
+                view.show(some)
+            await self._slices.breathe()
 
     async def _empty(self, phase: Phase, reason: str, message: str = "") -> None:
         """Publish that nothing is there, and the state that says why with it."""
-        gone = await self._cache.emptied(self._slices)
-        await self._reveal(gone)
-        self._set_state(phase, reason, message)
-        await self._tell(gone)
+        await self._publish(await self._cache.emptied(self._slices), (phase, reason, message))
 
     async def _reveal(self, version: Version) -> None:
         indexes = [index for view in self._views for index in view.indexes.values()]
@@ -308,12 +311,6 @@ class SharedInformer:
         self._cache.publish(version)
         for index in indexes:
             index.publish()
-
-    async def _tell(self, version: Version) -> None:
-        for some in batches(version.changes):
-            for view in self._views:
-                view.show(some)
-            await self._slices.breathe()
 
     async def followed(self, epoch: int) -> None:
         """A watch is open and healthy."""

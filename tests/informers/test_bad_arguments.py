@@ -98,11 +98,16 @@ async def test_waiting_on_an_informer_that_nobody_has_entered_is_refused(
 async def test_waiting_on_an_informer_that_is_being_entered_waits(client: Client, server: APIServer) -> None:
     server.create(crd())
     widgets = client.informer("widgets")  # a short name: entering asks the server what it means
+    synced = trio.Event()
+
+    async def wait() -> None:
+        await widgets.wait_synced()
+        synced.set()
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(widgets.wait_synced)
+        nursery.start_soon(wait)
         async with widgets:
-            await widgets.wait_synced()
+            await synced.wait()
 
 
 async def leave_with_an_error(informer: Informer) -> None:

@@ -75,16 +75,17 @@ def stale_objects_kept_after_the_crd_went(patch: pytest.MonkeyPatch) -> None:
 def indexes_published_after_the_handlers_ran(patch: pytest.MonkeyPatch) -> None:
     """Handlers are told first, and whoever looks something up from one finds the index as it was."""
 
-    async def publish(self: SharedInformer, version: Version) -> None:
+    async def reveal(self: SharedInformer, version: Version) -> None:
         indexes = [index for view in self._views for index in view.indexes.values()]
         self._cache.publish(version)
-        await self._tell(version)
+        for view in self._views:
+            view.show(version.changes)
         await trio.lowlevel.checkpoint()
         await prepare(indexes, version.changes, self._slices)
         for index in indexes:
             index.publish()
 
-    patch.setattr(SharedInformer, "_publish", publish)
+    patch.setattr(SharedInformer, "_reveal", reveal)
 
 
 def a_list_without_tombstones(patch: pytest.MonkeyPatch) -> None:
