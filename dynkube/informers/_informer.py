@@ -78,7 +78,7 @@ class Informer(Bound, Waits, Shown):
         self._label_selector = LabelSelector.parse(label_selector)
         self._field_selector = FieldSelector.parse(field_selector)
         self._transform = transform
-        self._entering = False
+        self._entering: trio.Event | None = None
         self._closed = False
         self._surroundings = Surroundings(factory, self.notify_changed)
         self._view.filter = None if filter is None else as_filter(filter)
@@ -106,12 +106,17 @@ class Informer(Bound, Waits, Shown):
         """
         self._check_unused()
         factory = self._factory_of()
-        self._entering = True
+        self._entering = self._entering or trio.Event()
         try:
             await self._enter(factory)
         finally:
-            self._entering = False
+            self._end_entering()
         return self
+
+    def _end_entering(self) -> None:
+        entering, self._entering = self._entering, None
+        if entering is not None:
+            entering.set()
 
     async def _enter(self, factory: InformerFactory) -> None:
         if self._gvr is None:
@@ -169,6 +174,7 @@ class Informer(Bound, Waits, Shown):
         """Close everything that can be closed without waiting; returns the handlers that are ending."""
         self._closed = True
         self._state = State(Phase.STOPPED, "Closed")
+        self._end_entering()
         shared, self._shared = self._shared, None
         subscribers = (*self._view.subscribers, *self._view.joining)
         registrations = [s for s in subscribers if isinstance(s, Registration)]
@@ -257,7 +263,7 @@ class Informer(Bound, Waits, Shown):
         Raises:
             ClosedError: the informer was not entered, or is closed.
         """
-        self._check_entered()
+        await self._until_entered()
         stream = EventStream(self._view.subscriber_settled)
         self._subscribe(stream)
         try:

@@ -16,7 +16,8 @@ class Waits(Reads):
     """The waits of an :class:`Informer`. They belong in the event loop's thread; cancelled, they only stop waiting."""
 
     _closed: bool
-    _entering: bool
+    _entering: trio.Event | None
+    """While it is being entered: set when that has ended, well or not."""
 
     @property
     def has_synced(self) -> bool:
@@ -33,7 +34,7 @@ class Waits(Reads):
         Raises:
             ClosedError: the informer was not entered, or is closed, perhaps before that.
         """
-        self._check_entered()
+        await self._until_entered()
         await self._view.settled.wait()
         if not self._view.synced:
             raise ClosedError("the informer was closed before it had synced")
@@ -44,9 +45,11 @@ class Waits(Reads):
         if self._closed or (self._shared is not None and self._shared.state.phase is Phase.STOPPED):
             raise ClosedError("this informer is closed, and nothing will change: make another one")
 
-    def _check_entered(self) -> None:
-        """Refuse what would wait for ever, as nothing is followed yet."""
-        if self._shared is None and not (self._entering or self._closed):
+    async def _until_entered(self) -> None:
+        """Wait while it is being entered. Refuse what would wait for ever, as nothing is followed yet."""
+        while self._shared is None and self._entering is not None:
+            await self._entering.wait()
+        if self._shared is None and not self._closed:
             raise ClosedError(
                 "this informer was not entered, so it follows nothing: use it inside "
                 "'async with client.informer(...) as informer:'"
@@ -68,11 +71,13 @@ class Waits(Reads):
         return state
 
     async def _progress(self, awaited: str) -> None:
-        """Wait until the state or the version of the cache changes."""
-        self._check_entered()
+        """Wait until the state or the version of the cache changes, or it was entered."""
+        shared = self._shared
+        await self._until_entered()
         if self._shared is None or self._shared.state.phase is Phase.STOPPED:
             raise ClosedError(f"the informer is {self.state}, it will not {awaited}")
-        await self._shared.progress.wait()
+        if shared is not None:  # else there is a state to look at
+            await shared.progress.wait()
 
     async def states(self) -> AsyncGenerator[State, None]:
         """The state now, then each other state as it comes: another phase, reason or message.

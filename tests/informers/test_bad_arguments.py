@@ -21,8 +21,7 @@ from dynkube import (
     PredicateFilter,
 )
 from dynkube.errors import ClosedError, InvalidInput
-from dynkube.testing import APIServer
-from tests.informers.kit import WIDGETS, crd
+from tests.informers.kit import WIDGETS
 
 
 async def never(obj: object) -> bool:
@@ -93,21 +92,6 @@ async def test_waiting_on_an_informer_that_nobody_has_entered_is_refused(
 ) -> None:
     with pytest.raises(ClosedError, match=r"it follows nothing: use it inside 'async with client\.informer"):
         await wait(client.informer(WIDGETS))
-
-
-async def test_waiting_on_an_informer_that_is_being_entered_waits(client: Client, server: APIServer) -> None:
-    server.create(crd())
-    widgets = client.informer("widgets")  # a short name: entering asks the server what it means
-    synced = trio.Event()
-
-    async def wait() -> None:
-        await widgets.wait_synced()
-        synced.set()
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(wait)
-        async with widgets:
-            await synced.wait()
 
 
 async def leave_with_an_error(informer: Informer) -> None:

@@ -1,0 +1,73 @@
+"""Waiting on an informer while it is being entered, which may take a while where its resource has a short name."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import pytest
+import trio
+
+from dynkube import LIVE, Client, Informer
+from dynkube.errors import ClosedError, NoMatch
+from dynkube.testing import APIServer, Hang
+from tests.informers.kit import crd, widget
+
+
+async def first_event(informer: Informer) -> None:
+    async with informer.events() as events:
+        await anext(events)
+
+
+WAITS: dict[str, Callable[[Informer], Awaitable[object]]] = {
+    "wait_synced": Informer.wait_synced,
+    "wait_state": lambda informer: informer.wait_state(LIVE),
+    "events": first_event,
+}
+each_wait = pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
+
+
+async def closed_to(wait: Callable[[Informer], Awaitable[object]], informer: Informer) -> None:
+    with pytest.raises(ClosedError):
+        await wait(informer)
+
+
+@each_wait
+async def test_who_waits_has_what_it_waits_for_once_it_is_entered(
+    client: Client, server: APIServer, wait: Callable[[Informer], Awaitable[object]]
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    widgets = client.informer("widgets")
+
+    async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
+        nursery.start_soon(wait, widgets)
+        await stack.enter_async_context(widgets)
+
+
+@each_wait
+async def test_who_waits_is_told_that_entering_has_failed(
+    client: Client, wait: Callable[[Informer], Awaitable[object]]
+) -> None:
+    widgets = client.informer("widgets")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(closed_to, wait, widgets)
+        with pytest.raises(NoMatch):
+            await widgets.__aenter__()
+
+
+@each_wait
+async def test_who_waits_is_told_of_the_end_also_while_names_are_looked_up(
+    client: Client, server: APIServer, wait: Callable[[Informer], Awaitable[object]]
+) -> None:
+    server.inject(Hang())
+    widgets = client.informer("widgets")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(widgets.__aenter__)
+        async with trio.open_nursery() as waiting:
+            waiting.start_soon(closed_to, wait, widgets)
+            await trio.sleep(1)
+            await widgets.aclose()
+        nursery.cancel_scope.cancel()
