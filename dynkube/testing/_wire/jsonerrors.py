@@ -54,22 +54,23 @@ def parse_json(body: bytes) -> object:
         raise TooDeep("[") from None
     except msgspec.DecodeError as error:
         raise ValueError(_describe(body, str(error))) from None
-    check_depth(data)
+    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:  # few bodies have as many, and fewer still in each other
+        check_depth(data)
     return data
 
 
 def check_depth(data: object) -> None:
-    """Refuse what is nested deeper than this server follows.
+    """Refuse what is nested deeper than this server follows; aliases of YAML may make the same object a part of many.
 
     Raises:
-        TooDeep: More than ``MAX_DEPTH`` levels.
+        TooDeep: More than ``MAX_DEPTH`` levels, or an object that is within itself.
     """
     level = [data] if isinstance(data, dict | list) else []
     for _ in range(MAX_DEPTH):
         if not level:
             return
         values = (value for outer in level for value in (outer.values() if isinstance(outer, dict) else outer))
-        level = [value for value in values if isinstance(value, dict | list)]
+        level = list({id(value): value for value in values if isinstance(value, dict | list)}.values())
     if level:
         raise TooDeep("{" if isinstance(level[0], dict) else "[")
 

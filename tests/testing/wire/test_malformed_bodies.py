@@ -42,6 +42,21 @@ async def test_malformed_json_is_told_in_the_words_of_go_with_its_position(
     assert answer.json()["message"].startswith(expected + told)
 
 
+_CONFIGMAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+_ITSELF = "more: &it [*it, *it]\n"
+_DOUBLED = "".join(f"a{n}: &a{n} [{f'*a{n - 1}, *a{n - 1}' if n else ''}]\n" for n in range(40))
+
+
+@pytest.mark.parametrize(("more", "status"), [(_ITSELF, 400), (_DOUBLED, 201)])
+async def test_aliases_of_yaml_are_not_gone_through_one_by_one(
+    client: httpx2.AsyncClient, more: str, status: int
+) -> None:
+    answer = await client.post(_CONFIGMAPS, content=_CONFIGMAP + more, headers={"Content-Type": "application/yaml"})
+
+    assert answer.status_code == status
+    assert ("exceeded max depth" in answer.text) == (status == 400)
+
+
 async def test_malformed_yaml_is_told_with_its_position(client: httpx2.AsyncClient) -> None:
     answer = await client.post(_CONFIGMAPS, content="a: b: c", headers={"Content-Type": "application/yaml"})
 
