@@ -16,10 +16,13 @@ from dynkube.informers._slices import Slices, batches
 from dynkube.meta import JSONPath, Key, Unstructured
 
 IndexFunc: TypeAlias = Callable[[Unstructured], Iterable[str]]
-"""From an object to the values it is found under; none leaves it out of the index."""
+"""From an object to the values it is found under, as text; none leaves it out of the index, and so does ``None``."""
 
 Change: TypeAlias = tuple[Key, Unstructured | None, Unstructured | None]
 """One object's change: its key, before, after."""
+
+_Source: TypeAlias = Callable[[Unstructured], Iterable[object]]
+"""The same from a JSONPath, or from a function that no type checker saw: numbers too, and booleans."""
 
 _Filed: TypeAlias = PersistentMap[Key, Unstructured]
 
@@ -27,16 +30,13 @@ _NOTHING: Final[_Filed] = empty()
 _TUPLES: Final = 1024
 
 
-def index_func(source: str | IndexFunc) -> IndexFunc:
+def index_func(source: str | IndexFunc) -> _Source:
     """An index function from what a user passes: a function, or a JSONPath whose matches are the values."""
     if callable(source):
         return source
     path = JSONPath.compile(source)
 
-    def values(obj: Unstructured) -> list[str]:
-        return [printed(value) for value in path.find_json(obj.json) if value is not None]
-
-    return values
+    return lambda obj: path.find_json(obj.json)
 
 
 def printed(value: object) -> str:
@@ -49,7 +49,7 @@ class Index:
 
     __slots__ = ("_entries", "_filed", "_func", "_next", "_on_error", "_staged", "_tuples", "built", "name")
 
-    def __init__(self, name: str, func: IndexFunc, on_error: Callable[[Exception, Unstructured], None]) -> None:
+    def __init__(self, name: str, func: _Source, on_error: Callable[[Exception, Unstructured], None]) -> None:
         self.name: str = name
         self.built: bool = False
         """Whether every object of the cache has been filed; until then readers scan (see ``scan``)."""
@@ -123,7 +123,7 @@ class Index:
 
     def _values(self, obj: Unstructured) -> tuple[str, ...]:
         try:
-            return tuple(dict.fromkeys(_listed(self._func(obj))))
+            return tuple(dict.fromkeys(printed(value) for value in _listed(self._func(obj)) if value is not None))
         except Exception as exc:  # noqa: BLE001  # a user's function; one bad object must not stop the cache
             self._on_error(exc, obj)
             return ()
@@ -140,7 +140,7 @@ async def prepare(indexes: Sequence[Index], changes: Iterable[Change], slices: S
             await slices.breathe()
 
 
-def _listed(values: Iterable[str]) -> Iterable[str]:
+def _listed(values: Iterable[object]) -> Iterable[object]:
     if isinstance(values, str):  # iterable too, and nobody wants each letter
         raise InvalidInput(f"an index function returned the text {values!r}: return a list of values, [{values!r}]")
     return values

@@ -90,14 +90,14 @@ class Reads:
 
         Args:
             index: its name.
-            value: as the index function gave it, or as kubectl prints what its JSONPath finds.
+            value: as text, whatever the index function gave or its JSONPath finds: ``"shop"``, ``"80"``, ``"true"``.
 
         Raises:
             InvalidInput: there is no such index, or the value is no text.
         """
         given: object = value  # callers are not always type-checked
         if not isinstance(given, str):
-            raise InvalidInput(f"value is {a_type(given)}: an index files under text, so write {str(given)!r}")
+            raise InvalidInput(f"value is {a_type(given)}: an index files under text, like '80' or 'true'")
         found = self._view.indexes.get(index)
         if found is None:
             known = ", ".join(sorted(self._view.indexes)) or "none"

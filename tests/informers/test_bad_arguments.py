@@ -45,7 +45,10 @@ async def never(obj: object) -> bool:
         (lambda c: c.informer(WIDGETS).get("shop/web"), r"has a slash in it: write get\('web', namespace='shop'\)"),
         (lambda c: c.informer(WIDGETS).get(3), "name is an int: pass metadata.name"),
         (lambda c: c.informer(WIDGETS).list(namespace=["shop"]), r"namespace=\['shop'\] names no namespace"),
-        (lambda c: c.informer(WIDGETS, indexes={"n": "{.n}"}).by_index("n", 1), "value is an int.*so write '1'"),
+        (
+            lambda c: c.informer(WIDGETS, indexes={"n": "{.n}"}).by_index("n", 1),
+            "value is an int.*text, like '80' or",
+        ),
         (lambda c: InformerSettings(page_size=cast("Any", "5")), "page_size must be a positive number, not '5'"),
         (lambda c: InformerSettings(slice=cast("Any", "5")), "slice must be a number that is not negative, not '5'"),
         (lambda c: Limits(max_retries=cast("Any", "5")), r"Limits\.max_retries must be a number"),

@@ -26,6 +26,18 @@ async def test_a_path_files_values_as_json_writes_them(server: APIServer, client
             assert names(widgets.by_index(index, value)) == ["a"], index
 
 
+async def test_a_function_may_give_what_is_in_the_object_and_it_is_filed_as_a_path_would(
+    server: APIServer, client: Client
+) -> None:
+    server.create(widget("a", suspend=True, replicas=3, host=None))
+    functions = {name: lambda obj, name=name: [obj["spec"][name]] for name in ("suspend", "replicas", "host")}
+    async with client.informer(WIDGETS, indexes=functions) as widgets:
+        await widgets.wait_synced()
+
+        for index, value, found in (("suspend", "true", ["a"]), ("replicas", "3", ["a"]), ("host", "None", [])):
+            assert names(widgets.by_index(index, value)) == found, index
+
+
 async def test_a_text_instead_of_a_list_is_reported_and_not_filed_by_letters(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
