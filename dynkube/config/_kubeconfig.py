@@ -61,12 +61,16 @@ def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
             ``~/.kube/config``.
 
     Raises:
-        ConfigError: a path was given, and there is no such file; of several, none exists.
+        ConfigError: a path was given, and there is no such file; of several, none exists. Or one cannot be looked for.
     """
     if kubeconfig is None:
         # Read at call time: the kubernetes package reads it once, at import.
         named = os.environ.get("KUBECONFIG", "")
-        return _existing(named.split(os.pathsep) if named else [os.path.join("~", ".kube", "config")])  # noqa: PTH118 - "~" is expanded later
+        try:
+            return _existing(named.split(os.pathsep) if named else [os.path.join("~", ".kube", "config")])  # noqa: PTH118 - "~" is expanded later
+        except OSError as exc:
+            where = " of $KUBECONFIG" if named else ""
+            raise ConfigError(f"kubeconfig {exc.filename}{where} cannot be read: {exc.strerror}") from exc
     text = os.fspath(kubeconfig)
     if not text:
         raise ConfigError("kubeconfig= is an empty path: leave it out to use $KUBECONFIG or ~/.kube/config")

@@ -99,6 +99,17 @@ def test_without_any_configuration_it_is_said_where_was_looked(
         load_config()
 
 
+@pytest.mark.parametrize(("name", "why"), [("loop", "Too many levels"), ("x" * 1000, "File name too long")])
+def test_a_variable_that_names_what_cannot_be_looked_for_says_why(
+    name: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / name))
+
+    with pytest.raises(ConfigError, match=rf"kubeconfig {tmp_path / name} of \$KUBECONFIG cannot be read: {why}"):
+        load_config()
+
+
 def test_a_context_without_a_kubeconfig_is_not_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
 
