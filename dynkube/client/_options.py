@@ -135,7 +135,9 @@ class DeleteOptions:
         _check_choice("propagation_policy", self.propagation_policy, PropagationPolicy)
         seconds: object = self.grace_period_seconds  # callers are not always type-checked
         if seconds is not None and not (isinstance(seconds, int) and seconds >= 0):
-            raise InvalidInput(f"grace_period_seconds must be a whole number, not {seconds!r}; 0 deletes at once")
+            raise InvalidInput(
+                f"grace_period_seconds must be a whole number, 0 or more, not {seconds!r}; 0 deletes at once"
+            )
         for name, text in (("uid", self.uid), ("resource_version", self.resource_version)):
             if text is not None and not text:
                 raise InvalidInput(f"{name} is empty: as a precondition of a delete it would never hold; leave it out")
