@@ -49,11 +49,14 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def without_libraries(traceback: TracebackType | None) -> TracebackType | None:
-    """The frames of a traceback that are a user's own."""
-    if traceback is None:
-        return None
-    rest = without_libraries(traceback.tb_next)
-    module: object = traceback.tb_frame.f_globals.get("__name__", "")
-    if str(module).partition(".")[0] in _INNER:
-        return rest
-    return TracebackType(rest, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
+    """The frames of a traceback that are a user's own; there may be as many as Python allows."""
+    kept: list[TracebackType] = []
+    while traceback is not None:
+        module: object = traceback.tb_frame.f_globals.get("__name__", "")
+        if str(module).partition(".")[0] not in _INNER:
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    own: TracebackType | None = None
+    for each in reversed(kept):
+        own = TracebackType(own, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return own

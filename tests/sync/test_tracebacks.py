@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import traceback
+from collections.abc import Callable
 
 import pytest
 
@@ -51,14 +52,20 @@ def test_an_argument_that_a_method_does_not_take_is_told_as_by_any_function(k: d
     assert [name for name in _files(caught.value) if name.endswith("_call.py")] == []
 
 
-def test_a_handler_that_fails_is_logged_without_its_way_through_threads(
-    k: dynkube.sync.Client, caplog: pytest.LogCaptureFixture
-) -> None:
-    def broken(obj: dynkube.Unstructured) -> None:
-        raise LookupError("this is mine")
+def broken(obj: dynkube.Unstructured) -> None:
+    raise LookupError("this is mine")
 
+
+def endless(obj: dynkube.Unstructured) -> None:
+    endless(obj)
+
+
+@pytest.mark.parametrize("handler", [broken, endless])
+def test_a_handler_that_fails_is_logged_without_its_way_through_threads(
+    k: dynkube.sync.Client, caplog: pytest.LogCaptureFixture, handler: Callable[[dynkube.Unstructured], None]
+) -> None:
     with caplog.at_level(logging.ERROR, "dynkube.informers"):
-        k.informer("namespaces").add_handler(on_add=broken).wait_synced(timeout=10)
+        k.informer("namespaces").add_handler(on_add=handler).wait_synced(timeout=10)
 
     error = next(record.exc_info[1] for record in caplog.records if record.exc_info)
     assert "/trio/" not in "".join(_files(error))
