@@ -7,9 +7,9 @@ Reading costs what it costs in a dict; the methods that would change one raise a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-_ADVICE = (
+READ_ONLY: Final = (
     "objects from dynkube are read-only, since a cache shares them: "
     "change a copy (obj.to_dict()), or make a new object (obj.transform(['spec', 'replicas'], 3))"
 )
@@ -17,7 +17,7 @@ _ADVICE = (
 
 def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
     """In place of every method that would change what it belongs to."""
-    raise TypeError(_ADVICE)
+    raise TypeError(READ_ONLY)
 
 
 class FrozenDict(dict[str, Any]):

@@ -19,7 +19,7 @@ from dynkube.errors import InvalidObject
 from dynkube.meta._arguments import a_type
 from dynkube.meta._common import Common
 from dynkube.meta._encode import json_of
-from dynkube.meta._frozen import FrozenDict, freeze_fresh, refuse
+from dynkube.meta._frozen import READ_ONLY, FrozenDict, freeze_fresh, refuse
 from dynkube.meta._gvr import GVK, GroupVersion
 from dynkube.meta._header import EMPTY_META, NO_LABELS, MetaHeader, read_header, read_labels
 from dynkube.meta._json import UNREADABLE, complaint
@@ -150,8 +150,9 @@ class Unstructured(Shown, Mapping[str, Any]):
         __setitem__ = __delitem__ = refuse
 
         def __getattr__(self, name: str) -> NoReturn:
-            hint = "" if name.startswith("_") else f": fields are read by key, as obj[{name!r}]"
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
+            hint = f": {READ_ONLY}" if hasattr(dict, name) else f": fields are read by key, as obj[{name!r}]"
+            said = f"{type(self).__name__!r} object has no attribute {name!r}{'' if name.startswith('_') else hint}"
+            raise AttributeError(said, name=name, obj=self)
 
     # ── body: decoded on first use ───────────────────────────────────────────────────────────
 

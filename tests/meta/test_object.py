@@ -103,6 +103,14 @@ def test_who_asks_for_a_field_as_an_attribute_is_told_how_to() -> None:
     assert not hasattr(deployment(), "_repr_latex_")
 
 
+@pytest.mark.parametrize("method", ["update", "pop", "setdefault", "copy"])
+def test_who_asks_for_what_a_dict_can_do_is_told_to_take_a_copy(method: str) -> None:
+    with pytest.raises(
+        AttributeError, match=rf"no attribute '{method}': .*read-only.*change a copy \(obj\.to_dict\(\)\)"
+    ):
+        getattr(deployment(), method)
+
+
 def test_a_private_copy_may_be_changed() -> None:
     obj = deployment()
 
