@@ -71,11 +71,12 @@ class Reads:
                 cluster-scoped objects leave it out.
 
         Raises:
-            InvalidInput: the name can be none: it is no text, or has a slash in it.
+            InvalidInput: the name can be none, as it is no text or has a slash in it, or the namespace is none.
         """
         given: object = name  # callers are not always type-checked
         if not isinstance(given, str) or "/" in given:
             raise InvalidInput(_no_name(given))
+        _check_namespace(namespace, "that of the informer or the context")
         snapshot = self._snapshot
         obj = snapshot.get((namespace or self._namespace or "", name))
         if obj is None and namespace is None and self._namespace is None and self._factory is not None:
@@ -127,9 +128,8 @@ class Reads:
         return EMPTY if shared is None else shared.snapshot
 
     def _in_namespace(self, namespace: str | None) -> Iterator[Unstructured]:
-        snapshot, given = self._snapshot, namespace
-        if given is not None and not isinstance(given, str):
-            raise InvalidInput(f"namespace={given!r} names no namespace: leave it out (None) for all that are followed")
+        _check_namespace(namespace, "all that are followed")
+        snapshot = self._snapshot
         return iter(snapshot) if namespace is None else snapshot.in_namespace(namespace)
 
     def statistics(self) -> InformerStatistics:
@@ -161,6 +161,11 @@ class Reads:
     def _report(self, what: str, obj: Unstructured, exc: Exception) -> None:
         if self._shared is not None:
             self._shared.failures.function_failed(what, obj, exc)
+
+
+def _check_namespace(given: object, otherwise: str) -> None:
+    if given is not None and not isinstance(given, str):
+        raise InvalidInput(f"namespace={given!r} names no namespace: leave it out (None) for {otherwise}")
 
 
 def _no_name(given: object) -> str:

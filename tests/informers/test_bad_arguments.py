@@ -45,6 +45,7 @@ async def never(obj: object) -> bool:
         (lambda c: c.informer(WIDGETS).get("shop/web"), r"has a slash in it: write get\('web', namespace='shop'\)"),
         (lambda c: c.informer(WIDGETS).get(3), "name is an int: pass metadata.name"),
         (lambda c: c.informer(WIDGETS).list(namespace=["shop"]), r"namespace=\['shop'\] names no namespace"),
+        (lambda c: c.informer(WIDGETS).get("w", namespace=["shop"]), r"namespace=\['shop'\] names no namespace"),
         (
             lambda c: c.informer(WIDGETS, indexes={"n": "{.n}"}).by_index("n", 1),
             "value is an int.*text, like '80' or",
