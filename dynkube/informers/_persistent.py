@@ -208,4 +208,5 @@ def _values(part: _Part[K, V]) -> Iterator[V]:
         for below in part.parts:
             yield from _values(below)
     else:
-        yield from part.itervalues()
+        for _, value in part.iteritems():  # itervalues() is a generator around this one
+            yield value
