@@ -165,7 +165,6 @@ def comparisons(clientgo: str, lightkube: str) -> Iterator[Comparison]:
                 Goal("longest hold of the loop, wall", "held_s", 0.020, unit="s"),
                 Goal("longest hold of the loop, CPU", "held_cpu_s", 0.020, unit="s"),
             ),
-            rounds=1,
             key={"change": "flip"},
         )
     yield Comparison(
