@@ -33,6 +33,12 @@ def result(**data: str) -> Any:
     [
         pytest.param(result(text_plain="<Pod rv=12>"), result(text_plain="<Pod rv=120>"), id="resourceVersion"),
         pytest.param(result(image_png="aaaa"), result(image_png="bbbb"), id="pictures"),
+        pytest.param(printed("last heard   0s ago"), printed("last heard   12s ago"), id="how long a run took"),
+        pytest.param(
+            result(text_html="<i>last change</i><b>0s ago</b>"),
+            result(text_html="<i>last change</i><b>1s ago</b>"),
+            id="how long a run took, as HTML",
+        ),
         pytest.param(
             result(text_plain="<f at 0x7f3a9c0012>"), result(text_plain="<f at 0x7f3a9cffff>"), id="addresses"
         ),
