@@ -1,8 +1,9 @@
 """A server's ``Table`` off the wire: columns, cells, and the objects of its rows. Pure.
 
 A large table is decoded some rows at a time. Rows start alike, so what looks like the start of one is where the row
-before it *may* end. The decoder says whether it does, and cannot say yes wrongly: a piece that ends inside of a row has
-more braces that open than close. A table that is laid out in any other way (indented, say) is decoded whole.
+before it *may* end. The decoder says whether it does: a piece that ends inside of a row has more braces that open than
+close. A table that is laid out in any other way (indented, say) is decoded whole. Where something that looks like rows
+follows the rows, which no server is known to write, the table is refused, and never read wrongly.
 """
 
 from __future__ import annotations
