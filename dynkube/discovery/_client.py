@@ -105,6 +105,25 @@ class DiscoveryClient:
         except NotFound:
             return None
 
+    async def lists(self, gv: GroupVersion) -> bool:
+        """Whether the server's list of group-versions has ``gv``: one request, which an ETag makes cheap.
+
+        A 404 for the document of a group-version says less: it may come from a proxy, or from a server that has not
+        installed all of its APIs yet.
+
+        Raises:
+            APIError: the list was refused.
+            TransportError: it did not arrive, or is something else.
+        """
+        try:
+            root = await self._root("/apis" if gv.group else "/api")
+        except NotFound:
+            if gv.group:
+                raise
+            root = await self._root("/apis")  # an API server without the core group, as aggregated ones are
+        versions = {GroupVersion(group.name, version.version) for group in root.groups for version in group.versions}
+        return gv in versions
+
     async def server_version(self, *, timeout: float | None = None) -> ServerVersion:
         """Ask for the server's version.
 

@@ -5,7 +5,7 @@ for how it follows the server, ``_tracker.py`` for how it learns whether the res
 for why events always alternate legally.
 """
 
-from dynkube.informers._availability import PrinterColumn
+from dynkube.informers._crd_summary import PrinterColumn
 from dynkube.informers._factory import InformerFactory
 from dynkube.informers._filters import (
     BoundFilter,

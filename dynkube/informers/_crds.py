@@ -1,30 +1,47 @@
-"""Follows the cluster's CRDs, so that informers learn at once of resources that come and go."""
+"""Follows the cluster's CRDs, so that informers notice at once when a resource comes or goes."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import trio
 
 from dynkube.client import ListWatch
-from dynkube.errors import DynkubeError, Forbidden, NotFound, Unauthorized
-from dynkube.informers._availability import SlimCRDDecoder
+from dynkube.errors import APIError, DynkubeError, Forbidden, NotFound, Unauthorized
+from dynkube.informers._availability import CRDSource, SourceFailure
+from dynkube.informers._crd_summary import SlimCRDDecoder
 from dynkube.informers._recovery import Recovery, reason_of
 from dynkube.informers._reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import InformerSettings
-from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, Key, LabelSelector, Unstructured, WatchEvent
+from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, Key, LabelSelector, Unstructured, WatchEvent, is_older
 from dynkube.rest import RESTClient
 from dynkube.telemetry import NOBODY, Observers
 
 CRDS = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+
+# Seconds for the first list, besides those that a streaming list may be silent before it is given up. CRDs that have
+# not been listed by then count as unreadable, so that discovery is read.
+_GRACE: Final = 5.0
+# Failures without a list or a watch in between that mean that CRDs are not followed any more. Where the watch alone
+# fails a list comes in between, and keeps up with the CRDs at the reflector's pace.
+_LOST_AFTER: Final = 3
+_LOST_AFTER_REFUSALS: Final = 2
+
+_log = logging.getLogger("dynkube.informers")
 
 
 class CRDWatcher:
     """The cluster's CRDs by name, kept up to date by one watch for all informers of a client.
 
     Args:
-        on_change: called with the names of CRDs that changed; they are in ``crds`` by then, or gone.
-        on_settled: called when ``known``, ``blind`` or ``trouble`` changed.
+        stamp: gives the times of observations.
+        on_change: called with the names of CRDs that changed; by then they are in ``crds``, or not in it any more.
+        on_source: called when ``source`` changed in more than its resourceVersion.
         on_renewed: called when a watch was opened again, which is every few minutes.
-        observers: told of its lists and watches.
+        observers: hooks for its lists and watches.
     """
 
     def __init__(
@@ -32,20 +49,16 @@ class CRDWatcher:
         rest: RESTClient,
         settings: InformerSettings,
         features: ServerFeatures,
+        stamp: Callable[[], float],
         *,
         on_change: Callable[[set[str]], None],
-        on_settled: Callable[[], None],
+        on_source: Callable[[], None],
         on_renewed: Callable[[], None],
         observers: Observers = NOBODY,
     ) -> None:
         self.crds: dict[str, Unstructured] = {}
-        self.known: bool = False
-        """Whether ``crds`` is (or was, before trouble) the truth."""
-        self.blind: bool = False
-        """Whether CRDs cannot be watched here: not allowed, or the server has none."""
-        self.trouble: str = ""
-        """The reason why nothing is known yet, once an attempt failed."""
-        self.trouble_message: str = "the CRDs have not been listed yet"
+        self.source: CRDSource = CRDSource()
+        """How far they have been followed. While they are lost, ``crds`` is what was known last."""
         source = ListWatch(
             rest,
             CRDS,
@@ -54,37 +67,54 @@ class CRDWatcher:
             decoder=SlimCRDDecoder(),
             obliging=False,
         )
-        self._reflector = Reflector(source, self, settings, features, observers)
+        # A cache of the API server that lags behind would give the first list without the newest CRDs.
+        self._reflector = Reflector(source, self, settings, features, observers, consistent=True)
+        self._stamp = stamp
+        self._patience = settings.streaming_silence + _GRACE
         self._on_change = on_change
-        self._on_settled = on_settled
+        self._on_source = on_source
         self._on_renewed = on_renewed
         self._opened = False
+        self._failures = 0  # without a list or a healthy watch in between
+        self._unwatchable = False  # whether it was logged that they can be listed alone
 
     async def run(self) -> None:
         """Follow CRDs until cancelled."""
-        await self._reflector.run()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._expect_list)
+            await self._reflector.run()
 
     def silence(self) -> None:
-        """Tell nothing more: its task was cancelled, and may run until its next checkpoint."""
+        """Call back no more: its task was cancelled, and may run until its next checkpoint."""
         self._on_change = lambda names: None
-        self._on_settled = self._on_renewed = lambda: None
+        self._on_source = self._on_renewed = lambda: None
 
-    # ── what the reflector reports ───────────────────────────────────────────────────────────
+    async def _expect_list(self) -> None:
+        await trio.sleep(self._patience)
+        if not self.source.listed and self.source.failure is None:
+            self._lose(SourceFailure("CRDsPending", f"the CRDs have not been listed after {self._patience:g} s"))
+
+    # ── the reflector's sink ─────────────────────────────────────────────────────────────────
 
     async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
-        """Take a complete list; what went unseen counts as deleted now."""
+        """Take a complete list; CRDs that are not in it count as deleted now."""
         before, self.crds = self.crds, {obj.name: obj for obj in objects.values()}
-        settled = not self.known or self.blind
-        self.known, self.blind, self.trouble = True, False, ""
+        source, self._failures = self.source, 0
+        self.source = CRDSource(listed_at=self._stamp(), version=resource_version)
         changed = {name for name in before.keys() | self.crds.keys() if before.get(name) != self.crds.get(name)}
-        if settled:
-            self._on_settled()
         if changed:
             self._on_change(changed)
+        if source.failure is not None:
+            self._found()
+        elif not source.listed:
+            self._on_source()
 
     async def apply(self, events: list[WatchEvent]) -> None:
         """Take changes one by one: a CRD that went and came back in one batch did both."""
         for event in events:
+            version = event.resource_version if isinstance(event, Bookmark) else event.object.resource_version
+            if not is_older(version, self.source.version):
+                self.source = replace(self.source, version=version)
             if isinstance(event, Bookmark):
                 continue
             if isinstance(event, Deleted):
@@ -94,16 +124,40 @@ class CRDWatcher:
             self._on_change({event.object.name})
 
     def following(self) -> None:
-        """A watch is open."""
+        """A watch is open and healthy."""
+        self._failures = 0
+        self._unwatchable = False
+        if self.source.listed and self.source.failure is not None:
+            self.source = replace(self.source, failure=None)
+            self._found()
         if self._opened:
             self._on_renewed()
         self._opened = True
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """Note trouble; without permission, informers have to ask discovery instead."""
-        # What was forbidden counts as such until a list succeeds: another failure opens no eyes.
-        blind = self.blind or isinstance(exc, Forbidden | Unauthorized | NotFound)
-        if recovery.stop_streaming or (blind == self.blind and (self.known or self.trouble == reason_of(exc))):
+        """Count a failure; after some of them the CRDs are lost, and informers have to rely on discovery."""
+        if recovery.stop_streaming or recovery.immediate:  # the attempt that follows at once decides
             return
-        self.blind, self.trouble, self.trouble_message = blind, reason_of(exc), str(exc)
-        self._on_settled()
+        self._failures += 1
+        refused = isinstance(exc, Forbidden | Unauthorized | NotFound)
+        if not self.source.listed or self._failures >= (_LOST_AFTER_REFUSALS if refused else _LOST_AFTER):
+            self._lose(SourceFailure(reason_of(exc), str(exc)))
+        elif isinstance(exc, APIError) and refused and not self._unwatchable:
+            self._unwatchable = True
+            text = "CRDs can be listed and not watched (%s): they are listed at intervals"
+            _log.warning(text, exc, extra={"gvr": str(CRDS), "reason": reason_of(exc)})
+
+    def _lose(self, failure: SourceFailure) -> None:
+        before = self.source
+        if before.failure == failure:
+            return
+        failed_at = self._stamp() if before.failure is None else before.failed_at
+        self.source = replace(before, failure=failure, failed_at=failed_at)
+        if before.failure is None or before.failure.reason == "CRDsPending":
+            text = "CRDs cannot be read (%s): what is known of them stays, and discovery is read as well"
+            _log.warning(text, failure.message, extra={"gvr": str(CRDS), "reason": failure.reason})
+        self._on_source()
+
+    def _found(self) -> None:
+        _log.info("CRDs can be read again", extra={"gvr": str(CRDS)})
+        self._on_source()

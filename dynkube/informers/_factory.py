@@ -9,7 +9,7 @@ from functools import partial
 import trio
 
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
-from dynkube.informers._availability import PrinterColumn, printer_columns
+from dynkube.informers._crd_summary import PrinterColumn, printer_columns
 from dynkube.informers._handlers import Registration
 from dynkube.informers._reflector import ServerFeatures
 from dynkube.informers._serving import Serving

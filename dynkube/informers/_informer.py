@@ -16,7 +16,7 @@ from dynkube._bound import Bound
 from dynkube._display import Shown, printable
 from dynkube.discovery import plain_failures
 from dynkube.errors import ClosedError, InvalidInput, NoMatch
-from dynkube.informers._availability import PrinterColumn
+from dynkube.informers._crd_summary import PrinterColumn
 from dynkube.informers._factory import InformerFactory
 from dynkube.informers._filters import Filter, Predicate, as_filter
 from dynkube.informers._handlers import EventStream, Handler, OnAdd, OnDelete, OnError, OnUpdate, Registration

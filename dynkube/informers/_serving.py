@@ -7,7 +7,8 @@ from typing import Self
 
 import trio
 
-from dynkube.informers._availability import Availability, Presence, judge_crd, unknown
+from dynkube.informers._availability import Availability, Presence, unknown
+from dynkube.informers._crd_summary import judge_crd
 from dynkube.informers._tracker import AvailabilityTracker
 from dynkube.meta import GVR, Unstructured
 
@@ -26,7 +27,7 @@ class Serving:
         self._tracker = tracker
         self.gvr = gvr
         """Which resource it is."""
-        self._verdict: Availability = unknown("NotFollowed", "nobody has looked yet")
+        self._verdict: Availability = unknown("NotFollowed", "not followed yet")
         self._changed = trio.Event()
 
     def __enter__(self) -> Self:
@@ -48,8 +49,8 @@ class Serving:
 
     @property
     def known(self) -> bool:
-        """Whether that is certain: ``False`` until CRDs were read, and where nobody could tell."""
-        return self._verdict.presence is not Presence.UNKNOWN
+        """Whether that is certain: ``False`` until CRDs were read, and while they cannot be."""
+        return self._verdict.presence is not Presence.UNKNOWN and self._verdict.lost is None
 
     @property
     def reason(self) -> str:

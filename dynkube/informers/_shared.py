@@ -75,6 +75,7 @@ class SharedInformer:
         self._nursery: trio.Nursery | None = None
         self._reflecting: trio.CancelScope | None = None
         self._epoch = 0  # counts reflectors: what an earlier one still sends is recognised by its number
+        self._absent = False  # whether the resource is known not to be served, or was when that was known last
         self._appeared = False  # whether the resource was ever there
         self._generation: Generation | None = None  # of the resource that is being reflected
         self._listed = False  # whether its objects were listed
@@ -92,9 +93,14 @@ class SharedInformer:
         return self._cache.resource_version
 
     @property
+    def absent(self) -> bool:
+        """Whether the resource is known not to be served, or was when that could be observed last."""
+        return self._absent
+
+    @property
     def truth_known(self) -> bool:
-        """Whether the snapshot is the truth: listed, or known to be absent."""
-        return self._listed or self.state.phase is Phase.ABSENT
+        """Whether the initial list is complete, or the resource is known to be absent."""
+        return self._listed or self._absent
 
     def status(self, now: float, users: int) -> InformerStatus:
         """How it stands; ``now`` is trio's time."""
@@ -201,32 +207,40 @@ class SharedInformer:
 
     async def _follow_availability(self, now: Availability) -> None:
         if now.presence is Presence.UNKNOWN:
-            if self.state.phase is Phase.UNKNOWN:  # else what is known stays the best guess
+            if self.state.phase is Phase.UNKNOWN:  # else what was known last stays
                 self._set_state(Phase.UNKNOWN, now.reason, now.message)
+        elif now.presence is Presence.ABSENT and now.lost is not None:
+            message = f"{now.message}, as far as is known; since then: {now.lost.message}"
+            await self._vanish(Phase.DEGRADED, now.lost.reason, message)
         elif now.presence is Presence.ABSENT:
-            await self._vanish(now.reason, now.message)
+            await self._vanish(Phase.ABSENT, now.reason, now.message)
         elif now.generation is not None:
             await self._follow_generation(now.generation)
 
     async def _follow_generation(self, generation: Generation) -> None:
         if self.key.namespace is not None and not generation.namespaced:
-            await self._vanish(
-                "WrongScope", f"{self.key.gvr} is cluster-scoped, it has no namespaces: leave namespace= out"
-            )
+            message = f"{self.key.gvr} is cluster-scoped, it has no namespaces: leave namespace= out"
+            await self._vanish(Phase.ABSENT, "WrongScope", message)
         elif generation.continues(self._generation):
             self._generation = generation
         else:
-            await self._appear(generation)
+            self._appear(generation)
 
-    async def _vanish(self, reason: str, message: str) -> None:
+    async def _vanish(self, phase: Phase, reason: str, message: str) -> None:
         self._stop_reflecting()
-        await self._empty(Phase.ABSENT, reason, message)
+        self._absent = True
+        await self._publish(await self._cache.emptied(self._slices), (phase, reason, message))
         self._settle()
 
-    async def _appear(self, generation: Generation) -> None:
-        """The resource is there, or another one is there under its name: begin anew."""
+    def _appear(self, generation: Generation) -> None:
+        """The resource is served, or another one is under its name: list it anew.
+
+        Objects of an earlier incarnation, if there are any, stay until then. The CRD watch may be behind the resource's
+        own watch, which has perhaps got objects of the new one already: only the list tells them apart, by their UIDs.
+        """
         self._stop_reflecting()
-        await self._empty(Phase.SYNCING, "Listing")
+        self._absent = False
+        self._set_state(Phase.SYNCING, "Listing")
         self._generation = generation
         self._start_reflecting()
 
@@ -273,12 +287,19 @@ class SharedInformer:
     ) -> None:
         """A complete list came; from a watch that goes on, or else one is opened next."""
         if epoch == self._epoch:
+            if self._generation is not None:
+                self._tracker.prove(self.key.gvr, resource_version, namespaced=self._generation.namespaced)
             version = await self._cache.replace(objects, resource_version, self._slices)
             # LIVE before anybody hears of the objects: who has synced is not to read that it is listing.
             await self._publish(version, (Phase.LIVE, "Watching", "") if watched else None)
             self._listed = True
             self._settle()
             self.wake_waiters()
+
+    async def object_seen(self, obj: Unstructured) -> None:
+        """A user has an object that the server answered with, although the resource counts as absent."""
+        if self._absent:
+            self._tracker.prove_by_object(self.key.gvr, obj)
 
     async def applied(self, epoch: int, events: list[WatchEvent]) -> None:
         """Changes came."""
@@ -299,10 +320,6 @@ class SharedInformer:
             for view in self._views:
                 view.show(some)
             await self._slices.breathe()
-
-    async def _empty(self, phase: Phase, reason: str, message: str = "") -> None:
-        """Publish that nothing is there, and the state that says why with it."""
-        await self._publish(await self._cache.emptied(self._slices), (phase, reason, message))
 
     async def _reveal(self, version: Version) -> None:
         indexes = [index for view in self._views for index in view.indexes.values()]

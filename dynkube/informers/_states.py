@@ -27,15 +27,17 @@ class Phase(enum.StrEnum):
     """
 
     UNKNOWN = "UNKNOWN"
-    """Nobody could tell yet whether the resource exists. Never reported as absent."""
+    """Not yet known whether the resource is served."""
     ABSENT = "ABSENT"
-    """The server does not serve the resource; the cache is empty, and that is the truth."""
+    """Not served; the cache is empty."""
     SYNCING = "SYNCING"
-    """The resource is there, and its objects are being listed for the first time."""
+    """Served; its objects are being listed."""
     LIVE = "LIVE"
     """The cache follows the server."""
     DEGRADED = "DEGRADED"
-    """The server cannot be followed now; the cache shows what was last known, and retries go on."""
+    """The server cannot be followed now; the cache shows what was known last, and retries go on.
+
+    Also where a resource was absent when that could be observed last: the cache is empty then."""
     STOPPED = "STOPPED"
     """The informer was closed, or not entered yet."""
 
@@ -95,7 +97,9 @@ class StateTelling:
         """The state changed."""
         if before.phase is not now.phase:
             self._reasons.clear()
-        level = logging.WARNING if now.phase is Phase.DEGRADED else logging.INFO
+        # Of a source that many informers share one warning is logged, by whoever follows it.
+        degraded = now.phase is Phase.DEGRADED and before.phase is not Phase.ABSENT
+        level = logging.WARNING if degraded else logging.INFO
         level = logging.DEBUG if now.reason in self._reasons else level
         self._reasons.add(now.reason)
         extra = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from functools import partial
 
 import trio
 
@@ -100,20 +101,44 @@ class Waits(Reads):
     async def wait_for(self, obj: Unstructured) -> None:
         """Wait until the cache has caught up with ``obj``, as a write returned it: read your writes.
 
-        It returns once the cache holds that version or a newer one, or has seen the server's history up
-        to there (the object may be gone again, or out of reach of the selectors). Also if the resource
-        is absent, as nothing will come then.
+        It returns once the cache holds that version or a newer one, or has followed the server's history up to
+        there (the object may have been deleted since). Also if the resource is known to be absent since that write;
+        otherwise an object in hand is evidence that its resource is served, and an informer that is ABSENT lists it.
+
+        Cancelling stops the waiting alone. There is no deadline: put ``trio.fail_after`` around it.
 
         Raises:
-            InvalidInput: ``obj`` has no resourceVersion.
+            InvalidInput: ``obj`` has no resourceVersion, or the informer does not follow objects like it: it is of
+                another API group, in another namespace, or the label selector does not match it.
             ClosedError: the informer was not entered, or was closed while waiting.
         """
         given: object = obj  # callers are not always type-checked
         if not isinstance(given, Unstructured) or not given.resource_version:
             raise InvalidInput(f"{obj!r} has no metadata.resourceVersion: pass what create, update or patch returned")
+        self._check_followed(obj)
+        if self._shared is not None and self._shared.absent:
+            # The second message comes after the verdict that the first one may lead to.
+            await self._shared.inbox.ask(partial(self._shared.object_seen, obj))
+            await self._shared.inbox.ask(trio.lowlevel.checkpoint)
         while not self._caught_up(obj):
             await self._progress("catch up")
         await trio.lowlevel.checkpoint()
+
+    def _check_followed(self, obj: Unstructured) -> None:
+        """Refuse to wait for what this informer never gets."""
+        shared = self._shared
+        if shared is None:
+            return
+        key = shared.key
+        group = obj.api_version.rpartition("/")[0]
+        if group != key.gvr.group:
+            raise InvalidInput(f"{obj!r} is of the API group {group!r}: this informer follows {key.gvr}")
+        if key.namespace is not None and obj.namespace != key.namespace:
+            raise InvalidInput(f"{obj!r} is in namespace {obj.namespace!r}: this informer follows {key.namespace!r}")
+        if not key.label_selector.matches(obj.labels) and shared.snapshot.get(obj.key) is None:
+            raise InvalidInput(
+                f"{obj!r} does not match the informer's label_selector {str(key.label_selector)!r}: it never comes"
+            )
 
     def _caught_up(self, obj: Unstructured) -> bool:
         shared = self._shared
@@ -123,4 +148,4 @@ class Waits(Reads):
         if known is not None and known.uid == obj.uid and not is_older(known.resource_version, obj.resource_version):
             return True
         seen = shared.resource_version
-        return shared.state.phase is Phase.ABSENT or (seen != "" and not is_older(seen, obj.resource_version))
+        return shared.absent or (seen != "" and not is_older(seen, obj.resource_version))

@@ -105,7 +105,7 @@ async def test_g8_a_crd_that_comes_after_everybody_left_wakes_nobody(server: API
     recorder = Recorder()
     async with client.informer("gadgets.v1.example.com") as stays:
         await stays.wait_synced()
-        await quiet()
+        await trio.sleep(60)
         tasks = trio.lowlevel.current_statistics().tasks_living
         async with client.informer(WIDGETS) as left:
             recorder.attach(left)

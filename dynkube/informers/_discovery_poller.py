@@ -1,0 +1,194 @@
+"""Reads discovery for group-versions: each once at a time, many of them in one look, and at intervals where need be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable
+from typing import Final, Protocol
+
+import trio
+
+from dynkube.discovery import APIDiscovery, APIResource, DiscoveryClient
+from dynkube.errors import DiscoveryFailed, DynkubeError
+from dynkube.informers._settings import InformerSettings
+from dynkube.informers._slices import Slices
+from dynkube.meta import GroupVersion
+from dynkube.rest import Backoff
+
+_FEW: Final = 4  # group-versions that are read one by one; for more than that, all of discovery is read
+
+
+class DiscoveryListener(Protocol):
+    """What a :class:`DiscoveryPoller` reports to."""
+
+    @property
+    def crds_followed(self) -> bool:
+        """Whether CRDs are followed now; answers are marked with how that was when they were asked for."""
+        ...
+
+    def to_poll(self) -> Collection[GroupVersion]:
+        """The group-versions that are to be read at intervals now."""
+        ...
+
+    def concerns(self, gv: GroupVersion) -> bool:
+        """Whether anything in ``gv`` is still followed."""
+        ...
+
+    def answered(
+        self, gv: GroupVersion, resources: tuple[APIResource, ...] | None, *, asked: float, crds_followed: bool
+    ) -> None:
+        """An answer: the resources served; ``None`` if the group-version itself is not."""
+
+    def failed(self, gv: GroupVersion, exc: DynkubeError) -> None:
+        """No answer; it will be tried again."""
+
+
+class DiscoveryPoller:
+    """Reads the discovery of group-versions that are wanted, and tries again what could not be read.
+
+    Each group-version has a back-off of its own, so one aggregated API that is down delays no other. Attempts that are
+    due soon are made together: while all of discovery is down, any number of group-versions cost one attempt.
+
+    Args:
+        discovery: reads.
+        settings: how often.
+        listener: gets the answers.
+        stamp: gives the times of questions.
+    """
+
+    def __init__(
+        self,
+        discovery: DiscoveryClient,
+        settings: InformerSettings,
+        listener: DiscoveryListener,
+        stamp: Callable[[], float],
+    ) -> None:
+        self._stamp = stamp
+        self._discovery = discovery
+        self._settings = settings
+        self._listener = listener
+        self._due: dict[GroupVersion, tuple[float, float]] = {}  # to be read: at the earliest, at the latest
+        self._reading: set[GroupVersion] = set()
+        self._again: set[GroupVersion] = set()  # wanted anew since the reading began
+        self._backoffs: dict[GroupVersion, Backoff] = {}
+        self._wake = trio.Event()
+
+    def want(self, gvs: Iterable[GroupVersion], *, anew: bool = False) -> None:
+        """Have group-versions read now, or, after a failure, when its back-off has passed.
+
+        Args:
+            gvs: which.
+            anew: something changed: an answer that is on its way may be from before that, and a back-off is cut short.
+        """
+        for gv in gvs:
+            if gv in self._reading:
+                if anew:
+                    self._again.add(gv)
+            elif anew or gv not in self._due:
+                self._due[gv] = (-math.inf, -math.inf)
+        self.look_again()
+
+    def look_again(self) -> None:
+        """What is to be polled may have changed."""
+        self._wake.set()
+
+    def clear(self) -> None:
+        """Forget everything that is wanted."""
+        for known in (self._due, self._reading, self._again, self._backoffs):
+            known.clear()
+
+    async def run(self) -> None:
+        """Read until cancelled."""
+        poll_at = math.inf
+        async with trio.open_nursery() as nursery:
+            while True:
+                if not self._listener.to_poll():
+                    poll_at = math.inf
+                elif poll_at == math.inf:  # else what is wanted in between would put it off again and again
+                    poll_at = trio.current_time() + self._settings.discovery_poll
+                retry_at = min((latest for _, latest in self._due.values()), default=math.inf)
+                with trio.move_on_at(min(retry_at, poll_at)):
+                    await self._wake.wait()
+                # Woken and stopped at once: what is wanted now is for the task that was started since.
+                await trio.lowlevel.checkpoint_if_cancelled()
+                now = trio.current_time()
+                if now >= poll_at:
+                    poll_at = math.inf
+                    self.want(self._listener.to_poll())
+                self._wake = trio.Event()
+                self._begin(self._take_due(now), nursery)
+
+    def _take_due(self, now: float) -> set[GroupVersion]:
+        if not any(latest <= now for _, latest in self._due.values()):
+            return set()
+        wanted = {gv for gv, (earliest, _) in self._due.items() if earliest <= now}
+        for gv in wanted:
+            del self._due[gv]
+            if not self._listener.concerns(gv):
+                self._backoffs.pop(gv, None)
+        return {gv for gv in wanted if self._listener.concerns(gv)}
+
+    def _begin(self, wanted: set[GroupVersion], nursery: trio.Nursery) -> None:
+        self._reading |= wanted
+        if len(wanted) > _FEW:
+            nursery.start_soon(self._read_all, wanted)
+        else:
+            for gv in wanted:
+                nursery.start_soon(self._read, gv)
+
+    async def _read_all(self, wanted: set[GroupVersion]) -> None:
+        """One look at everything instead of a request for each."""
+        asked, followed = self._stamp(), self._listener.crds_followed
+        try:
+            discovery = await self._discovery.fetch()
+        except DynkubeError as exc:
+            discovery = APIDiscovery(failures={"*": exc, "v1": exc})
+        by_version: dict[GroupVersion, list[APIResource]] = {}
+        for resource in discovery.resources:
+            by_version.setdefault(resource.gvr.group_version, []).append(resource)
+        slices = Slices(self._settings.cpu_clock, budget=self._settings.slice)
+        for gv in wanted:
+            failure = discovery.failures.get(str(gv)) or (discovery.failures.get("*") if gv.group else None)
+            if failure is not None:
+                self._failed(gv, failure)
+            else:
+                served = by_version.get(gv)
+                self._answered(gv, None if served is None else tuple(served), asked, followed)
+            await slices.breathe()
+
+    async def _read(self, gv: GroupVersion) -> None:
+        asked, followed = self._stamp(), self._listener.crds_followed
+        try:
+            resources = await self._discovery.fetch_group_version(gv)
+            # A 404 may come from a proxy, or from an API server that is still starting. A list of what is served, and
+            # this not in it, is an answer.
+            if resources is None and await self._discovery.lists(gv):
+                raise DiscoveryFailed(f"the server lists {gv}, and answers 404 for its discovery document")
+        except DynkubeError as exc:
+            self._failed(gv, exc)
+        else:
+            self._answered(gv, resources, asked, followed)
+
+    def _failed(self, gv: GroupVersion, failure: Exception) -> None:
+        self._reading.discard(gv)
+        self._again.discard(gv)
+        if not self._listener.concerns(gv):
+            self._backoffs.pop(gv, None)
+            return
+        now = trio.current_time()
+        backoff = self._backoffs.get(gv) or self._backoffs.setdefault(gv, Backoff(random=self._settings.random))
+        delay = backoff.next(now)
+        self._due[gv] = (now + delay / 2, now + delay)
+        self.look_again()
+        error = failure if isinstance(failure, DynkubeError) else DiscoveryFailed(str(failure))
+        self._listener.failed(gv, error)
+
+    def _answered(
+        self, gv: GroupVersion, resources: tuple[APIResource, ...] | None, asked: float, crds_followed: bool
+    ) -> None:
+        self._reading.discard(gv)
+        self._backoffs.pop(gv, None)
+        if gv in self._again:
+            self._again.discard(gv)
+            self.want([gv])
+        self._listener.answered(gv, resources, asked=asked, crds_followed=crds_followed)
