@@ -1,7 +1,12 @@
-"""What a watch event or a fresh list means for the cache: which objects change, and how.
+"""What a watch event or a complete list means for the cache: which objects change, and how.
 
-Versions never go backwards here: an event or a listed object that is older than what is known of the
-same object (same UID) is passed over, as a lagging API server may send it.
+A watch replays: after a reconnect, from an API server whose watch cache lags, or because the pages of a list were newer
+than the version that the watch starts from. So an *event* that is older than the cached object is skipped.
+
+A *list* is authoritative, whatever versions its objects carry. The reflector accepts none that is older than what it
+has followed, unless the server's revisions went back; so where a listed object is older than the cached one, the
+storage was restored from a backup, and the listed state is the current one. (After ``etcdutl snapshot restore
+--bump-revision`` the list's own version is higher than any before, while the objects keep those of the backup.)
 """
 
 from __future__ import annotations
@@ -30,7 +35,12 @@ class Cache:
     def __init__(self) -> None:
         self.snapshot: Snapshot = EMPTY
         self.resource_version = ""
-        """How far the server's history has been followed; ``""`` before the first list."""
+        """How far the server's revisions have been followed; ``""`` before the first list."""
+        self._versions_reused = False
+
+    def revisions_regressed(self) -> None:
+        """The server's revisions went back: until the next list, one version may stand for two states of an object."""
+        self._versions_reused = True
 
     def apply(self, events: Sequence[WatchEvent]) -> Version:
         """What a batch of watch events makes of it."""
@@ -45,7 +55,7 @@ class Cache:
             key = obj.key
             version = obj.resource_version
             known = editor.get(key)
-            # Also with another UID: the end of an object that another one has replaced since.
+            # A replay. Also with another UID: the deletion of an object that has been replaced by another one since.
             if known is not None and is_older(obj.resource_version, known.resource_version):
                 continue
             if isinstance(event, Deleted):
@@ -60,11 +70,18 @@ class Cache:
         return Version(changes, editor.done() if changes else self.snapshot, version)
 
     async def replace(self, objects: Mapping[Key, Unstructured], resource_version: str, slices: Slices) -> Version:
-        """What a complete list makes of it; deletes come first.
+        """The version that holds exactly ``objects``; deletions come first.
 
-        Objects that are as they were keep their identity, so nobody hears of them.
+        Objects that did not change keep their identity, so no event is made of them.
+
+        Args:
+            objects: a complete list.
+            resource_version: the list's own.
+            slices: the time it may hold the event loop.
         """
-        rolled_back = is_older(resource_version, self.resource_version)  # etcd was restored from a backup
+        # Revisions that went back are written again, so an equal version proves nothing. Else it is the proof, and
+        # contents are not compared: that would decode objects whose JSON a watch and a list order differently.
+        compare_content = self._versions_reused or is_older(resource_version, self.resource_version)
         editor = self.snapshot.edit()
         changes: list[Change] = []
         for known in batches(self.snapshot):
@@ -77,15 +94,11 @@ class Cache:
         for listed in batches(objects.items()):
             for key, obj in listed:
                 before = None if first else editor.get(key)
-                if before is not None and before.uid == obj.uid:
-                    # In another past the same version may stand for another change.
-                    if same_state(before, obj) and (not rolled_back or before == obj):
-                        continue
-                    if not rolled_back and is_older(obj.resource_version, before.resource_version):
-                        continue
-                editor.put(key, obj)
-                changes.append((key, before, obj))
+                if before is None or not same_state(before, obj) or (compare_content and before != obj):
+                    editor.put(key, obj)
+                    changes.append((key, before, obj))
             await slices.breathe()
+        self._versions_reused = False
         return Version(changes, editor.done(), resource_version)
 
     def publish(self, version: Version) -> None:
@@ -102,8 +115,28 @@ class Cache:
         return Version(changes, EMPTY, "")
 
 
-async def add_by_key(listed: dict[Key, Unstructured], page: Iterable[Unstructured], slices: Slices) -> None:
-    """Put a page's objects to those listed; of two with one key (pages of a changing list) the later one counts."""
+def add_newest(listed: dict[Key, Unstructured], obj: Unstructured) -> None:
+    """Put ``obj`` among the objects listed so far, unless a newer state of its key is there already.
+
+    One key comes twice where the pages of a list have different versions, or a server repeats an initial event. The
+    newer version wins also where the UIDs differ: an object that was created again has a later version than all
+    states of the one before it. Where versions cannot be compared, what was sent last wins.
+    """
+    known = listed.setdefault(obj.key, obj)
+    if known is not obj and not is_older(obj.resource_version, known.resource_version):
+        listed[obj.key] = obj
+
+
+def remove_unless_newer(listed: dict[Key, Unstructured], deleted: Unstructured) -> None:
+    """Take an object that was deleted while it was listed out again, unless it was created anew since."""
+    known = listed.get(deleted.key)
+    if known is not None and not is_older(deleted.resource_version, known.resource_version):
+        del listed[deleted.key]
+
+
+async def add_page(listed: dict[Key, Unstructured], page: Iterable[Unstructured], slices: Slices) -> None:
+    """Put the objects of one page among those listed so far, as :func:`add_newest` does."""
     for some in batches(page):
-        listed.update((obj.key, obj) for obj in some)
+        for obj in some:
+            add_newest(listed, obj)
         await slices.breathe()

@@ -20,7 +20,7 @@ import trio
 from dynkube.client import ListWatch
 from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
 from dynkube.informers._attempts import Attempt, Finished, ReflectorStatistics, Started, told
-from dynkube.informers._cache import add_by_key
+from dynkube.informers._cache import add_newest, add_page, remove_unless_newer
 from dynkube.informers._health import GOOD_WHILE, Health
 from dynkube.informers._recovery import (
     HistoryWentBack,
@@ -181,12 +181,12 @@ class Reflector:
         # Some servers give every page a version of its own: nothing is lost if the watch begins at the first.
         version = page.resource_version
         objects: dict[Key, Unstructured] = {}
-        await add_by_key(objects, page, self._slices)
+        await add_page(objects, page, self._slices)
         while page.continue_token:
             page = await self._source.list(
                 limit=limit, continue_token=page.continue_token, timeout=self._settings.list_timeout
             )
-            await add_by_key(objects, page, self._slices)
+            await add_page(objects, page, self._slices)
         self._consistent = self._whole = False
         await self._replaced(objects, version)
         return len(objects)
@@ -307,9 +307,9 @@ class Reflector:
         assert stream.initial is not None
         for position, event in enumerate(events):
             if isinstance(event, Deleted):
-                stream.initial.pop(event.object.key, None)
+                remove_unless_newer(stream.initial, event.object)
             elif not isinstance(event, Bookmark):
-                stream.initial[event.object.key] = event.object
+                add_newest(stream.initial, event.object)
             elif event.initial_events_end:
                 objects, stream.initial = stream.initial, None
                 stream.end_seen(self._silence)

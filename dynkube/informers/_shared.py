@@ -22,7 +22,7 @@ from dynkube.informers._failures import FailureLog
 from dynkube.informers._handlers import EventStream, Registration
 from dynkube.informers._inbox import Inbox
 from dynkube.informers._index import Index, prepare
-from dynkube.informers._recovery import Recovery, reason_of
+from dynkube.informers._recovery import HistoryWentBack, Recovery, reason_of
 from dynkube.informers._reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._sharing import SharingKey
@@ -339,6 +339,8 @@ class SharedInformer:
         if epoch != self._epoch or recovery.stop_streaming:
             return
         self.failures.note(exc)
+        if isinstance(exc, HistoryWentBack):
+            self._cache.revisions_regressed()
         if recovery.missing:
             self._tracker.suspect(self.key.gvr)
         # One failure that the next attempt heals is everyday life of a watch, and no state of its own.

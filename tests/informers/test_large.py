@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from dynkube import Unstructured
-from dynkube.informers._cache import Cache, add_by_key
+from dynkube.informers._cache import Cache, add_page
 from dynkube.informers._index import Index
 from dynkube.informers._slices import Slices, batches
 from dynkube.meta import Key
@@ -57,7 +57,7 @@ def test_an_index_that_is_cleared_while_it_is_prepared_shows_nothing_any_more() 
 async def test_a_cache_pauses_while_it_takes_in_a_list_and_while_it_is_emptied(gone: bool) -> None:
     cache, listed, pauses = Cache(), dict[Key, Unstructured](), count()
     slices = Slices(lambda: next(pauses), budget=1000)
-    await add_by_key(listed, OBJECTS, slices if not gone else Slices(trio.current_time))
+    await add_page(listed, OBJECTS, slices if not gone else Slices(trio.current_time))
     if gone:
         cache.publish(await cache.replace(listed, "1000", Slices(trio.current_time)))
         assert len((await cache.emptied(slices)).changes) == 1000

@@ -50,6 +50,34 @@ async def test_a_backup_that_was_restored_is_followed_although_numbers_come_agai
         assert await recorder.drain() == ["update/changed"]
 
 
+@pytest.mark.scenario("F17", "P3", "P13")
+@pytest.mark.parametrize("streaming", [True, False], ids=["streamed", "listed"])
+async def test_a_backup_that_was_restored_with_later_revisions_is_followed_at_once(
+    server: APIServer, streaming: bool
+) -> None:
+    for name in ("kept", "changed", "deleted"):
+        server.create(widget(name, n=1))
+    backup = server.snapshot()
+    replace(server, widget("changed", n=2))
+    server.delete("widgets", "deleted")
+    server.create(widget("created"))
+    recorder = Recorder()
+    settings = dynkube.InformerSettings(random=Random(7), streaming_lists=streaming)
+    connection = dynkube.connect(transport=server.transport(), settings=settings)
+    async with connection as client, client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_state(LIVE)
+        assert len(await recorder.drain()) == 3
+
+        server.restore(backup)  # the count of revisions goes on, the objects have the versions of the backup
+        await trio.sleep(60)
+
+        assert sorted(await recorder.drain()) == ["add/deleted", "delete/created", "update/changed"]
+        assert {obj.name: obj["spec"]["n"] for obj in widgets} == {"kept": 1, "changed": 1, "deleted": 1}
+        replace(server, widget("changed", n=3))
+        assert await recorder.drain() == ["update/changed"]
+
+
 @pytest.mark.scenario("F17", "P2")
 async def test_one_version_of_one_object_in_two_pasts_is_told_as_a_change(server: APIServer, client: Client) -> None:
     server.create(widget("a", n=1))

@@ -1,0 +1,143 @@
+"""What lists and watch events make of the cached objects: pure, without a server."""
+
+from __future__ import annotations
+
+from random import Random
+from time import perf_counter
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube.informers._cache import Cache, add_newest, remove_unless_newer
+from dynkube.informers._slices import Slices
+from dynkube.meta import Deleted, Key, Modified, Unstructured
+
+pytestmark = pytest.mark.scenario("F17", "P3")
+
+
+def obj(name: str, version: int | str, uid: str = "1", content: str = "") -> Unstructured:
+    return Unstructured(
+        {"metadata": {"name": name, "uid": uid, "resourceVersion": str(version)}, "data": {"content": content}}
+    )
+
+
+def by_key(*objects: Unstructured) -> dict[Key, Unstructured]:
+    return {each.key: each for each in objects}
+
+
+def replace(cache: Cache, version: int | str, *objects: Unstructured) -> list[tuple[str, str]]:
+    """Apply a list, and return of each change what the object held before and after it."""
+
+    async def work() -> list[tuple[str, str]]:
+        result = await cache.replace(by_key(*objects), str(version), Slices(perf_counter))
+        cache.publish(result)
+        return [(content_of(before), content_of(after)) for _, before, after in result.changes]
+
+    return trio.run(work)
+
+
+def content_of(state: Unstructured | None) -> str:
+    return "" if state is None else str(state["data"]["content"])
+
+
+def test_an_older_version_of_the_same_object_in_a_newer_list_is_one_update() -> None:
+    cache = Cache()
+    replace(cache, 20, obj("a", 20, content="second"))
+
+    changes = replace(cache, 30, obj("a", 10, content="first"))
+
+    assert changes == [("second", "first")]
+    assert cache.resource_version == "30"
+
+
+def test_after_such_a_list_events_are_compared_with_what_was_listed() -> None:
+    cache = Cache()
+    replace(cache, 20, obj("a", 20, content="second"))
+    replace(cache, 30, obj("a", 10, content="first"))
+
+    cache.publish(cache.apply([Modified(obj("a", 31, content="third"))]))
+
+    assert [each["data"]["content"] for each in cache.snapshot] == ["third"]
+
+
+def test_an_event_that_is_older_than_what_was_listed_is_a_replay() -> None:
+    cache = Cache()
+    replace(cache, 20, obj("a", 25, uid="2", content="from a later page"))
+
+    replayed = cache.apply([Modified(obj("a", 22)), Deleted(obj("a", 23))])
+
+    assert replayed.changes == []
+
+
+def test_an_equal_version_is_an_unchanged_object_while_revisions_go_up() -> None:
+    cache = Cache()
+    replace(cache, 20, obj("a", 10, content="x"))
+
+    assert replace(cache, 30, obj("a", 10, content="x, in another order")) == []
+
+
+@pytest.mark.parametrize(
+    "listed", [15, 40], ids=["before anything was written", "after more was written than was lost"]
+)
+def test_an_equal_version_proves_nothing_after_revisions_went_back(listed: int) -> None:
+    cache = Cache()
+    replace(cache, 20, obj("a", 12, content="lost"), obj("b", 5, content="kept"))
+
+    cache.revisions_regressed()
+    changes = replace(cache, listed, obj("a", 12, content="written again"), obj("b", 5, content="kept"))
+
+    assert changes == [("lost", "written again")]
+    assert replace(cache, 50, obj("a", 12, content="the same"), obj("b", 5)) == [], "only the first list is compared"
+
+
+STATES = st.builds(obj, st.sampled_from("abcd"), st.integers(1, 50), st.sampled_from("12"))
+
+
+@given(cached=st.lists(STATES), listed=st.lists(STATES), versions=st.tuples(st.integers(1, 60), st.integers(1, 60)))
+def test_a_list_is_authoritative_whatever_versions_its_objects_carry(
+    cached: list[Unstructured], listed: list[Unstructured], versions: tuple[int, int]
+) -> None:
+    cache = Cache()
+    replace(cache, versions[0], *cached)
+
+    replace(cache, versions[1], *listed)
+
+    assert {each.key: each for each in cache.snapshot} == by_key(*listed)
+
+
+def test_of_two_states_in_one_list_the_newer_one_counts_wherever_it_stands() -> None:
+    states = [obj("a", 9), obj("a", 10, content="newest"), obj("a", 2)]
+    for seed in range(6):
+        shuffled = Random(seed).sample(states, 3)
+        listed: dict[Key, Unstructured] = {}
+        for each in shuffled:
+            add_newest(listed, each)
+
+        assert [each["data"]["content"] for each in listed.values()] == ["newest"]
+
+
+def test_of_two_objects_with_one_name_the_one_that_was_created_later_counts() -> None:
+    listed = by_key(obj("a", 30, uid="created again"))
+
+    add_newest(listed, obj("a", 20, uid="deleted since"))
+
+    assert [each.uid for each in listed.values()] == ["created again"]
+
+
+def test_where_versions_cannot_be_compared_what_was_listed_last_counts() -> None:
+    listed = by_key(obj("a", "x9", content="first"))
+
+    add_newest(listed, obj("a", "x1", content="last"))
+
+    assert [each["data"]["content"] for each in listed.values()] == ["last"]
+
+
+@pytest.mark.parametrize(("version", "left"), [(10, 1), (12, 0), (15, 0)])
+def test_a_deletion_while_objects_are_streamed_takes_out_what_it_is_not_older_than(version: int, left: int) -> None:
+    listed = by_key(obj("a", 12))
+
+    remove_unless_newer(listed, obj("a", version))
+
+    assert len(listed) == left
