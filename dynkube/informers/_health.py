@@ -1,9 +1,21 @@
-"""Whether a reflector may be believed to follow its server: pure bookkeeping over failures, words and time.
+"""Whether a reflector follows its server: pure bookkeeping over failures, successes and time.
 
-One failure that the next attempt heals is everyday life of a watch. Trouble is what fails twice in a row, or again
-soon after it was healed. Trouble that keeps coming back has to stay away for longer each time before it counts as
-over; else a stream that works for a second, or carries the same unreadable line every minute, would have the state
-swing for as long as that lasts. While it waits for that the reflector does all it can: what comes is stored and told.
+One failure that the next attempt heals is normal for a watch. Trouble is what fails twice in a row, or again soon
+after it was healed. Each success is evidence for what it needed:
+
+=============================================  =====================================================================
+success                                        heals
+=============================================  =====================================================================
+a complete list                                the failures of lists, and of streams that the server refused
+all initial events over a stream               all failures
+an event or a bookmark                         all failures
+a stream that holds for a second               all failures, unless they were silence
+=============================================  =====================================================================
+
+Trouble that keeps coming back has to stay away for longer each time: then nothing counts but a stream that has held
+for that long. Otherwise a stream that works for a second, or carries the same unreadable line every minute, would have
+the state swing for as long as that lasts. Meanwhile the reflector goes on: what it receives is applied, and handlers
+are called.
 """
 
 from __future__ import annotations
@@ -11,36 +23,48 @@ from __future__ import annotations
 import math
 
 from dynkube.errors import DynkubeError, UnreadableEvent
-from dynkube.informers._recovery import StreamSilent
+from dynkube.informers._transitions import StreamSilent
 
 GOOD_WHILE = 10.0
 """Seconds after which a stream has proved to be one: its end, whatever the reason, says nothing about the next."""
 
-_FIRST = 1.0  # seconds that a stream must hold after everyday failures
+_FIRST = 1.0  # seconds that a stream must hold after normal failures
 _MEMORY = 600.0  # for how long trouble that ended is remembered
 _LONGEST = 60.0  # seconds that a stream must hold at most, ...
-_LONGEST_UNREADABLE = _MEMORY  # ... and where a line was unreadable: whoever wrote that object will write it again
+_LONGEST_UNREADABLE = _MEMORY  # ... and where a line was unreadable: the object's writer will write it again
 
 
 class Health:
     """The failures in a row, and what it takes to call them over."""
 
-    __slots__ = ("_healed_at", "_hold", "_mute", "_open_since", "_trouble_ended_at", "_troubled", "streak")
+    __slots__ = ("_healed_at", "_hold", "_lists", "_mute", "_open_since", "_trouble_ended_at", "_troubled", "streak")
 
     def __init__(self) -> None:
         self.streak = 0
-        """Failures without a proven success after them."""
+        """Failures without a success that heals them."""
+        self._lists = 0  # those among them that a complete list heals
         self._hold = _FIRST
-        self._mute = False  # streams opened, and said nothing
+        self._mute = False  # streams opened, and nothing came
         self._open_since: float | None = None  # also over streams that end as they should
         self._troubled = False
         self._healed_at = -math.inf
         self._trouble_ended_at = -math.inf
 
-    def failed(self, exc: DynkubeError, now: float) -> int:
-        """Count a failure; returns how many are to be shown as having come before it, so 0 for an everyday one."""
+    def failed(self, exc: DynkubeError, now: float, *, listing: bool = False) -> int:
+        """Count a failure.
+
+        Args:
+            exc: the failure.
+            now: trio's time.
+            listing: it came while the objects were to be listed, or streamed. A stream that broke after the server had
+                accepted it counts as a watch just the same.
+
+        Returns:
+            How many are to be reported as having come before it, so 0 for a normal one.
+        """
         before = self.streak
         self.streak += 1
+        self._lists += listing and self._open_since is None
         self._open_since = None
         unreadable = isinstance(exc, UnreadableEvent)
         self._mute = isinstance(exc, StreamSilent) and exc.certain
@@ -58,8 +82,13 @@ class Health:
         self._hold = min(self._hold, _LONGEST_UNREADABLE if unreadable else _LONGEST)
         return max(before, 1)
 
+    def listed(self, now: float) -> None:
+        """A list is complete: what kept lists from being answered is over, unless it keeps coming back."""
+        if self._hold == _FIRST and self._lists == self.streak:
+            self.healed(now)
+
     def opened(self, now: float) -> float | None:
-        """A stream is open: for how long it has to hold to be a success; ``None`` if only what it says can tell."""
+        """A stream is open: for how long it has to hold to be a success; ``None`` if only what it sends can tell."""
         if self._open_since is None:
             self._open_since = now
         return None if self._mute else max(0.0, self._open_since + self._hold - now)
@@ -73,7 +102,7 @@ class Health:
         """The failures are over, if there were any: what never failed was not healed."""
         if self.streak:
             self._healed_at = now
-        self.streak = 0
+        self.streak = self._lists = 0
         self._mute = False
         if self._troubled:
             self._troubled = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,39 +19,15 @@ from dynkube.errors import (
     Unauthorized,
     UnreadableEvent,
 )
-
-
-class Step(enum.Enum):
-    """What a reflector is doing."""
-
-    STREAM = "stream"
-    """Receiving the initial objects over a watch (KEP-3157), then watching on the same stream."""
-    LIST = "list"
-    """Listing all objects."""
-    WATCH = "watch"
-    """Following changes from the last version seen."""
-
-
-class StreamSilent(TransportError):
-    """Neither an event nor a bookmark came for too long: the connection is taken for dead.
-
-    ``certain`` is ``False`` where the resource has never sent a bookmark, and may just be quiet.
-    """
-
-    def __init__(self, message: str, *, certain: bool = True) -> None:
-        super().__init__(message)
-        self.certain = certain
-
-
-class StreamCutShort(TransportError):
-    """The server ended a watch at once and without any news, or ends one after the other within seconds.
-
-    The first is often an expired version in disguise: kubernetes/kubernetes#104171, fabric8io/kubernetes-client#7896.
-    """
-
-
-class HistoryWentBack(TransportError):
-    """The server tells of a version before one that it told of: restored from a backup, or one of several that lags."""
+from dynkube.informers._transitions import (
+    HistoryWentBack,
+    Listing,
+    ReflectorState,
+    StreamCutShort,
+    Streaming,
+    StreamSilent,
+    Watching,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,52 +35,53 @@ class Recovery:
     """How to go on after a failure.
 
     Attributes:
-        step: what to do next.
-        consistent: list the most recent state, whole, instead of what a cache may have.
+        state: what to do next.
         immediate: without waiting.
         stop_streaming: the server cannot stream lists; do not try again.
         missing: the resource itself seems not to be served.
     """
 
-    step: Step
-    consistent: bool = False
+    state: ReflectorState
     immediate: bool = False
     stop_streaming: bool = False
     missing: bool = False
 
 
-_WHOLE: Final = Recovery(Step.LIST, consistent=True)
+MOST_RECENT: Final = Listing("", whole=True)
+"""What etcd has, in one response: no cache that lags behind, and no page that expires."""
 
 
-def recover(step: Step, exc: DynkubeError, streak: int) -> Recovery:
-    """The recovery from ``exc`` during ``step``; ``streak`` failures came before it without a success."""
+def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
+    """The recovery from ``exc`` in ``state``; ``streak`` failures came before it without a success."""
     first = streak == 0
+    same = state.again() if isinstance(state, Streaming) else state.listing if isinstance(state, Listing) else state
     if isinstance(exc, Gone):
         # A watch's version expired: the watch cache can list from the last one. A list's: ask etcd.
-        return Recovery(Step.LIST, consistent=step is not Step.WATCH or not first, immediate=first)
+        expired = isinstance(state, Watching) and first
+        return Recovery(state.listing if expired else MOST_RECENT, immediate=first)
     if isinstance(exc, ServerTimeout) and _version_too_large(exc):
-        return Recovery(Step.LIST, consistent=True, immediate=first)
+        return Recovery(MOST_RECENT, immediate=first)
     if isinstance(exc, NotFound):
-        return Recovery(Step.STREAM if step is Step.STREAM else Step.LIST, missing=True)
-    if step is Step.STREAM and isinstance(exc, BadRequest | Invalid | StreamSilent):
-        return Recovery(Step.LIST, immediate=True, stop_streaming=True)
+        return Recovery(same if isinstance(state, Streaming) else state.listing, missing=True)
+    if isinstance(state, Streaming) and isinstance(exc, BadRequest | Invalid | StreamSilent):
+        return Recovery(state.listing, immediate=True, stop_streaming=True)
     if isinstance(exc, Forbidden | Unauthorized | MethodNotAllowed):
-        # If only watching is refused, listing at the backoff's pace keeps the cache near the truth. A stream is a
-        # watch, and whether the resource can be listed is not known yet.
-        return Recovery(Step.LIST, immediate=step is Step.STREAM and first)
+        # If only watching is forbidden, listing at the backoff's pace keeps the cache close to the server. A stream is
+        # a watch, and whether the resource can be listed is not known yet.
+        return Recovery(state.listing, immediate=isinstance(state, Streaming) and first)
     if isinstance(exc, HistoryWentBack):
-        return Recovery(Step.LIST, consistent=True, immediate=first)
+        return Recovery(MOST_RECENT, immediate=first)
     if isinstance(exc, StreamSilent):
-        # Silent again: a server whose history is behind ours is silent until it has caught up, so ask what there is.
-        return Recovery(Step.WATCH, immediate=first) if first or not exc.certain else _WHOLE
+        # Silent again: a server whose revisions are behind ours is silent until it has caught up.
+        return Recovery(same, immediate=first) if first or not exc.certain else Recovery(MOST_RECENT)
     if isinstance(exc, StreamCutShort):
-        return Recovery(step) if first else _WHOLE
+        return Recovery(same if first else MOST_RECENT)
     if isinstance(exc, UnreadableEvent):
-        return _WHOLE  # it came whole, and would come again
+        return Recovery(MOST_RECENT)  # it came whole, and would come again
     if isinstance(exc, TransportError):
         # What cuts or holds back every stream (a proxy, mostly) may still let lists through.
-        return Recovery(Step.LIST if step is Step.STREAM and streak >= 2 else step)
-    return Recovery(step if streak < 2 else Step.LIST)
+        return Recovery(state.listing if isinstance(state, Streaming) and streak >= 2 else same)
+    return Recovery(same if streak < 2 else state.listing)
 
 
 def _version_too_large(exc: APIError) -> bool:
@@ -115,5 +91,5 @@ def _version_too_large(exc: APIError) -> bool:
 
 
 def reason_of(exc: DynkubeError) -> str:
-    """One CamelCase word for a failure: the server's reason, or the kind of trouble."""
+    """One CamelCase word for a failure: the server's reason, or the error's class."""
     return exc.reason if isinstance(exc, APIError) and exc.reason else type(exc).__name__

@@ -22,7 +22,7 @@ from dynkube.informers._failures import FailureLog
 from dynkube.informers._handlers import EventStream, Registration
 from dynkube.informers._inbox import Inbox
 from dynkube.informers._index import Index, prepare
-from dynkube.informers._recovery import HistoryWentBack, Recovery, reason_of
+from dynkube.informers._recovery import Recovery, reason_of
 from dynkube.informers._reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._sharing import SharingKey
@@ -34,6 +34,7 @@ from dynkube.informers._subscriber import Subscriber
 from dynkube.informers._tasks import start_in_scope
 from dynkube.informers._tracker import AvailabilityTracker
 from dynkube.informers._transform import decoder_for
+from dynkube.informers._transitions import HistoryWentBack
 from dynkube.informers._view import View
 from dynkube.meta import BodyCache, Key, Unstructured, WatchEvent
 from dynkube.rest import RESTClient

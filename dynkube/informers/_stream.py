@@ -1,47 +1,67 @@
-"""One open watch of a reflector: its deadlines, and what is known of it."""
+"""How long one open watch of a reflector may be silent, and how long it may live."""
 
 from __future__ import annotations
 
 import math
 
 from dynkube.client import Batches
-from dynkube.meta import Key, Unstructured
+from dynkube.informers._settings import InformerSettings
+from dynkube.informers._transitions import StreamSilent
+
+
+class IdleTimeout:
+    """After how many seconds without an event or a bookmark a watch of one collection is taken for dead.
+
+    Servers send bookmarks about once a minute. A resource that has never sent one may just be quiet: there the time
+    doubles with each stream that was silent, until the first bookmark comes.
+    """
+
+    __slots__ = ("_bookmarked", "_settings", "seconds")
+
+    def __init__(self, settings: InformerSettings) -> None:
+        self._settings = settings
+        self._bookmarked = False
+        self.seconds = settings.silence
+
+    def bookmark_seen(self) -> None:
+        """This resource has bookmarks."""
+        self._bookmarked = True
+        self.seconds = self._settings.silence
+
+    def expired(self, after: float) -> StreamSilent:
+        """A watch was silent for ``after`` seconds; returns the failure."""
+        if self._bookmarked:
+            return StreamSilent(f"no event and no bookmark for {after:g} s")
+        self.seconds = min(self.seconds * 2, self._settings.watch_timeout[1] + self._settings.watch_margin)
+        return StreamSilent(f"no event for {after:g} s", certain=False)
 
 
 class Stream:
-    """A watch from being asked for to its end.
+    """One watch from the request to its end.
 
     Args:
         lifetime: seconds after which the server should have ended it by itself, and some more.
-        silence: seconds without a word after which it is given up.
+        idle: seconds without an event or a bookmark after which it is given up.
     """
 
-    __slots__ = ("_lifetime", "_timeout", "batches", "initial", "open", "opened", "silence")
+    __slots__ = ("_lifetime", "_timeout", "batches", "idle", "open", "opened")
 
-    def __init__(self, lifetime: float, silence: float) -> None:
+    def __init__(self, lifetime: float, idle: float) -> None:
         self._lifetime = self._timeout = lifetime
-        self.silence = silence
+        self.idle = idle
         self.open = True
         self.opened = math.inf
         """When the server began to answer; deadlines count from there."""
-        self.initial: dict[Key, Unstructured] | None = None
-        """The initial objects so far, while a streaming list has not ended."""
         self.batches: Batches | None = None
 
-    def expect_initial(self, silence: float, timeout: float) -> None:
-        """The stream begins with a list, which is given less patience."""
-        self.initial = {}
-        self.silence = silence
+    def limit(self, idle: float, timeout: float = math.inf) -> None:
+        """Set other limits, as initial objects have; without a ``timeout``, that of its lifetime."""
+        self.idle = idle
         self._timeout = min(self._lifetime, timeout)
 
-    def end_seen(self, silence: float) -> None:
-        """The list ended; from here it is a watch."""
-        self.silence = silence
-        self._timeout = self._lifetime
-
     def deadline(self, now: float) -> float:
-        """When to give up, if nothing more is heard."""
-        return min(now + self.silence, self.opened + self._timeout)
+        """When to give up, if nothing more is received."""
+        return min(now + self.idle, self.opened + self._timeout)
 
     def age(self, now: float) -> float:
         """For how long it has been open; negative if the server has not begun to answer."""
@@ -49,4 +69,4 @@ class Stream:
 
     def overdue(self, now: float) -> bool:
         """Whether the server should have ended it by now."""
-        return self.initial is None and now >= self.opened + self._lifetime
+        return now >= self.opened + self._lifetime

@@ -6,7 +6,7 @@ import pytest
 
 from dynkube.errors import ConnectionLost, DynkubeError, UnreadableEvent
 from dynkube.informers._health import Health
-from dynkube.informers._recovery import StreamSilent
+from dynkube.informers._transitions import StreamSilent
 
 pytestmark = pytest.mark.scenario("P8")
 
@@ -112,3 +112,59 @@ def test_silence_that_may_be_just_quiet_needs_no_word() -> None:
     health.failed(StreamSilent("nothing for 90 s", certain=False), 0)
 
     assert health.opened(1) == 1
+
+
+def refused(health: Health, *times: float) -> None:
+    for time in times:
+        health.failed(LOST, time, listing=True)
+
+
+def test_a_complete_list_heals_the_failures_of_lists() -> None:
+    health = Health()
+    refused(health, 0, 1, 5)
+
+    health.listed(10)
+
+    assert health.streak == 0
+
+
+def test_a_complete_list_proves_nothing_of_watches() -> None:
+    health = Health()
+    health.failed(LOST, 0)
+    refused(health, 1, 2)
+
+    health.listed(10)
+
+    assert health.streak == 3
+
+
+def test_a_stream_of_initial_objects_that_was_accepted_and_broke_is_a_failure_of_watches() -> None:
+    health = Health()
+    refused(health, 0)
+    health.opened(1)
+    refused(health, 2)
+
+    health.listed(10)
+
+    assert health.streak == 2
+
+
+def test_a_list_heals_trouble_once_and_not_each_time_that_it_comes_back() -> None:
+    health = Health()
+    refused(health, 0, 1)
+    health.listed(2)
+    assert health.streak == 0
+    refused(health, 100, 101)
+
+    health.listed(102)
+
+    assert health.streak == 2
+    assert health.opened(102) == 10
+
+
+def test_a_watch_that_fails_soon_after_a_list_healed_is_trouble_at_once() -> None:
+    health = Health()
+    refused(health, 0, 1)
+    health.listed(2)
+
+    assert health.failed(LOST, 3) == 1

@@ -5,17 +5,19 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import APIError, ConnectFailed, CredentialError, DynkubeError, Status, StatusCause, UnreadableEvent
-from dynkube.informers._recovery import (
+from dynkube.informers._recovery import MOST_RECENT, Recovery, reason_of, recover
+from dynkube.informers._transitions import (
     HistoryWentBack,
-    Recovery,
-    Step,
+    Listing,
+    ReflectorState,
     StreamCutShort,
+    Streaming,
     StreamSilent,
-    reason_of,
-    recover,
+    Watching,
 )
+from dynkube.meta import Added, Unstructured
 
-STREAM, LIST, WATCH = Step.STREAM, Step.LIST, Step.WATCH
+STREAM, LIST, RELIST, WATCH = Streaming(), Listing(), Listing("7"), Watching("7")
 
 
 def answer(code: int, reason: str = "", cause: str = "", message: str = "") -> APIError:
@@ -28,24 +30,24 @@ TOO_LARGE_IN_WORDS = answer(504, "Timeout", message="Too large resource version:
 
 
 @pytest.mark.parametrize(
-    ("step", "exc", "streak", "expected"),
+    ("state", "exc", "streak", "expected"),
     [
-        (WATCH, answer(410, "Expired"), 0, Recovery(LIST, immediate=True)),
-        (WATCH, answer(410, "Gone"), 1, Recovery(LIST, consistent=True)),
-        (LIST, answer(410, "Expired"), 0, Recovery(LIST, consistent=True, immediate=True)),
-        (LIST, TOO_LARGE, 0, Recovery(LIST, consistent=True, immediate=True)),
-        (LIST, TOO_LARGE_IN_WORDS, 2, Recovery(LIST, consistent=True)),
+        (WATCH, answer(410, "Expired"), 0, Recovery(RELIST, immediate=True)),
+        (WATCH, answer(410, "Gone"), 1, Recovery(MOST_RECENT)),
+        (RELIST, answer(410, "Expired"), 0, Recovery(MOST_RECENT, immediate=True)),
+        (RELIST, TOO_LARGE, 0, Recovery(MOST_RECENT, immediate=True)),
+        (RELIST, TOO_LARGE_IN_WORDS, 2, Recovery(MOST_RECENT)),
         (STREAM, answer(422, "Invalid"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
         (STREAM, answer(400, "BadRequest"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
         (STREAM, StreamSilent("quiet"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
         (WATCH, StreamSilent("quiet"), 0, Recovery(WATCH, immediate=True)),
-        (WATCH, StreamSilent("quiet"), 1, Recovery(LIST, consistent=True)),
+        (WATCH, StreamSilent("quiet"), 1, Recovery(MOST_RECENT)),
         (WATCH, StreamSilent("perhaps quiet", certain=False), 1, Recovery(WATCH)),
         (LIST, answer(404, "NotFound"), 0, Recovery(LIST, missing=True)),
-        (WATCH, answer(404, "NotFound"), 3, Recovery(LIST, missing=True)),
+        (WATCH, answer(404, "NotFound"), 3, Recovery(RELIST, missing=True)),
         (LIST, answer(403, "Forbidden"), 0, Recovery(LIST)),
-        (WATCH, answer(403, "Forbidden"), 5, Recovery(LIST)),
-        (WATCH, answer(401, "Unauthorized"), 0, Recovery(LIST)),
+        (WATCH, answer(403, "Forbidden"), 5, Recovery(RELIST)),
+        (RELIST, answer(401, "Unauthorized"), 0, Recovery(RELIST)),
         (STREAM, answer(403, "Forbidden"), 0, Recovery(LIST, immediate=True)),
         (STREAM, answer(405, "MethodNotAllowed"), 1, Recovery(LIST)),
         (STREAM, answer(404, "NotFound"), 5, Recovery(STREAM, missing=True)),
@@ -56,27 +58,42 @@ TOO_LARGE_IN_WORDS = answer(504, "Timeout", message="Too large resource version:
         (LIST, ConnectFailed("refused"), 9, Recovery(LIST)),
         (WATCH, answer(429, "TooManyRequests"), 0, Recovery(WATCH)),
         (WATCH, answer(500, "InternalError"), 1, Recovery(WATCH)),
-        (WATCH, answer(500, "InternalError"), 2, Recovery(LIST)),
+        (WATCH, answer(500, "InternalError"), 2, Recovery(RELIST)),
         (WATCH, StreamCutShort("at once"), 0, Recovery(WATCH)),
-        (WATCH, StreamCutShort("at once"), 1, Recovery(LIST, consistent=True)),
-        (WATCH, UnreadableEvent("not JSON"), 0, Recovery(LIST, consistent=True)),
-        (STREAM, UnreadableEvent("not JSON"), 1, Recovery(LIST, consistent=True)),
-        (WATCH, HistoryWentBack("5 after 9"), 0, Recovery(LIST, consistent=True, immediate=True)),
-        (LIST, HistoryWentBack("5 after 9"), 1, Recovery(LIST, consistent=True)),
+        (WATCH, StreamCutShort("at once"), 1, Recovery(MOST_RECENT)),
+        (WATCH, UnreadableEvent("not JSON"), 0, Recovery(MOST_RECENT)),
+        (STREAM, UnreadableEvent("not JSON"), 1, Recovery(MOST_RECENT)),
+        (WATCH, HistoryWentBack("5 after 9"), 0, Recovery(MOST_RECENT, immediate=True)),
+        (RELIST, HistoryWentBack("5 after 9"), 1, Recovery(MOST_RECENT)),
         (LIST, CredentialError("plugin failed"), 0, Recovery(LIST)),
+        (MOST_RECENT, ConnectFailed("refused"), 0, Recovery(Listing(""))),
+        (Streaming(Listing("")), answer(403, "Forbidden"), 0, Recovery(Listing(""), immediate=True)),
+        (Watching(""), answer(410, "Expired"), 0, Recovery(LIST, immediate=True)),
     ],
 )
-def test_each_failure_has_one_way_on(step: Step, exc: DynkubeError, streak: int, expected: Recovery) -> None:
-    assert recover(step, exc, streak) == expected
+def test_each_failure_leads_to_one_next_state(
+    state: ReflectorState, exc: DynkubeError, streak: int, expected: Recovery
+) -> None:
+    assert recover(state, exc, streak) == expected
 
 
-@pytest.mark.parametrize("step", list(Step))
+def test_a_stream_that_failed_begins_again_without_the_objects_it_had() -> None:
+    state = Streaming()
+    state.receive([Added(Unstructured({"metadata": {"name": "a"}}))])
+
+    again = recover(state, ConnectFailed("reset"), 0).state
+
+    assert isinstance(again, Streaming)
+    assert (len(state.objects), len(again.objects)) == (1, 0)
+
+
+@pytest.mark.parametrize("state", [STREAM, LIST, RELIST, WATCH, MOST_RECENT], ids=repr)
 @pytest.mark.parametrize("streak", [1, 2, 10])
 @pytest.mark.parametrize("code", [400, 403, 404, 410, 422, 429, 500, 503, 504])
 def test_only_the_end_of_streaming_is_not_followed_by_a_pause_the_second_time(
-    step: Step, streak: int, code: int
+    state: ReflectorState, streak: int, code: int
 ) -> None:
-    recovery = recover(step, answer(code), streak)
+    recovery = recover(state, answer(code), streak)
 
     assert not recovery.immediate or recovery.stop_streaming
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from random import Random
 
 import pytest
 import trio
 
+import dynkube
 from dynkube import ABSENT, DEGRADED, LIVE, STOPPED, Client
 from dynkube.errors import ClosedError
+from dynkube.informers import Phase
 from dynkube.testing import APIServer, Refuse
 from tests.informers.kit import CRDS, WIDGETS, crd, quiet, widget
 
@@ -80,3 +83,44 @@ async def test_an_absence_tells_what_there_is_instead_as_that_changes(server: AP
         await quiet()
 
         assert widgets.state.message.endswith("only v2")
+
+
+@pytest.mark.parametrize("status", [401, 403, 500])
+@pytest.mark.parametrize("streaming", [None, False], ids=["streamed", "listed"])
+async def test_a_list_that_succeeds_after_refusals_leads_to_live_without_delay(
+    server: APIServer, status: int, streaming: bool | None
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    server.inject(Refuse(status), resource="widgets", duration=60)
+    settings = dynkube.InformerSettings(random=Random(7), streaming_lists=streaming)
+    connection = dynkube.connect(transport=server.transport(), settings=settings)
+    async with connection as client, client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(DEGRADED)
+
+        await widgets.wait_synced()
+        await quiet()  # no time passes
+
+        assert (len(widgets), widgets.state.phase) == (1, LIVE)
+
+
+async def test_a_list_that_succeeds_says_nothing_of_watches_that_are_forbidden(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    server.inject(Refuse(403), resource="widgets", verb="watch", duration=600)
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_synced()
+        phases: set[Phase] = set()
+
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def follow() -> None:
+                async for state in widgets.states():
+                    phases.add(state.phase)
+
+            await trio.sleep(500)
+            nursery.cancel_scope.cancel()
+
+        assert phases == {DEGRADED}

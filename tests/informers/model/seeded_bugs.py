@@ -21,6 +21,7 @@ from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase
 from dynkube.informers._store import Snapshot
 from dynkube.informers._subscriber import Subscriber
+from dynkube.informers._transitions import Watching
 from dynkube.informers._view import View
 from dynkube.meta import Added, Deleted, Key, Unstructured, Updated
 
@@ -103,8 +104,9 @@ def a_watch_that_forgets_where_it_was(patch: pytest.MonkeyPatch) -> None:
     recover = Reflector._recover
 
     async def recover_anywhere(self: Reflector, exc: Any) -> None:
-        self._version = ""
         await recover(self, exc)
+        if isinstance(self._state, Watching):
+            self._state = Watching("")
 
     patch.setattr(Reflector, "_recover", recover_anywhere)
 

@@ -1,0 +1,166 @@
+"""The states of a reflector, and what successes and failures make of them: pure, without a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynkube.errors import APIError, ConnectFailed, ConnectionLost, DynkubeError, Status, UnreadableEvent
+from dynkube.informers._recovery import recover
+from dynkube.informers._transitions import (
+    HistoryWentBack,
+    Listing,
+    ReflectorState,
+    StreamCutShort,
+    Streaming,
+    StreamSilent,
+    Watching,
+    followed,
+)
+from dynkube.meta import Added, Bookmark, Deleted, Unstructured, WatchEvent, is_older
+
+pytestmark = pytest.mark.scenario("P13")
+
+
+def obj(name: str, version: int) -> Unstructured:
+    return Unstructured({"metadata": {"name": name, "resourceVersion": str(version)}})
+
+
+END = Bookmark("20", initial_events_end=True)
+
+
+@pytest.mark.parametrize(
+    ("version", "after"),
+    [("8", Watching("8")), ("7", Watching("7")), ("5", Watching("7")), ("", Watching("7")), ("x", Watching("x"))],
+)
+def test_a_watch_advances_to_the_last_version_and_never_back(version: str, after: Watching) -> None:
+    assert Watching("7").advanced(version) == after
+
+
+@pytest.mark.parametrize("version", ["", "0", "7", "9"])
+def test_a_list_that_is_as_recent_as_was_asked_leads_to_its_watch(version: str) -> None:
+    assert Listing(version).complete("9") == Watching("9")
+
+
+def test_a_list_that_is_older_than_was_asked_is_refused() -> None:
+    with pytest.raises(HistoryWentBack, match="a list of version 6 came, not older than 7 was asked"):
+        Listing("7").complete("6")
+
+
+def test_a_bookmark_that_is_older_than_what_was_seen_is_refused() -> None:
+    Watching("7").check_bookmark("7")
+    with pytest.raises(HistoryWentBack, match="a bookmark of version 6 came after version 7"):
+        Watching("7").check_bookmark("6")
+
+
+@pytest.mark.parametrize(
+    ("events", "names", "later"),
+    [
+        ([END], [], []),
+        ([Added(obj("a", 3)), Added(obj("b", 4)), END], ["a", "b"], []),
+        ([Added(obj("a", 3)), Bookmark("15"), END, Added(obj("c", 21))], ["a"], [Added(obj("c", 21))]),
+        ([Added(obj("a", 3)), Deleted(obj("a", 18)), END], [], []),
+        ([Added(obj("a", 19)), Deleted(obj("a", 18)), END], ["a"], []),
+    ],
+)
+def test_initial_events_are_collected_up_to_their_end(
+    events: list[WatchEvent], names: list[str], later: list[WatchEvent]
+) -> None:
+    state = Streaming()
+
+    assert state.receive(events) == (END, later)
+    assert [each.name for each in state.objects.values()] == names
+
+
+def test_initial_events_may_come_in_many_batches() -> None:
+    state = Streaming()
+
+    assert state.receive([Added(obj("a", 3))]) is None
+    assert state.receive([Added(obj("b", 4)), END]) == (END, [])
+    assert [each.name for each in state.objects.values()] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("state", "version"), [(Watching("7"), "7"), (Listing("7"), "7"), (Listing("0"), ""), (Streaming(), "")]
+)
+def test_a_state_says_how_far_the_server_was_followed(state: ReflectorState, version: str) -> None:
+    assert followed(state) == version
+
+
+@dataclass(frozen=True)
+class Success:
+    """A list, the end of initial events, or an event, of this version."""
+
+    version: int
+
+
+def error(code: int) -> APIError:
+    return APIError.from_status(Status(code))
+
+
+SUCCESSES = st.builds(Success, st.integers(1, 30))
+FAILURES: st.SearchStrategy[DynkubeError] = st.one_of(
+    st.sampled_from([400, 401, 403, 404, 405, 410, 422, 429, 500, 503, 504]).map(error),
+    st.sampled_from(
+        [
+            ConnectFailed("refused"),
+            ConnectionLost("reset"),
+            UnreadableEvent("not JSON"),
+            StreamSilent("certain"),
+            StreamSilent("perhaps", certain=False),
+            StreamCutShort("at once"),
+        ]
+    ),
+)
+
+
+def step(state: ReflectorState, event: Success | DynkubeError, streak: int) -> ReflectorState:
+    """What the reflector does, without requests."""
+    if isinstance(event, DynkubeError):
+        return recover(state, event, streak).state
+    try:
+        if isinstance(state, Streaming):
+            return Watching(str(event.version))
+        return state.complete(str(event.version)) if isinstance(state, Listing) else state.advanced(str(event.version))
+    except HistoryWentBack as exc:
+        return recover(state, exc, streak).state
+
+
+@given(st.lists(st.one_of(SUCCESSES, FAILURES), max_size=40))
+def test_a_watch_goes_back_only_after_a_list_of_the_most_recent_state(events: list[Success | DynkubeError]) -> None:
+    state: ReflectorState = Streaming()
+    seen, streak = "", 0
+    for event in events:
+        streak = streak + 1 if isinstance(event, DynkubeError) else 0
+        state = step(state, event, streak)
+        version = followed(state)
+        assert isinstance(state, Listing) or not seen or not is_older(version, seen)
+        seen = "" if state in (Listing("", whole=True), Listing("")) else version or seen
+
+
+@given(st.lists(st.one_of(SUCCESSES, FAILURES), max_size=20), st.lists(FAILURES, min_size=1, max_size=20))
+def test_whatever_has_failed_two_successes_lead_to_a_watch_of_what_the_server_has(
+    before: list[Success | DynkubeError], failures: list[DynkubeError]
+) -> None:
+    state: ReflectorState = Streaming()
+    for event in before:
+        state = step(state, event, 0)
+    for streak, failure in enumerate(failures):
+        state = step(state, failure, streak)
+
+    for _ in range(2):
+        state = step(state, Success(99), 0)
+
+    assert state == Watching("99")
+
+
+@given(st.lists(FAILURES.filter(lambda exc: getattr(exc, "code", 0) != 404), min_size=4, max_size=10))
+def test_a_stream_that_fails_again_and_again_is_given_up_for_a_list(failures: list[DynkubeError]) -> None:
+    state: ReflectorState = Streaming()
+    for streak, failure in enumerate(failures):
+        state = step(state, failure, streak)
+
+    assert isinstance(state, Listing)
