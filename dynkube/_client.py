@@ -17,6 +17,7 @@ from dynkube.config import ClientConfig
 from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers import (
+    Consistency,
     Filter,
     IndexFunc,
     Informer,
@@ -231,12 +232,15 @@ class Client(Bound, ShortWays, ManifestVerbs):
         filter: Filter | Predicate | None = None,  # noqa: A002  # the word users know
         transform: Transform | None = drop_managed_fields,
         indexes: Mapping[str, str | IndexFunc] | None = None,
+        page_size: int | None = None,
+        consistency: Consistency | None = None,
+        streaming_lists: bool | None = None,
     ) -> Informer:
         """A live, local copy of a collection, whether or not its resource exists yet.
 
         A plain call; enter what it returns. While no CRD defines the resource, reads are empty; when one
         appears the informer lists and follows the objects, and handlers hear of them; when it goes, of
-        their deletion. Informers whose arguments up to ``transform`` are equal share one watch.
+        their deletion. Informers share one watch where all arguments but ``filter`` and ``indexes`` are equal.
 
         Args:
             resource: best RESOURCE.VERSION.GROUP (``"httproutes.v1.gateway.networking.k8s.io"``), which may
@@ -249,6 +253,10 @@ class Client(Bound, ShortWays, ManifestVerbs):
             transform: applied to each object before it is kept; by default drops ``managedFields``. ``None``
                 keeps objects as they come. Must not change name, namespace, uid or resourceVersion.
             indexes: by name, a function from an object to the values it is found under, or a JSONPath.
+            page_size: objects per list request, as kube-rs's ``watcher::Config``. This one and the next two are those
+                of :class:`~dynkube.InformerSettings`, for this informer; ``None`` leaves them as the client has them.
+            consistency: ``"any"`` or ``"most_recent"``: how recent its lists must be.
+            streaming_lists: whether the initial objects come over the watch; the other two matter only for lists.
 
         Raises:
             InvalidInput: an argument cannot be right; the message names it and the fix.
@@ -265,6 +273,9 @@ class Client(Bound, ShortWays, ManifestVerbs):
             filter=filter,
             transform=transform,
             indexes=indexes,
+            page_size=page_size,
+            consistency=consistency,
+            streaming_lists=streaming_lists,
         )
 
     def _floors(self) -> tuple[APIClient, InformerFactory]:

@@ -24,7 +24,7 @@ from dynkube.informers._namespace_filter import NamespaceFilter
 from dynkube.informers._owned import IndexedObjects, ObjectSource, owner_uids
 from dynkube.informers._reads import Selector
 from dynkube.informers._serving import Serving, crd_serves
-from dynkube.informers._settings import InformerSettings
+from dynkube.informers._settings import Consistency, InformerSettings
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State
 from dynkube.informers._statistics import InformerStatistics, InformerStatus, InformerStatuses
@@ -40,6 +40,7 @@ __all__ = [
     "SYNCING",
     "UNKNOWN",
     "BoundFilter",
+    "Consistency",
     "EventStream",
     "Filter",
     "FilterContext",

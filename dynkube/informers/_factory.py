@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import trio
@@ -73,9 +74,11 @@ class InformerFactory:
 
     def acquire(self, key: SharingKey) -> SharedInformer:
         """The informer for ``key``, started if nobody uses it yet. Plain; pair it with :meth:`release`."""
+        key = replace(key, lists=key.lists.differing_from(self._settings))
         informer = self._shared.get(key)
         if informer is None:
-            informer = SharedInformer(key, self._rest, self._tracker, self._settings, self._features, self._observers)
+            settings = key.lists.applied_to(self._settings)
+            informer = SharedInformer(key, self._rest, self._tracker, settings, self._features, self._observers)
             self._shared[key] = informer
             self._users[informer] = 0
             self._context.run(partial(self._nursery.start_soon, informer.run, name=f"informer {key.gvr}"))

@@ -23,6 +23,7 @@ from dynkube.informers._handlers import EventStream, Handler, OnAdd, OnDelete, O
 from dynkube.informers._index import Index, IndexFunc, index_func
 from dynkube.informers._namespaces import Surroundings
 from dynkube.informers._reads import Selector
+from dynkube.informers._settings import Consistency, ListSettings
 from dynkube.informers._sharing import SharingKey
 from dynkube.informers._states import Phase, State
 from dynkube.informers._transform import Transform, drop_managed_fields
@@ -68,6 +69,9 @@ class Informer(Bound, Waits, Shown):
         filter: Filter | Predicate | None = None,  # noqa: A002  # the word users know
         transform: Transform | None = drop_managed_fields,
         indexes: Mapping[str, str | IndexFunc] | None = None,
+        page_size: int | None = None,
+        consistency: Consistency | None = None,
+        streaming_lists: bool | None = None,
     ) -> None:
         super().__init__(namespace or None)  # "" is client-go's word for all namespaces
         self._factory_of = factory
@@ -78,6 +82,7 @@ class Informer(Bound, Waits, Shown):
         self._label_selector = LabelSelector.parse(label_selector)
         self._field_selector = FieldSelector.parse(field_selector)
         self._transform = transform
+        self._lists = ListSettings(page_size=page_size, consistency=consistency, streaming_lists=streaming_lists)
         self._entering: trio.Event | None = None
         self._closed = False
         self._surroundings = Surroundings(factory, self.notify_changed)
@@ -123,7 +128,9 @@ class Informer(Bound, Waits, Shown):
             self._gvr = await self._look_up(factory)
             self._check_unused()  # somebody else may have entered or closed it meanwhile
         self._factory = factory
-        key = SharingKey(self._gvr, self._namespace, self._label_selector, self._field_selector, self._transform)
+        key = SharingKey(
+            self._gvr, self._namespace, self._label_selector, self._field_selector, self._transform, self._lists
+        )
         self._shared = shared = factory.acquire(key)
         for subscriber in self._view.subscribers:
             if isinstance(subscriber, Registration):

@@ -144,7 +144,8 @@ class Reflector:
     async def _list(self, listing: Listing) -> int:
         """All objects, in pages where the server pages; they replace what the sink has. Returns how many."""
         self._statistics.lists += 1
-        version, timeout = listing.resource_version, self._settings.list_timeout
+        version = "" if self._settings.consistency == "most_recent" else listing.resource_version
+        timeout = self._settings.list_timeout
         limit = None if listing.whole else self._settings.page_size
         page = await self._source.list(
             resource_version=version,

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import iscoroutinefunction
 from random import Random
 from time import perf_counter
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dynkube.errors import InvalidInput
 from dynkube.meta import Unstructured, is_number
 from dynkube.rest import seconds_suspended
+
+Consistency: TypeAlias = Literal["any", "most_recent"]
+"""How recent a list must be: kube-rs's ``ListSemantic``."""
+
+_CONSISTENCIES: Final = get_args(Consistency)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +33,11 @@ class InformerSettings:
         silence: a stream on which neither an event nor a bookmark arrives for so long is taken for
             dead. Servers send bookmarks about once a minute; where a resource turns out to have none,
             the time doubles, up to ``watch_timeout``.
-        page_size: objects per list request, where the server pages at all.
+        page_size: objects per list request, where the server pages at all: kube-apiserver ignores it where the list may
+            come from its watch cache, so it takes ``consistency="most_recent"`` too.
+        consistency: ``"any"`` lists what the API server has at hand, at least as recent as what was seen before.
+            ``"most_recent"`` lists what etcd has: always up to date, in pages, and at a higher cost for the
+            server. Streamed initial objects are always the most recent ones.
         list_timeout: deadline for one list request.
         streaming_lists: receive the initial objects over the watch (KEP-3157). ``None`` tries it, and
             falls back for good when the server refuses or never marks their end.
@@ -44,7 +54,7 @@ class InformerSettings:
         suspended: tells for how long the machine has been suspended; when that jumps, watches begin anew.
 
     Raises:
-        InvalidInput: a number out of its range, or an async ``crd_filter``.
+        InvalidInput: a number out of its range, an unknown ``consistency``, or an async ``crd_filter``.
     """
 
     watch_timeout: tuple[float, float] = (300.0, 600.0)
@@ -52,6 +62,7 @@ class InformerSettings:
     reconnect_spread: float = 1.0
     silence: float = 90.0
     page_size: int = 500
+    consistency: Consistency = "any"
     list_timeout: float = 75.0
     streaming_lists: bool | None = None
     streaming_silence: float = 15.0
@@ -67,6 +78,8 @@ class InformerSettings:
     def __post_init__(self) -> None:
         if iscoroutinefunction(self.crd_filter):  # what it returns would count as true
             raise InvalidInput(f"crd_filter {self.crd_filter!r} must be a plain function: nobody would await it")
+        if self.consistency not in _CONSISTENCIES:
+            raise InvalidInput(f"consistency must be one of {', '.join(_CONSISTENCIES)}, not {self.consistency!r}")
         low, high = self.watch_timeout
         if not 1 <= low <= high:  # the server counts whole seconds
             raise InvalidInput(f"watch_timeout {self.watch_timeout} is not a range (low, high) of at least one second")
@@ -83,3 +96,34 @@ class InformerSettings:
         ):
             if not (is_number(given := getattr(self, name)) and given > 0):
                 raise InvalidInput(f"{name} must be a positive number, not {given!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListSettings:
+    """How one informer gets its initial objects; ``None`` is what the client's :class:`InformerSettings` say.
+
+    Raises:
+        InvalidInput: a value that those do not take.
+    """
+
+    page_size: int | None = None
+    consistency: Consistency | None = None
+    streaming_lists: bool | None = None
+
+    def __post_init__(self) -> None:
+        InformerSettings(**self._given())
+
+    def applied_to(self, settings: InformerSettings) -> InformerSettings:
+        """The settings of the informer."""
+        given = self._given()
+        return replace(settings, **given) if given else settings
+
+    def differing_from(self, settings: InformerSettings) -> ListSettings:
+        """The same without what ``settings`` say anyway, so that informers that list in the same way are equal."""
+        return ListSettings(
+            **{name: value for name, value in self._given().items() if value != getattr(settings, name)}
+        )
+
+    def _given(self) -> dict[str, Any]:
+        values = {name: getattr(self, name) for name in ("page_size", "consistency", "streaming_lists")}
+        return {name: value for name, value in values.items() if value is not None}

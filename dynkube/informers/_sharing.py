@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dynkube.informers._settings import ListSettings
 from dynkube.informers._transform import Transform, drop_managed_fields
 from dynkube.meta import GVR, FieldSelector, LabelSelector
 from dynkube.telemetry import Collection
@@ -18,6 +19,7 @@ class SharingKey:
     label_selector: LabelSelector = field(default_factory=lambda: LabelSelector.parse(None))
     field_selector: FieldSelector = field(default_factory=lambda: FieldSelector.parse(None))
     transform: Transform | None = drop_managed_fields
+    lists: ListSettings = field(default_factory=ListSettings)
 
     @property
     def collection(self) -> Collection:

@@ -168,7 +168,8 @@ class Client(Facade[aio.Client]):
 
         While no CRD defines the resource, reads are empty; when one appears the informer lists and follows the objects,
         and handlers hear of them; when it goes, of their deletion. It ends with :meth:`Informer.close`, with the
-        client, or with the process. Informers whose arguments up to ``transform`` are equal share one watch.
+        client, or with the process. Informers share one watch where all arguments but ``filter`` and
+        ``indexes`` are equal.
         """
         __tracebackhide__ = True
         informer = Informer(inner, self._thread, self._forget)
