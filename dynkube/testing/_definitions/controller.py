@@ -67,6 +67,7 @@ class DefinitionController:
         self._settle_all = settle
         self._known: dict[str, _Known] = {}
         self._held: set[str] = set()
+        self._timed: set[str] = set()  # UIDs of definitions whose delay is running
         # The definition behind each storage group, to look at it again when an instance goes.
         self._dirty: dict[str, None] = {}
         around.storage.listen(self._changed)
@@ -129,7 +130,6 @@ class DefinitionController:
 
     def _accept(self, name: str, definition: JSONObject) -> None:
         """Give the definition its names, and establish it once it has them: each a change of its own."""
-        pending = condition(definition, "Established")
         with self._change(definition) as time:
             tell_approval(definition, time)
             accept_names(definition, *self._taken(name, definition["spec"]["group"]), time)
@@ -141,7 +141,8 @@ class DefinitionController:
         if delay == 0:
             with self._change(definition) as time:
                 establish(definition, time)
-        elif not pending or name not in self._known:  # otherwise the timer is running
+        elif uid not in self._timed:
+            self._timed.add(uid)
             self._around.timers.after(delay, lambda: self._establish(name, uid))
 
     def _taken(self, name: str, group: str) -> tuple[set[str], set[str]]:
@@ -155,6 +156,7 @@ class DefinitionController:
 
     def _establish(self, name: str, uid: str) -> None:
         """The delay is over; unless the definition has gone or changed its mind meanwhile."""
+        self._timed.discard(uid)
         version = self._around.storage.collection(DEFINITIONS).current.get(name)
         if version is None or version.uid != uid or name in self._held:
             return

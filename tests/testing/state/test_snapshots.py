@@ -118,6 +118,18 @@ async def test_a_definition_that_was_waiting_is_established_by_the_new_server() 
         assert conditions(new.get(CRDS, "widgets.example.com"))["Established"][0] == "True"
 
 
+async def test_a_definition_that_was_waiting_is_established_again_by_the_same_server() -> None:
+    async with APIServer(establish_delay=5.0) as server:
+        server.create(definition())
+        snapshot = server.snapshot()
+        await trio.sleep(6)
+        server.restore(snapshot)
+
+        await trio.sleep(6)
+
+        assert conditions(server.get(CRDS, "widgets.example.com"))["Established"][0] == "True"
+
+
 async def test_open_watches_end_and_older_versions_are_gone(server: APIServer, client: httpx2.AsyncClient) -> None:
     url, seen = "/api/v1/configmaps?watch=1&resourceVersion=", server.revision
     async with client.stream("GET", f"{url}{seen}") as watch:
