@@ -33,9 +33,14 @@ class Folding:
         elif self.over:
             self.wrong.append("something was told after it was over")
 
+    def may_go_back(self, obj: Unstructured) -> bool:
+        """Whether this version may be shown after a later one of the same object."""
+        return False
+
     def advance(self, obj: Unstructured) -> None:
         version, one = int(obj.resource_version), (obj.key, obj.uid)
-        self.expect(self.newest.get(one, 0) <= version, f"{obj!r} went back to version {version}")
+        newer = self.newest.get(one, 0) <= version
+        self.expect(newer or self.may_go_back(obj), f"{obj!r} went back to version {version}")
         self.newest[one] = version
         self.folded[obj.key] = obj
         self.told[obj.key] += 1

@@ -24,6 +24,8 @@ class Stage(Protocol):
     released: trio.Event
     ever_seen: set[Key]
     """Every key that an object has had: there cannot wait more for anybody."""
+    restored: set[tuple[str, str]]
+    """UID and version of each object that came back from a backup."""
 
     def listen(self, watched: Watched, kind: str) -> Listener:
         """Add another handler."""
@@ -71,6 +73,9 @@ class Listener(Folding):
     @property
     def over(self) -> bool:
         return self.removed
+
+    def may_go_back(self, obj: Unstructured) -> bool:
+        return (obj.uid, obj.resource_version) in self._stage.restored
 
     @property
     def is_handler(self) -> bool:
@@ -140,7 +145,8 @@ class Listener(Folding):
         self.wrong.extend(self.watched.contradictions())
         now = self.watched.informer.get(obj.name, namespace=obj.namespace or None)
         if shown and now is not None and now.uid == obj.uid:
-            self.expect(int(now.resource_version) >= int(obj.resource_version), f"reads are behind {obj!r}")
+            newer = int(now.resource_version) >= int(obj.resource_version)
+            self.expect(newer or self.may_go_back(now), f"reads are behind {obj!r}")
 
     def _meddle(self) -> None:
         if self.kind == "raising":

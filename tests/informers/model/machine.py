@@ -200,6 +200,16 @@ class InformerMachine(RuleBasedStateMachine):
         else:
             self._do(lambda world: world.cluster.put_namespace(name, chosen=label == "chosen"))
 
+    @rule()
+    def back_up(self) -> None:
+        """Keep what the cluster holds, for :meth:`restore`."""
+        self._do(lambda world: world.back_up(), moves=False)
+
+    @rule()
+    def restore(self) -> None:
+        """Have the cluster hold what was kept last: objects come back in older versions, and revisions go on."""
+        self._do(lambda world: world.restore())
+
     # ── users ────────────────────────────────────────────────────────────────────────────────
 
     @rule(

@@ -23,7 +23,7 @@ from dynkube.informers._store import Snapshot
 from dynkube.informers._subscriber import Subscriber
 from dynkube.informers._transitions import Watching
 from dynkube.informers._view import View
-from dynkube.meta import Added, Deleted, Key, Unstructured, Updated
+from dynkube.meta import Added, Deleted, Key, Unstructured, Updated, is_older
 
 Bug = Callable[[pytest.MonkeyPatch], None]
 
@@ -95,6 +95,21 @@ def a_list_without_tombstones(patch: pytest.MonkeyPatch) -> None:
 
     async def replace(self: Cache, objects: Mapping[Key, Unstructured], version: str, slices: Slices) -> Version:
         return await complete(self, {obj.key: obj for obj in self.snapshot} | dict(objects), version, slices)
+
+    patch.setattr(Cache, "replace", replace)
+
+
+def a_list_that_takes_nothing_back(patch: pytest.MonkeyPatch) -> None:
+    """A listed object that is older than the cached one is skipped, also after a backup was restored."""
+    complete = Cache.replace
+
+    async def replace(self: Cache, objects: Mapping[Key, Unstructured], version: str, slices: Slices) -> Version:
+        newest = dict(objects)
+        for key, obj in objects.items():
+            known = self.snapshot.get(key)
+            if known is not None and known.uid == obj.uid and is_older(obj.resource_version, known.resource_version):
+                newest[key] = known
+        return await complete(self, newest, version, slices)
 
     patch.setattr(Cache, "replace", replace)
 
@@ -184,6 +199,7 @@ SEEDED: Final[tuple[Bug, ...]] = (
     stale_objects_kept_after_the_crd_went,
     indexes_published_after_the_handlers_ran,
     a_list_without_tombstones,
+    a_list_that_takes_nothing_back,
     a_watch_that_forgets_where_it_was,
     coalescing_that_drops_an_add_after_a_delete,
     events_after_remove,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from dynkube import GVR
@@ -44,6 +45,14 @@ class Truth:
 
     definitions: dict[str, Definition] = field(default_factory=dict)
     objects: dict[str, dict[Key, Thing]] = field(default_factory=dict)
+
+    def copy(self) -> Truth:
+        """The same, which stays as it is."""
+        return deepcopy(self)
+
+    def become(self, other: Truth) -> None:
+        """Hold what ``other`` holds."""
+        self.definitions, self.objects = deepcopy(other.definitions), deepcopy(other.objects)
 
     def of(self, gvr: GVR) -> Mapping[Key, Thing]:
         """The objects that a server serves of a resource in this version; none if it does not."""

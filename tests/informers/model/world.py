@@ -15,7 +15,7 @@ import trio.testing
 import dynkube
 from dynkube import GVR
 from dynkube.errors import ClosedError
-from dynkube.testing import APIServer, Disconnect, Fault, Outage, Refuse
+from dynkube.testing import APIServer, Disconnect, Fault, Outage, Refuse, Snapshot
 from tests.informers.kit import quiet
 from tests.informers.model.cluster import Cluster
 from tests.informers.model.listener import Listener
@@ -59,6 +59,9 @@ class World:
         """What ``moves`` was when everything had come to rest for the last time."""
         self.troubled = False
         """Whether something has gone wrong since everything had come to rest."""
+        self.restored: set[tuple[str, str]] = set()
+        """UID and version of each object that came back from a backup: to these, what is shown may go back."""
+        self._backup: tuple[Snapshot, Truth] | None = None
         self._forgetting = False
         self._trouble: list[Fault | Outage] = []
         self._client = client
@@ -145,6 +148,21 @@ class World:
         """Edit a CRD: its watches end, and those who watched come back one after the other."""
         self.troubled = True
         self.cluster.serve(plural, served)
+
+    def back_up(self) -> None:
+        """Keep what the cluster holds."""
+        self._backup = self.server.snapshot(), self.truth.copy()
+
+    def restore(self) -> None:
+        """Have the cluster hold what was kept, as after restoring etcd with ``--bump-revision``."""
+        if self._backup is None:
+            return
+        snapshot, truth = self._backup
+        self.troubled = True
+        self.server.restore(snapshot)
+        self.truth.become(truth)
+        things = (thing for things in truth.objects.values() for thing in things.values())
+        self.restored.update((thing.uid, thing.version) for thing in things)
 
     # ── trouble ──────────────────────────────────────────────────────────────────────────────
 
