@@ -135,7 +135,8 @@ class Waits(Reads):
             raise InvalidInput(f"{obj!r} is of the API group {group!r}: this informer follows {key.gvr}")
         if key.namespace is not None and obj.namespace != key.namespace:
             raise InvalidInput(f"{obj!r} is in namespace {obj.namespace!r}: this informer follows {key.namespace!r}")
-        if not key.label_selector.matches(obj.labels) and shared.snapshot.get(obj.key) is None:
+        left = shared.snapshot.get(obj.key) is not None or self._caught_up(obj)  # it matched before that write
+        if not (key.label_selector.matches(obj.labels) or left):
             raise InvalidInput(
                 f"{obj!r} does not match the informer's label_selector {str(key.label_selector)!r}: it never comes"
             )

@@ -1,0 +1,216 @@
+"""Sources of availability that are lost: error responses, dead servers. What was known stays, and the state says so."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+import trio
+
+from dynkube import ABSENT, DEGRADED, LIVE, Client
+from dynkube.testing import APIServer, Disconnect, Drip, Hang, Refuse
+from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
+
+pytestmark = pytest.mark.scenario("P7", "P8")
+
+PROXY = "<html>nginx 404</html>"
+LOSSES: dict[str, Any] = {
+    "expired credentials": Refuse(401),
+    "revoked permissions": Refuse(403),
+    "a server that is starting": Refuse(404),
+    "a proxy's 404": Refuse(404, body=PROXY),
+    "internal errors": Refuse(500),
+    "a dead server": Disconnect("reset"),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seconds", [3, 600])
+async def test_crds_that_cannot_be_read_take_no_object_away(
+    server: APIServer, client: Client, loss: str, seconds: float
+) -> None:
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_state(ABSENT)  # so discovery answered before there was a CRD
+        server.create(crd())
+        server.create(widget("a"))
+        await widgets.wait_state(LIVE)
+        await trio.sleep(30)
+
+        with server.inject(LOSSES[loss], resource=CRDS):
+            server.end_watches(CRDS)
+            await trio.sleep(seconds)
+            assert (names(widgets.list()), widgets.state.phase) == (["a"], LIVE)
+        await trio.sleep(120)
+
+        assert (await recorder.drain(), widgets.state.phase) == (["add/a"], LIVE)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("late", [True, False])
+async def test_requests_that_all_fail_take_no_object_away(
+    server: APIServer, client: Client, loss: str, late: bool
+) -> None:
+    recorder = Recorder()
+    if not late:
+        server.create(crd())
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_synced()
+        if late:
+            server.create(crd())
+        server.create(widget("a"))
+        await widgets.wait_state(LIVE)
+        await quiet()
+
+        with server.inject(LOSSES[loss]):
+            server.end_watches(how="reset")
+            await trio.sleep(600)
+            assert (names(widgets.list()), widgets.state.phase) == (["a"], DEGRADED)
+        await trio.sleep(120)
+
+        assert (await recorder.drain(), widgets.state.phase) == (["add/a"], LIVE)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+async def test_an_absence_that_cannot_be_observed_any_more_is_degraded(
+    server: APIServer, client: Client, loss: str
+) -> None:
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(ABSENT)
+
+        with server.inject(LOSSES[loss]):
+            server.end_watches(how="reset")
+            state = await widgets.wait_state(DEGRADED)
+            assert "no CRD widgets.example.com is installed, as far as is known" in state.message
+            assert (widgets.list(), widgets.has_synced) == ([], True)
+        await widgets.wait_state(ABSENT)
+
+
+async def test_two_answers_of_discovery_make_a_resource_absent_where_crds_are_lost(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_state(LIVE)
+        server.inject(Refuse(403), resource=CRDS)
+        server.end_watches(CRDS)
+        await trio.sleep(10)
+
+        server.delete(CRDS, "widgets.example.com")
+        await trio.sleep(25)
+        assert widgets.state.phase is DEGRADED
+        with trio.fail_after(40):
+            await widgets.wait_state(ABSENT)
+
+        assert await recorder.drain() == ["add/a", "delete/a"]
+
+
+@pytest.mark.parametrize("fault", [Refuse(500), Hang()], ids=["errors", "hanging"])
+async def test_discovery_stands_in_for_crds_that_cannot_be_listed(
+    server: APIServer, client: Client, fault: Refuse | Hang
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    server.inject(fault, resource=CRDS)
+    async with client.informer(WIDGETS) as widgets:
+        with trio.fail_after(30):
+            await widgets.wait_synced()
+
+        assert names(widgets.list()) == ["a"]
+
+
+async def test_many_absent_groups_cost_one_look_while_discovery_is_down(server: APIServer, client: Client) -> None:
+    server.inject(Refuse(503), when=lambda r: r.path.startswith("/apis/g") or r.path in {"/apis", "/api"})
+    async with AsyncExitStack() as stack:
+        for number in range(50):
+            await stack.enter_async_context(client.informer(f"widgets.v1.g{number}.com"))
+        await trio.sleep(600)
+        server.forget_requests()
+        await trio.sleep(3600)
+
+        assert len(server.requests) <= 300, "two documents, every 30 to 60 s"
+
+
+async def test_crds_that_can_be_listed_and_not_watched_are_followed(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.inject(Refuse(403), resource=CRDS, verb="watch")
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_state(ABSENT)
+        server.create(crd())
+        server.create(widget("a"))
+        with trio.fail_after(61):
+            await widgets.wait_state(LIVE)
+        caplog.clear()
+        await trio.sleep(3600)
+
+        assert (await recorder.drain(), widgets.state.phase, caplog.records) == (["add/a"], LIVE, [])
+
+
+async def test_a_crd_that_is_replaced_while_crds_are_lost_deletes_the_old_objects_alone(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    server.create(widget("old"))
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_state(LIVE)
+        fault = server.inject(Refuse(500), resource=CRDS)
+        server.end_watches(CRDS)
+        await trio.sleep(1)
+
+        server.delete(CRDS, "widgets.example.com")
+        server.create(crd())
+        server.create(widget("new"))
+        await trio.sleep(600)
+        assert await recorder.drain() == ["add/old", "delete/old", "add/new"]
+        fault.remove()
+        await trio.sleep(120)
+
+        assert (await recorder.drain(), widgets.state.phase) == ([], LIVE)
+
+
+async def test_a_late_event_of_a_crd_s_end_takes_no_object_of_the_next_one_away(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    server.create(widget("old"))
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_state(LIVE)
+        server.inject(Drip(20), resource=CRDS, verb="watch")
+        server.end_watches(CRDS)
+        await trio.sleep(5)
+
+        server.delete(CRDS, "widgets.example.com")
+        server.create(crd())
+        server.create(widget("new"))
+        await trio.sleep(600)
+
+        assert await recorder.drain() == ["add/old", "delete/old", "add/new"]
+
+
+async def test_a_404_that_the_list_of_group_versions_contradicts_is_no_absence(
+    server: APIServer, client: Client
+) -> None:
+    server.inject(Refuse(403), resource=CRDS)
+    server.create(crd())
+    server.create(widget("a"))
+    recorder = Recorder()
+    async with client.informer(WIDGETS) as widgets:
+        recorder.attach(widgets)
+        await widgets.wait_state(LIVE)
+        server.inject(Refuse(404), when=lambda r: r.path == "/apis/example.com/v1", duration=200)
+        await trio.sleep(300)
+
+        assert (await recorder.drain(), widgets.state.phase) == (["add/a"], LIVE)

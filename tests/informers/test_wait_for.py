@@ -1,0 +1,107 @@
+"""``wait_for``: read your writes, also of a resource that counts as absent."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from dynkube import ABSENT, LIVE, Client, Unstructured
+from dynkube.errors import InvalidInput, NotFound
+from dynkube.testing import APIServer, Drip, Refuse
+from tests.informers.kit import CRDS, WIDGETS, crd, widget
+
+CONFIGS = "configmaps.v1."
+
+
+def config(name: str, namespace: str = "default", **labels: str) -> dict[str, object]:
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+async def written(client: Client) -> Unstructured:
+    """A widget, created as soon as the server takes it."""
+    while True:
+        try:
+            return await client.resource("widgets.v1.example.com").create(widget("mine"))
+        except NotFound:
+            await trio.sleep(0.01)
+
+
+@pytest.mark.parametrize("fault", [None, Drip(2000), Refuse(403)], ids=["in order", "slow watch", "forbidden CRDs"])
+async def test_a_write_is_waited_for_although_its_crd_was_not_seen_yet(
+    server: APIServer, client: Client, fault: Drip | Refuse | None
+) -> None:
+    if fault is not None:
+        server.inject(fault, resource=CRDS, verb="watch" if isinstance(fault, Drip) else "")
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(ABSENT)
+        server.create(crd())
+        made = await written(client)
+
+        with trio.fail_after(10):
+            await widgets.wait_for(made)
+
+        found = widgets.get("mine", namespace="default")
+        assert found is not None
+        assert (found.uid, found.resource_version) == (made.uid, made.resource_version)
+
+
+async def test_a_write_before_the_crd_went_is_not_waited_for(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        made = await written(client)
+        server.delete(CRDS, "widgets.example.com")
+        await widgets.wait_state(ABSENT)
+
+        with trio.fail_after(1):
+            await widgets.wait_for(made)
+
+        assert widgets.state.phase is ABSENT
+
+
+async def test_an_object_of_a_resource_that_is_gone_is_given_up_where_crds_cannot_be_read(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    made = await written(client)
+    server.inject(Refuse(403), resource=CRDS)
+    server.delete(CRDS, "widgets.example.com")
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(ABSENT)
+
+        with trio.fail_after(120):
+            await widgets.wait_for(made)
+
+        assert widgets.state.phase is ABSENT
+
+
+@pytest.mark.parametrize(
+    ("other", "problem"),
+    [
+        (config("a", team="b"), "does not match the informer's label_selector 'team=a'"),
+        (config("a", "elsewhere", team="a"), "is in namespace 'elsewhere': this informer follows 'default'"),
+        (widget("a", labels={"team": "a"}), "is of the API group 'example.com': this informer follows configmaps.v1"),
+    ],
+)
+async def test_an_object_that_the_informer_never_gets_is_refused(
+    client: Client, other: dict[str, object], problem: str
+) -> None:
+    obj = Unstructured(other | {"metadata": {**other["metadata"], "resourceVersion": "999999"}})  # type: ignore[dict-item]
+    async with client.informer(CONFIGS, namespace="default", label_selector="team=a") as configs:
+        await configs.wait_state(LIVE)
+
+        with pytest.raises(InvalidInput, match=problem):
+            await configs.wait_for(obj)
+
+
+async def test_an_object_that_leaves_the_selector_is_waited_for(server: APIServer, client: Client) -> None:
+    configs = client.resource(CONFIGS)
+    await configs.create(config("a", team="a"))
+    async with client.informer(CONFIGS, namespace="default", label_selector="team=a") as followed:
+        await followed.wait_state(LIVE)
+        moved = await configs.patch("a", {"metadata": {"labels": {"team": "b"}}}, namespace="default")
+
+        await followed.wait_for(moved)
+
+        assert followed.list() == []
