@@ -22,8 +22,11 @@ class Phase(enum.StrEnum):
 
     ::
 
-        UNKNOWN ──> ABSENT <──> SYNCING ──> LIVE <──> DEGRADED          STOPPED (from any)
-            └─────────────────────^   ^────────────────┘
+        UNKNOWN ──> ABSENT, SYNCING, DEGRADED
+        ABSENT <──> SYNCING                     the CRD comes and goes
+        ABSENT <──> DEGRADED                    whether it is still absent cannot be observed, and can be again
+        SYNCING ──> LIVE <──> DEGRADED
+        any ──> STOPPED
     """
 
     UNKNOWN = "UNKNOWN"
@@ -60,7 +63,7 @@ class State(Shown):
             ``DiscoveryFailed``. ABSENT: ``CRDNotFound``, ``NotEstablished``, ``NamesNotAccepted``,
             ``VersionNotServed``, ``NotServed``, ``WrongScope``, ``CRDFiltered``, ``CRDFilterFailed``. SYNCING:
             ``Listing``, ``FilterPending``. LIVE: ``Watching``. STOPPED: ``NotEntered``, ``Closed``. DEGRADED, and
-            UNKNOWN where CRDs cannot be read: the reason of the error in the way (``Forbidden``, ...).
+            UNKNOWN where CRDs cannot be read: the reason of the error (``Forbidden``, ``ConnectFailed``, ...).
         message: the same for people; may be empty.
         since: when this phase with this reason began, in UTC. Not part of equality.
     """
