@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import trio
 
@@ -18,7 +18,14 @@ from dynkube.telemetry import Collection, HandlerRun
 
 _log = logging.getLogger("dynkube.informers")
 
-OnAdd: TypeAlias = Callable[[Unstructured], Awaitable[None] | None]
+
+class InitialAware(Protocol):
+    """An ``on_add`` with a parameter called ``initial``, which is given :attr:`Added.initial` by that name."""
+
+    def __call__(self, obj: Unstructured, /, *, initial: bool) -> Awaitable[None] | None: ...
+
+
+OnAdd: TypeAlias = Callable[[Unstructured], Awaitable[None] | None] | InitialAware
 OnUpdate: TypeAlias = Callable[[Unstructured, Unstructured], Awaitable[None] | None]
 OnDelete: TypeAlias = Callable[[Unstructured], Awaitable[None] | None]
 ErrorCallback: TypeAlias = Callable[[Exception, InformerEvent], None]
@@ -33,6 +40,7 @@ class Handler:
     on_update: OnUpdate | None = None
     on_delete: OnDelete | None = None
     on_error: OnError = "log"
+    _asks_initial: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         for name in ("on_add", "on_update", "on_delete"):
@@ -45,6 +53,7 @@ class Handler:
             raise InvalidInput(f"on_error is {self.on_error!r}: pass 'log', 'cancel' or a function of (error, event)")
         if inspect.iscoroutinefunction(self.on_error):
             raise InvalidInput(f"on_error {self.on_error!r} must be a plain function: nobody would await it")
+        object.__setattr__(self, "_asks_initial", _asks_for(self.on_add, "initial"))
 
     def describe(self) -> str:
         """A name for it, from its functions."""
@@ -54,10 +63,24 @@ class Handler:
     def call(self, event: InformerEvent) -> Awaitable[None] | None:
         """Call the function for ``event``, if there is one."""
         if isinstance(event, Added):
-            return self.on_add(event.object) if self.on_add else None
+            on_add = cast("Callable[..., Awaitable[None] | None] | None", self.on_add)
+            if on_add is None:
+                return None
+            return on_add(event.object, initial=event.initial) if self._asks_initial else on_add(event.object)
         if isinstance(event, Updated):
             return self.on_update(event.old, event.new) if self.on_update else None
         return self.on_delete(event.object) if self.on_delete else None
+
+
+def _asks_for(function: Callable[..., Any] | None, parameter: str) -> bool:
+    """Whether a function has a parameter of that name. ``**kwargs`` asks for nothing: it may only pass things on."""
+    if function is None:
+        return False
+    try:
+        found = inspect.signature(function).parameters.get(parameter)
+    except (TypeError, ValueError):  # some functions written in C tell nothing of themselves
+        return False
+    return found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +261,12 @@ class EventStream(Subscriber):
     async def __anext__(self) -> InformerEvent:
         await trio.lowlevel.checkpoint()
         if not self._ready:
-            events = await self.take()
-            if events is None:
-                raise StopAsyncIteration
-            self._ready.extend(events)
+            self._ready.extend(await self.take() or ())
+        if self.closed or not self._ready:
+            raise StopAsyncIteration
         return self._ready.pop(0)
+
+    def close(self) -> None:
+        """End the iteration: nothing comes after this, also not the second event of a changed UID."""
+        self._ready.clear()
+        super().close()

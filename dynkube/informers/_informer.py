@@ -234,7 +234,9 @@ class Informer(Bound, Waits, Shown):
         changes of an object come as one. Does not block; may be called from a handler.
 
         Args:
-            on_add: plain or async, as all of them.
+            on_add: plain or async, as all of them. One with a parameter called ``initial`` is also given, by that name,
+                whether the object belongs to the handler's initial list: ``def on_add(obj, *, initial)``. That is
+                client-go's ``isInInitialList``; see :class:`Added` for what it is when a CRD comes back.
             on_update: gets the state shown last and the new one.
             on_delete: gets the state shown last, also where an object only left the filter.
             on_error: what to do if one raises: ``"log"`` it and go on, ``"cancel"`` the client with it, or

@@ -90,19 +90,15 @@ class Subscriber(Bound):
             raise ClosedError("it was removed before it had synced, and never will have")
 
     def take_nowait(self) -> tuple[InformerEvent, ...]:
-        """The next key's events; none if nothing waits, or nothing is to be told any more."""
+        """The next key's events; none if nothing waits, or it is closed."""
         while not self._closed:
             events = self._mailbox.take()
-            if events is None:
-                break
-            if isinstance(events, tuple):
-                if events:
-                    return events
-            else:
-                assert events is SYNCED
-                self._synced = True
-                self._settled.set()
-                self._on_settled(self)
+            if events is None or isinstance(events, tuple):
+                return events or ()
+            assert events is SYNCED
+            self._synced = True
+            self._settled.set()
+            self._on_settled(self)
         return ()
 
     async def take(self) -> tuple[InformerEvent, ...] | None:

@@ -11,10 +11,17 @@ from dynkube.meta._object import Unstructured
 # msgspec structs, not dataclasses: one is made for every object of every list and every change.
 
 
-class Added(msgspec.Struct, frozen=True, gc=False):
-    """The object is there now; ``object`` is its state."""
+class Added(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
+    """The object is there now; ``object`` is its state.
+
+    ``initial`` is for informers' events: whether the object belongs to the initial list of this handler or stream, as
+    client-go's ``isInInitialList``. It is true until the handler has synced, and false from then on: also for objects
+    of a resource that was absent when the handler synced, for those of a CRD that comes back, and for those that
+    another filter shows. In the events of a watch it is false.
+    """
 
     object: Unstructured
+    initial: bool = False
 
 
 class Modified(msgspec.Struct, frozen=True, gc=False):

@@ -221,7 +221,8 @@ class Informer(Facade[aio.Informer], Shown):
         :meth:`Registration.wait_synced`.
 
         Args:
-            on_add: what is there already comes first, by this.
+            on_add: what is there already comes first, by this. One with a parameter called ``initial`` is also given,
+                by that name, whether the object belongs to the handler's initial list.
             on_update: gets the state shown last and the new one.
             on_delete: gets the state shown last, also where an object only left the filter.
             on_error: ``"log"``, ``"cancel"`` the client with it, or a plain function of the error and the event, which

@@ -6,7 +6,8 @@ import pytest
 import trio
 
 import dynkube
-from dynkube import Client, Unstructured
+from dynkube import Client, LabelFilter, Unstructured
+from dynkube.informers import OnAdd
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
 
@@ -46,3 +47,111 @@ async def test_g27_an_event_stream_that_is_not_read_keeps_one_step_for_each_obje
 
         assert isinstance(event, dynkube.Added)
         assert event.object["spec"] == {"n": 49}
+
+
+@pytest.mark.scenario("F27", "P9")
+async def test_objects_that_come_and_go_unseen_cost_a_handler_that_hangs_nothing(
+    server: APIServer, client: Client
+) -> None:
+    async def hang(obj: Unstructured) -> None:
+        await trio.sleep_forever()
+
+    server.create(crd())
+    server.create(widget("first"))
+    async with client.informer(WIDGETS) as widgets, widgets.events() as events:
+        stuck = widgets.add_handler(on_add=hang)
+        await quiet()
+
+        for number in range(50):
+            server.create(widget(f"job-{number}"))
+            await quiet()
+            server.delete("widgets", f"job-{number}")
+            await quiet()
+
+        assert (stuck.backlog, events.backlog) == (0, 1)
+
+
+@pytest.mark.scenario("P4")
+async def test_a_stream_that_was_left_between_two_events_of_a_changed_uid_gives_no_more(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    async with client.informer(WIDGETS) as widgets:
+        async with widgets.events() as events:
+            await anext(events)
+            server.delete("widgets", "a")
+            server.create(widget("a"))
+            await quiet()
+            assert isinstance(await anext(events), dynkube.Deleted)
+
+        with pytest.raises(StopAsyncIteration):
+            await anext(events)
+
+
+async def test_initial_objects_are_told_from_later_ones(server: APIServer, client: Client) -> None:
+    seen: list[tuple[str, bool]] = []
+
+    async def on_add(obj: Unstructured, *, initial: bool) -> None:
+        await trio.lowlevel.checkpoint()
+        seen.append((obj.name, initial))
+
+    server.create(crd())
+    server.create(widget("a"))
+    async with client.informer(WIDGETS) as widgets, widgets.events() as events:
+        await widgets.add_handler(on_add=on_add).wait_synced()
+        server.create(widget("b"))
+        await quiet()
+
+        assert seen == [("a", True), ("b", False)]
+        told = [await anext(events), await anext(events)]
+        assert [(event.object.name, event.initial) for event in told if isinstance(event, dynkube.Added)] == seen
+
+
+async def test_the_initial_list_of_a_later_handler_is_what_there_is_then(server: APIServer, client: Client) -> None:
+    seen: list[tuple[str, bool]] = []
+    server.create(crd())
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_synced()
+        server.create(widget("a"))
+        await quiet()
+
+        widgets.add_handler(on_add=lambda obj, initial: seen.append((obj.name, initial)))
+        await quiet()
+
+        assert seen == [("a", True)]
+
+
+async def test_objects_of_a_crd_that_comes_back_are_not_initial(server: APIServer, client: Client) -> None:
+    seen: list[tuple[str, bool]] = []
+    async with client.informer(WIDGETS, filter=LabelFilter("team=a")) as widgets:
+        widgets.add_handler(on_add=lambda obj, initial: seen.append((obj.name, initial)))
+        await widgets.wait_synced()  # the resource is absent, so the initial list is empty
+
+        server.create(crd())
+        server.create(widget("a", labels={"team": "a"}))
+        server.create(widget("b"))
+        await widgets.wait_state(dynkube.LIVE)
+        widgets.set_filter(None)
+        await quiet()
+
+        assert seen == [("a", False), ("b", False)]
+
+
+@pytest.mark.parametrize("on_add", [lambda obj, **given: None, lambda obj, initially=None: None])
+async def test_a_function_that_does_not_ask_for_initial_is_called_without_it(
+    server: APIServer, client: Client, on_add: OnAdd
+) -> None:
+    calls: list[dict[str, object]] = []
+
+    def kept(obj: Unstructured, **given: object) -> None:
+        calls.append(given)
+
+    server.create(crd())
+    server.create(widget("a"))
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.add_handler(on_add=kept).wait_synced()
+        registration = widgets.add_handler(on_add=on_add)
+        await registration.wait_synced()
+
+        assert (calls, registration.errors) == ([{}], 0)
