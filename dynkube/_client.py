@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 import trio
 
 from dynkube._bound import Bound
+from dynkube._guard import repr_of
 from dynkube._nursery import OwnedNursery
 from dynkube.client import APIClient, ResourceClient, ShortWays
 from dynkube.config import ClientConfig
@@ -152,7 +153,9 @@ class Client(Bound, ShortWays, ManifestVerbs):
             ClosedError: a task of its own failed, as a handler with ``on_error="cancel"`` does; that is its cause.
         """
         if self._ended_by is not None:
-            raise ClosedError(f"the client has ended by itself ({self._ended_by!r}): connect again") from self._ended_by
+            raise ClosedError(
+                f"the client has ended by itself ({repr_of(self._ended_by)}): connect again"
+            ) from self._ended_by
 
     @property
     def _now(self) -> _Running:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+from typing import Final
 
+from dynkube._guard import text_of
 from dynkube.errors import DynkubeError
 from dynkube.meta import Unstructured
 from dynkube.telemetry import Collection
 
 _log = logging.getLogger("dynkube.informers")
+
+_KINDS: Final = 256
 
 
 class FailureLog:
@@ -25,25 +29,28 @@ class FailureLog:
 
     def note(self, exc: DynkubeError) -> None:
         """The server cannot be followed; the state tells of it, so nothing is logged here."""
-        self.last = f"{type(exc).__name__}: {exc}"
+        self.last = text_of(exc)
 
-    def function_failed(self, what: str, obj: Unstructured, exc: Exception) -> None:
-        """A user's function failed on an object; say so and go on.
+    def function_failed(self, what: str, exc: Exception, obj: Unstructured | None = None) -> None:
+        """Report that a user's function failed, on an object where it was called with one.
 
         Such a function mostly fails on every object, and a filter at every read: only its first failure of each
         kind is logged as an error.
         """
-        self.last = f"{what} on {obj!r}: {type(exc).__name__}: {exc}"
+        where = what if obj is None else f"{what} on {obj!r}"
+        self.last = f"{where}: {text_of(exc)}"
         kind = (what, type(exc))
+        if kind not in self._counts and len(self._counts) >= _KINDS:
+            self._counts.clear()  # filters come and go, each with another name
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         level = logging.DEBUG if count > 1 else logging.ERROR
         extra = self._extra() | {"error": type(exc).__name__, "count": count}
-        text = "informer %s: %s failed on %r (failure %d); the next failures of this kind are logged as debug messages"
-        _log.log(level, text, self._collection.gvr, what, obj, count, exc_info=exc, extra=extra)
+        text = "informer %s: %s failed (failure %d); the next failures of this kind are logged as debug messages"
+        _log.log(level, text, self._collection.gvr, where, count, exc_info=exc, extra=extra)
 
     def transform_failed(self, obj: Unstructured, exc: Exception) -> None:
         """The transform failed on an object, which is kept as it came."""
-        self.function_failed("transform", obj, exc)
+        self.function_failed("transform", exc, obj)
 
     def malformed(self, obj: Unstructured) -> None:
         """A list has an item that cannot be kept, as it has no name."""

@@ -19,6 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from dynkube._display import Shown, printable
+from dynkube._guard import name_of, repr_of
 from dynkube.errors import InvalidInput
 from dynkube.informers._index import printed
 from dynkube.informers._store import Snapshot
@@ -134,7 +135,7 @@ class Filter(Shown, abc.ABC):
     def _card(self, now: datetime) -> Card:
         from dynkube._display import Card, Span, Tone, line, short
 
-        return Card(line("filter", Span(short(repr(self), 1000), Tone.STRONG)))
+        return Card(line("filter", Span(short(repr_of(self), 1000), Tone.STRONG)))
 
 
 def as_filter(value: Filter | Predicate) -> Filter:
@@ -172,8 +173,10 @@ class _Combined(Filter):
             at_once = lambda: self._joined(first.reading(), second.reading())  # noqa: E731  # as its neighbours below
 
         def close() -> None:
-            first.close()
-            second.close()
+            try:
+                first.close()
+            finally:
+                second.close()
 
         return BoundFilter(
             matches,
@@ -316,4 +319,4 @@ class PredicateFilter(Filter):
         return BoundFilter(self.predicate, close=lambda: self._changed.remove(changed))
 
     def __repr__(self) -> str:
-        return printable(f"PredicateFilter({getattr(self.predicate, '__qualname__', self.predicate)})")
+        return printable(f"PredicateFilter({name_of(self.predicate) or repr_of(self.predicate)})")

@@ -6,10 +6,12 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import trio
 
+from dynkube._guard import attempt, attempt_with, finish, name_of, repr_of, text_of
 from dynkube.errors import InvalidInput
 from dynkube.informers._slices import Slices
 from dynkube.informers._subscriber import Subscriber
@@ -50,15 +52,17 @@ class Handler:
         if not (self.on_add or self.on_update or self.on_delete):
             raise InvalidInput("a handler needs at least one of on_add, on_update and on_delete")
         if not callable(self.on_error) and self.on_error not in ("log", "cancel"):
-            raise InvalidInput(f"on_error is {self.on_error!r}: pass 'log', 'cancel' or a function of (error, event)")
+            raise InvalidInput(
+                f"on_error is {repr_of(self.on_error)}: pass 'log', 'cancel' or a function of (error, event)"
+            )
         if inspect.iscoroutinefunction(self.on_error):
-            raise InvalidInput(f"on_error {self.on_error!r} must be a plain function: nobody would await it")
+            raise InvalidInput(f"on_error {repr_of(self.on_error)} must be a plain function: nobody would await it")
         object.__setattr__(self, "_asks_initial", _asks_for(self.on_add, "initial"))
 
     def describe(self) -> str:
         """A name for it, from its functions."""
         functions = (self.on_add, self.on_update, self.on_delete)
-        return next((name for f in functions if (name := getattr(f, "__qualname__", ""))), "handler")
+        return next((name for f in functions if (name := name_of(f))), "handler")
 
     def call(self, event: InformerEvent) -> Awaitable[None] | None:
         """Call the function for ``event``, if there is one."""
@@ -76,10 +80,9 @@ def _asks_for(function: Callable[..., Any] | None, parameter: str) -> bool:
     """Whether a function has a parameter of that name. ``**kwargs`` asks for nothing: it may only pass things on."""
     if function is None:
         return False
-    try:
-        found = inspect.signature(function).parameters.get(parameter)
-    except (TypeError, ValueError):  # some functions written in C tell nothing of themselves
-        return False
+    # It may raise: some functions written in C tell nothing of themselves, and a class may answer as it likes.
+    signature = attempt_with(inspect.signature, function, None, lambda exc: None)
+    found = signature.parameters.get(parameter) if signature is not None else None
     return found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
 
 
@@ -126,6 +129,7 @@ class Registration(Subscriber):
         self._handled = 0
         self._errors = 0
         self._last_error = ""
+        self._failure: Exception | None = None  # what the handler raised on the event that it is at
         self._seconds = self._longest = 0.0
         self._about: Collection | None = None
 
@@ -170,6 +174,7 @@ class Registration(Subscriber):
             told: called after each event.
         """
         self._about = about
+        call, failed = self._handler.call, self._failed
         clock = trio.lowlevel.current_clock().current_time  # half the price of trio.current_time()
         try:
             with self._scope:
@@ -180,14 +185,14 @@ class Registration(Subscriber):
                         self._handled += 1
                         started = clock()
                         try:
-                            pending = self._handler.call(event)
+                            pending = attempt_with(call, event, None, failed)
                             if pending is not None and inspect.isawaitable(pending):
-                                await pending
-                        except Exception as exc:  # noqa: BLE001  # P10: a handler's failure is its own
-                            self._took(clock() - started, event, exc, told)
-                            self._failed(exc, event)
-                        else:
-                            self._took(clock() - started, event, None, told)
+                                await finish(pending, failed)
+                        except BaseException:
+                            if self._failure is not None:  # cancelled, it failed besides
+                                self._done(event, clock() - started, told)
+                            raise
+                        self._done(event, clock() - started, told)
                         del event  # as the events below
                     del events  # else who waits for the next would keep these objects meanwhile
                     if slices.over:
@@ -199,28 +204,32 @@ class Registration(Subscriber):
         """Wait until the handler's task is over. Cancelling stops the waiting alone."""
         await self._ended.wait()
 
-    def _took(
-        self, seconds: float, event: InformerEvent, error: Exception | None, told: Callable[[HandlerRun], None] | None
-    ) -> None:
+    def _failed(self, exc: Exception) -> None:
+        self._failure = exc
+
+    def _done(self, event: InformerEvent, seconds: float, told: Callable[[HandlerRun], None] | None) -> None:
+        """Account for one event."""
+        failure = self._failure
         self._seconds += seconds
         if seconds > self._longest:
             self._longest = seconds
         if told is not None:
-            told(HandlerRun(handler=self.name, event=_word(event), seconds=seconds, error=error))
+            told(HandlerRun(handler=self.name, event=_word(event), seconds=seconds, error=failure))
+        if failure is not None:
+            self._failure = None
+            self._report(failure, event)
 
-    def _failed(self, exc: Exception, event: InformerEvent) -> None:
+    def _report(self, exc: Exception, event: InformerEvent) -> None:
         self._errors += 1
-        self._last_error = f"{type(exc).__name__}: {exc}"
+        self._last_error = text_of(exc)
         on_error = self._handler.on_error
         if on_error == "cancel":
             raise exc
-        if not callable(on_error):
+        if callable(on_error):
+            text = "on_error of handler %s failed on %r (failure %d of the handler)"
+            attempt(partial(on_error, exc, event), None, partial(self._log_failure, text, event))
+        else:
             self._log_failure("handler %s failed on %r (failure %d); it goes on with the next event", event, exc)
-            return
-        try:
-            on_error(exc, event)
-        except Exception as failure:  # noqa: BLE001  # as the handler itself
-            self._log_failure("on_error of handler %s failed on %r (failure %d of the handler)", event, failure)
 
     def _log_failure(self, text: str, event: InformerEvent, exc: Exception) -> None:
         # A handler that fails on one object mostly fails on all: told at the 1st, 2nd, 4th, 8th, ... time.

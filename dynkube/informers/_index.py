@@ -8,8 +8,10 @@ the values an object was filed under are remembered, so a function that gives an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
+from dynkube._guard import attempt_with
 from dynkube.errors import InvalidInput
 from dynkube.informers._persistent import MapEditor, PersistentMap, empty
 from dynkube.informers._slices import Slices, batches
@@ -122,11 +124,13 @@ class Index:
         self._filed, self._tuples, self._staged, self._entries, self._next = {}, {}, {}, empty(), None
 
     def _values(self, obj: Unstructured) -> tuple[str, ...]:
-        try:
-            return tuple(dict.fromkeys(printed(value) for value in _listed(self._func(obj)) if value is not None))
-        except Exception as exc:  # noqa: BLE001  # a user's function; one bad object must not stop the cache
-            self._on_error(exc, obj)
-            return ()
+        return attempt_with(self._found, obj, (), partial(self._failed, obj))
+
+    def _found(self, obj: Unstructured) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(printed(value) for value in _listed(self._func(obj)) if value is not None))
+
+    def _failed(self, obj: Unstructured, exc: Exception) -> None:
+        self._on_error(exc, obj)
 
 
 async def prepare(indexes: Sequence[Index], changes: Iterable[Change], slices: Slices) -> None:
@@ -134,7 +138,8 @@ async def prepare(indexes: Sequence[Index], changes: Iterable[Change], slices: S
     for some in batches(changes) if indexes else ():
         for index in indexes:
             index.stage(some)
-        await slices.breathe()
+            if slices.over:
+                await slices.breathe()
     for index in indexes:
         for _ in index.prepare():
             await slices.breathe()

@@ -14,6 +14,7 @@ import trio
 
 from dynkube._bound import Bound
 from dynkube._display import Shown, printable
+from dynkube._guard import repr_of
 from dynkube.discovery import plain_failures
 from dynkube.errors import ClosedError, InvalidInput, NoMatch
 from dynkube.informers._crd_summary import PrinterColumn
@@ -322,9 +323,7 @@ class Informer(Bound, Waits, Shown):
 
         Each handler gets adds and deletes for the difference. Does not block; may be called from a handler.
         """
-        if self._shared is not None and not self._view.refiltering:
-            self._view.refiltering = True
-            self._shared.inbox.post(partial(self._shared.refilter, self._view))
+        self._ask_round()
 
     def add_index(self, name: str, source: str | IndexFunc) -> None:
         """Add an index, or replace the one of that name. Does not block; it is complete at once.
@@ -347,7 +346,7 @@ class Informer(Bound, Waits, Shown):
     def _new_index(self, name: str, source: str | IndexFunc) -> Index:
         if not isinstance(name, str):
             raise InvalidInput(f"the name of an index is {name!r}: write it as text")
-        return Index(name, index_func(source), lambda exc, obj: self._report(f"index {name!r}", obj, exc))
+        return Index(name, index_func(source), lambda exc, obj: self._report(f"index {name!r}", exc, obj))
 
     def _card(self, now: datetime) -> Card:
         from dynkube.informers._shown import Following, informer_card
@@ -356,14 +355,14 @@ class Informer(Bound, Waits, Shown):
             resource=str(self._gvr or self._resource),
             namespace=self._namespace,
             selectors=(str(self._label_selector), str(self._field_selector)),
-            filter="" if self.filter is None else repr(self.filter),
+            filter="" if self.filter is None else repr_of(self.filter),
             indexes=tuple(self._view.indexes),
         )
         return informer_card(what, self.statistics(), self.list(), now)
 
     def __repr__(self) -> str:
         where = f" namespace={self._namespace}" if self._namespace else ""
-        shown = f" filter={self.filter!r}" if self.filter is not None else ""
+        shown = f" filter={repr_of(self.filter)}" if self.filter is not None else ""
         return printable(
             f"<Informer {self._gvr or self._resource}{where} {self.state.phase} objects={len(self._snapshot)}{shown}>"
         )

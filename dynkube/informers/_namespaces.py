@@ -52,7 +52,7 @@ class FollowedNamespaces:
     def __init__(self, factory: InformerFactory, changed: Callable[[], None]) -> None:
         self._factory = factory
         self._shared = factory.acquire(SharingKey(_NAMESPACES))
-        self._view = View(self._shared.failures.function_failed)
+        self._view = View(self._shared.failures.function_failed, lambda: None)
         self._view.subscribers.append(_ChangeListener(changed))
         self._shared.inbox.post(self._attach)
 

@@ -6,6 +6,7 @@ import builtins
 import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dynkube.errors import InvalidInput
@@ -34,7 +35,7 @@ class Reads:
         self._factory: InformerFactory | None = None  # once it was entered
         self._shared: SharedInformer | None = None  # while it is entered
         self._state = State(Phase.STOPPED, "NotEntered")  # while it is not
-        self._view = View(self._report)
+        self._view = View(self._report, self._ask_round)
 
     @property
     def state(self) -> State:
@@ -158,9 +159,17 @@ class Reads:
             users=factory.users(shared) if shared is not None and factory is not None else 0,
         )
 
-    def _report(self, what: str, obj: Unstructured, exc: Exception) -> None:
-        if self._shared is not None:
-            self._shared.failures.function_failed(what, obj, exc)
+    def _ask_round(self) -> None:
+        """Have the owner of the cache show what the filter answers differently now, unless it was asked already."""
+        shared = self._shared
+        if shared is not None and not self._view.refiltering:
+            self._view.refiltering = True
+            shared.inbox.post(partial(shared.refilter, self._view))
+
+    def _report(self, what: str, exc: Exception, obj: Unstructured | None = None) -> None:
+        shared = self._shared
+        if shared is not None:
+            shared.failures.function_failed(what, exc, obj)
 
 
 def _check_namespace(given: object, otherwise: str) -> None:

@@ -19,6 +19,7 @@ from dynkube.informers._attempts import ReflectorStatistics
 from dynkube.informers._availability import Availability, Generation, Presence
 from dynkube.informers._cache import Cache, Version
 from dynkube.informers._failures import FailureLog
+from dynkube.informers._fanout import Fanout
 from dynkube.informers._handlers import EventStream, Registration
 from dynkube.informers._inbox import Inbox
 from dynkube.informers._index import Index, prepare
@@ -26,7 +27,7 @@ from dynkube.informers._recovery import Recovery, reason_of
 from dynkube.informers._reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._sharing import SharingKey
-from dynkube.informers._slices import Slices, batches
+from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase, State, StateTelling
 from dynkube.informers._statistics import InformerStatus
 from dynkube.informers._store import Snapshot
@@ -70,7 +71,7 @@ class SharedInformer:
         self._features = features
         self._cache = Cache()
         self._slices = Slices(settings.cpu_clock, budget=settings.slice)
-        self._views: list[View] = []
+        self._views = Fanout(self._slices)
         self._scope = trio.CancelScope()
         self._ended = trio.Event()
         self._nursery: trio.Nursery | None = None
@@ -106,7 +107,7 @@ class SharedInformer:
     def status(self, now: float, users: int) -> InformerStatus:
         """How it stands; ``now`` is trio's time."""
         collection, reflected = self.key.collection, self.reflected
-        subscribers = [subscriber for view in tuple(self._views) for subscriber in tuple(view.subscribers)]
+        subscribers = [subscriber for view in self._views for subscriber in tuple(view.subscribers)]
         return InformerStatus(
             gvr=collection.gvr,
             namespace=collection.namespace,
@@ -168,14 +169,12 @@ class SharedInformer:
             await self.build(index)
         if view.closed:  # its user left before it was taken in
             return
-        self._views.append(view)
-        await view.show_difference(self.snapshot, view.subscribers, self._slices)
-        self._settle()
+        self._views.add(view)
+        await self._round(view)
 
     def detach(self, view: View) -> None:
         """A view goes. Plain: its subscribers are closed by then, so nothing is cut in half."""
-        if view in self._views:
-            self._views.remove(view)
+        self._views.discard(view)
 
     async def build(self, index: Index) -> None:
         """File every object in a new index."""
@@ -187,19 +186,24 @@ class SharedInformer:
         """Show a new subscriber what there is; from then on it gets what changes."""
         if view.join(subscriber):
             await view.show_difference(self.snapshot, [subscriber], self._slices)
-            self._settle()
+            if self.truth_known:
+                view.settle()
 
     async def refilter(self, view: View) -> None:
-        """A view's filter answers differently now: show the difference."""
-        view.refiltering = False  # what changes from here on asks for another round
-        await view.show_difference(self.snapshot, view.subscribers, self._slices)
-        self._settle()
-        self.wake_waiters()
+        """A view's filter may answer differently now: show the difference."""
+        if view in self._views:  # else it is on its way in, or out
+            await self._round(view)
+            self.wake_waiters()
 
-    def _settle(self) -> None:
+    async def _round(self, view: View) -> None:
+        view.begin_round()
+        await view.show_difference(self.snapshot, view.subscribers, self._slices)
         if self.truth_known:
-            for view in self._views:
-                view.settle()
+            view.settle(after_round=True)
+
+    async def _settle(self) -> None:
+        if self.truth_known:
+            await self._views.settle()
 
     # ── messages from the tracker: the resource comes and goes ───────────────────────────────
 
@@ -231,7 +235,7 @@ class SharedInformer:
         self._stop_reflecting()
         self._absent = True
         await self._publish(await self._cache.emptied(self._slices), (phase, reason, message))
-        self._settle()
+        await self._settle()
 
     def _appear(self, generation: Generation) -> None:
         """The resource is served, or another one is under its name: list it anew.
@@ -294,7 +298,7 @@ class SharedInformer:
             # LIVE before anybody hears of the objects: who has synced is not to read that it is listing.
             await self._publish(version, (Phase.LIVE, "Watching", "") if watched else None)
             self._listed = True
-            self._settle()
+            await self._settle()
             self.wake_waiters()
 
     async def object_seen(self, obj: Unstructured) -> None:
@@ -317,13 +321,10 @@ class SharedInformer:
         await self._reveal(version)
         if state is not None:
             self._set_state(*state)
-        for some in batches(version.changes):
-            for view in self._views:
-                view.show(some)
-            await self._slices.breathe()
+        await self._views.show(version.changes)
 
     async def _reveal(self, version: Version) -> None:
-        indexes = [index for view in self._views for index in view.indexes.values()]
+        indexes = self._views.indexes()
         await prepare(indexes, version.changes, self._slices)
         # No checkpoint from here on: readers in this loop see all of it or nothing.
         self._cache.publish(version)

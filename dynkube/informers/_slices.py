@@ -37,8 +37,12 @@ class Slices:
     async def breathe(self) -> None:
         """A checkpoint if the slice is used up, else nothing."""
         if self.over:
-            await trio.lowlevel.checkpoint()
-            self._until = self._clock() + self._budget
+            await self.rest()
+
+    async def rest(self) -> None:
+        """A checkpoint in any case, and a new slice."""
+        await trio.lowlevel.checkpoint()
+        self._until = self._clock() + self._budget
 
 
 def batches(items: Iterable[T], size: int = 64) -> Iterator[list[T]]:

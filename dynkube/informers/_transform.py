@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
+from dynkube._guard import attempt_with
 from dynkube.errors import InvalidInput
 from dynkube.meta import BodyCache, ObjectDecoder, Unstructured, a_type, cut_managed_fields
 
@@ -43,13 +45,12 @@ class _TransformingDecoder(ObjectDecoder):
     def decode(self, raw: bytes) -> Unstructured:
         """One object, transformed."""
         obj = super().decode(raw)
-        try:
-            result = _checked(self._transform(obj), obj)
-            # Decoded once more, so that the stored object shares strings and bodies like any other.
-            return super().decode(result.json)
-        except Exception as exc:  # noqa: BLE001  # a user's function; one bad object must not stop the cache
-            self._failed(obj, exc)
-            return obj
+        return attempt_with(self._transformed, obj, obj, partial(self._failed, obj))
+
+    def _transformed(self, obj: Unstructured) -> Unstructured:
+        result = _checked(self._transform(obj), obj)
+        # Decoded once more, so that the stored object shares strings and bodies like any other.
+        return super().decode(result.json)
 
 
 def _checked(result: object, obj: Unstructured) -> Unstructured:

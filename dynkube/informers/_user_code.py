@@ -6,10 +6,10 @@ import sys
 from types import CodeType, FrameType
 from typing import Final
 
+from dynkube.informers._applied import AppliedFilter
 from dynkube.informers._index import Index
-from dynkube.informers._view import View
 
-_ASKING: Final[frozenset[CodeType]] = frozenset({View._shown_by.__code__, Index._values.__code__})
+_ASKING: Final[frozenset[CodeType]] = frozenset({AppliedFilter.shown.__code__, Index._values.__code__})
 
 
 def in_function_of_a_read() -> bool:

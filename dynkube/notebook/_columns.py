@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from dynkube._display import Tone, inline, printable, short
 from dynkube._display.health import condition_chips, health_of, mapping
+from dynkube._guard import attempt_with, text_of
 from dynkube.errors import InvalidInput
 from dynkube.informers import PrinterColumn
 from dynkube.meta import JSONPath, Unstructured, encode_json
@@ -80,10 +81,9 @@ class Column:
 
     def of(self, obj: Unstructured) -> Cell:
         """What an object has there. Never raises for reasons of the object or of a user's function."""
-        try:
-            return self.cell(obj)
-        except BaseException as exc:  # noqa: BLE001  # a user's function, or a body that cannot be read
-            return Cell("(failed)", Tone.BAD, clean(f"{type(exc).__name__}: {exc}"))
+        failures: list[Exception] = []
+        cell = attempt_with(self.cell, obj, None, failures.append)
+        return cell if cell is not None else Cell("(failed)", Tone.BAD, clean(", ".join(map(text_of, failures))))
 
 
 NAMESPACE: Final = Column("Namespace", lambda obj: Cell(clean(obj.namespace)), shown=When.SEVERAL)

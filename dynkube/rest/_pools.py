@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import httpx2
 import trio
 
+from dynkube._guard import repr_of
 from dynkube.config import ClientCertificate
 from dynkube.errors import ClosedError
 
@@ -100,7 +101,7 @@ class PoolKeeper:
 
     def closed_error(self, text: str, otherwise: Exception | None = None) -> ClosedError:
         """What to raise where the pools are closed: its cause is what has closed them, or else ``otherwise``."""
-        why = f" ({self._ended_by!r})" if self._ended_by is not None else ""
+        why = f" ({repr_of(self._ended_by)})" if self._ended_by is not None else ""
         error = ClosedError(f"{text}{why}")
         error.__cause__ = self._ended_by or otherwise
         return error

@@ -337,7 +337,7 @@ def _in_thread(
             pending = await trio.to_thread.run_sync(
                 partial(function, *args, **kwargs), abandon_on_cancel=True, limiter=alone
             )
-        except Exception as exc:  # its way through the thread says nothing to whoever reads the log
+        except BaseException as exc:  # its way through the thread says nothing to whoever reads the log
             exc.__traceback__ = without_libraries(exc.__traceback__)
             raise
         if inspect.isawaitable(pending):  # a partial of an async function, or its like

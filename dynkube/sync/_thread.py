@@ -21,6 +21,7 @@ from typing import Any, Final, NoReturn, ParamSpec, TypeVar
 import trio
 from anyio.from_thread import BlockingPortal
 
+from dynkube._guard import repr_of
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers import in_function_of_a_read
 from dynkube.sync._call import ENDED, Call, is_cancellation
@@ -157,7 +158,7 @@ class TrioThread:
         return self._portal
 
     def _ended(self) -> ClosedError:
-        error = ClosedError(ENDED if self._failure is None else f"{ENDED}: {self._failure!r}")
+        error = ClosedError(ENDED if self._failure is None else f"{ENDED}: {repr_of(self._failure)}")
         error.__cause__ = self._failure
         return error
 

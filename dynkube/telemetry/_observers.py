@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final, Generic, ParamSpec, TypeVar
 
+from dynkube._guard import attempt
 from dynkube.errors import InvalidInput
 from dynkube.meta import a_type
 from dynkube.telemetry._observed import ObservedClient
@@ -44,13 +46,12 @@ class Hook(Generic[_P, _R]):
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R | None:
         """What the method returns; ``None`` if it raised."""
-        try:
-            return self._method(*args, **kwargs)
-        except Exception:  # noqa: BLE001  # a user's function
-            if not self._failed:
-                self._failed = True
-                _log.exception("observer %s failed; what else fails there is not logged", self._name)
-            return None
+        return attempt(partial(self._method, *args, **kwargs), None, self._note)
+
+    def _note(self, exc: Exception) -> None:
+        if not self._failed:
+            self._failed = True
+            _log.error("observer %s failed; what else fails there is not logged", self._name, exc_info=exc)
 
 
 class Observers:

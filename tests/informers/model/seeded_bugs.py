@@ -68,7 +68,7 @@ def stale_objects_kept_after_the_crd_went(patch: pytest.MonkeyPatch) -> None:
     async def vanish(self: SharedInformer, reason: str, message: str) -> None:
         self._stop_reflecting()
         self._set_state(Phase.ABSENT, reason, message)
-        self._settle()
+        await self._settle()
 
     patch.setattr(SharedInformer, "_vanish", vanish)
 

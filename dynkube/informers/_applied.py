@@ -1,0 +1,109 @@
+"""A filter while one view uses it: asked by the owner's task and by whoever reads, and never in the way of either.
+
+A filter may be a class of a user's own. Whatever its functions raise is reported, and means: ``matches`` hides the
+object; ``ready`` and ``at_once`` cannot answer yet; ``pending`` says that it failed; ``close`` is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from dynkube._guard import attempt, passing, repr_of, text_of
+from dynkube.informers._filters import BoundFilter, Filter, FilterContext, Predicate
+from dynkube.meta import Unstructured
+
+
+class ErrorReport(Protocol):
+    """Reports that a user's function failed, on an object where it was asked about one."""
+
+    def __call__(self, what: str, exc: Exception, obj: Unstructured | None = None) -> None: ...
+
+
+_SHOW_ALL: Final = BoundFilter(lambda obj: True)
+
+
+class AppliedFilter:
+    """One filter in one view, from the moment it is taken until another one is, or the informer ends."""
+
+    __slots__ = ("_bound", "_failure", "_report", "filter")
+
+    def __init__(self, filter: Filter | None, bound: BoundFilter, report: ErrorReport) -> None:  # noqa: A002
+        self.filter = filter
+        self._bound = bound
+        self._report = report
+        self._failure = ""  # why it cannot answer, if it failed when it was asked to
+
+    @classmethod
+    def nothing(cls, report: ErrorReport) -> AppliedFilter:
+        """No filter: everything is shown."""
+        return cls(None, _SHOW_ALL, report)
+
+    @classmethod
+    def bind(cls, new: Filter | None, context: FilterContext, report: ErrorReport) -> AppliedFilter:
+        """Have a filter begin its work. What its ``bind`` raises is the caller's, who has just named it."""
+        return cls(new, _SHOW_ALL if new is None else new.bind(context), report)
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether there is no filter, so that nothing needs to be asked."""
+        return self._bound is _SHOW_ALL
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can answer yet."""
+        return self.shows_all or attempt(self._is_ready, False, self._ready_failed)
+
+    @property
+    def pending(self) -> str:
+        """What it waits for before it can answer, in words; ``""`` if it can."""
+        if self.shows_all or (self.ready and not self._failure):
+            return ""
+        return attempt(lambda: str(self._bound.pending()), "", self._pending_failed) or self._failure
+
+    def shown(self, objects: Sequence[Unstructured]) -> list[Unstructured] | None:
+        """Those of ``objects`` that it shows; ``None`` if it cannot answer."""
+        if self.shows_all:
+            return list(objects)
+        matches = self._reading()
+        if matches is None:
+            return None
+        return passing(matches, objects, self._matches_failed)
+
+    def close(self) -> None:
+        """Have it let go of what it follows."""
+        attempt(self._bound.close, None, self._close_failed)
+
+    def _is_ready(self) -> bool:
+        return bool(self._bound.ready())
+
+    def _reading(self) -> Predicate | None:
+        """Its predicate for one read, or for one batch of changes."""
+        if not self.ready:
+            return None
+        matches = attempt(self._bound.reading, None, self._at_once_failed)
+        if matches is not None:
+            self._failure = ""
+        return matches
+
+    # ── what its functions raise ─────────────────────────────────────────────────────────────
+
+    def _ready_failed(self, exc: Exception) -> None:
+        self._failure = f"its ready(), which raised {text_of(exc)}"
+        self._report(f"ready() of filter {repr_of(self.filter)}", exc)
+
+    def _at_once_failed(self, exc: Exception) -> None:
+        self._failure = f"its at_once(), which raised {text_of(exc)}"
+        self._report(f"at_once() of filter {repr_of(self.filter)}", exc)
+
+    def _pending_failed(self, exc: Exception) -> None:
+        self._report(f"pending() of filter {repr_of(self.filter)}", exc)
+
+    def _close_failed(self, exc: Exception) -> None:
+        self._report(f"close() of filter {repr_of(self.filter)}", exc)
+
+    def _matches_failed(self, obj: Unstructured, exc: Exception) -> None:
+        self._report(f"filter {repr_of(self.filter)}", exc, obj)
+
+    def __repr__(self) -> str:
+        return f"<AppliedFilter {repr_of(self.filter)}>"

@@ -1,0 +1,71 @@
+"""The views of one cache, which may be thousands: what changes is shown to all of them, a slice at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from dynkube.informers._index import Change, Index
+from dynkube.informers._slices import Slices, batches
+from dynkube.informers._view import View
+
+# After so many views others get their turn, however little was done: each view may have woken a handler's task, and all
+# tasks that were woken run before the loop comes to anything else.
+_VIEWS: Final = 64
+
+
+class Fanout:
+    """The views in the order in which they came. Only the task that owns the cache calls what is async.
+
+    Views may be removed at any time, also while changes are being shown: a view that was removed has no subscribers, so
+    it is passed over. Each view gets all changes in order.
+    """
+
+    __slots__ = ("_slices", "_views")
+
+    def __init__(self, slices: Slices) -> None:
+        self._slices = slices
+        self._views: dict[View, None] = {}
+
+    def add(self, view: View) -> None:
+        """A view begins to follow the cache."""
+        self._views[view] = None
+
+    def discard(self, view: View) -> None:
+        """A view goes, if it is there."""
+        self._views.pop(view, None)
+
+    def __contains__(self, view: View) -> bool:
+        return view in self._views
+
+    def __iter__(self) -> Iterator[View]:
+        return iter(tuple(self._views))
+
+    def indexes(self) -> list[Index]:
+        """The indexes of all views."""
+        return [index for view in self._views if view.indexes for index in view.indexes.values()]
+
+    async def show(self, changes: Sequence[Change]) -> None:
+        """Offer changes of the cache to the subscribers of every view. Handlers may run meanwhile."""
+        for some in batches(changes):
+            await self._each(partial(_show, changes=some))
+
+    async def settle(self) -> None:
+        """The cache is complete: let every view have synced that has nothing more to wait for."""
+        await self._each(View.settle)
+
+    async def _each(self, work: Callable[[View], None]) -> None:
+        slices = self._slices
+        for views in batches(self, _VIEWS):
+            for view in views:
+                work(view)
+                if slices.over:
+                    await slices.breathe()
+            if len(views) == _VIEWS:
+                await slices.rest()
+        await slices.breathe()
+
+
+def _show(view: View, changes: Sequence[Change]) -> None:
+    view.show(changes)
