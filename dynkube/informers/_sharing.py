@@ -4,10 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dynkube._guard import attempt
 from dynkube.informers._settings import ListSettings
 from dynkube.informers._transform import Transform, drop_managed_fields
 from dynkube.meta import GVR, FieldSelector, LabelSelector
 from dynkube.telemetry import Collection
+
+
+class _SameTransform:
+    """Compares transforms as their class does; one that cannot be hashed or compared equals itself alone."""
+
+    __slots__ = ("_hash", "_transform")
+
+    def __init__(self, transform: Transform | None) -> None:
+        self._transform = transform
+        self._hash = attempt(lambda: hash(transform), id(transform), lambda exc: None)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _SameTransform) or self._hash != other._hash:
+            return False
+        if self._transform is other._transform:
+            return True
+        return attempt(lambda: bool(self._transform == other._transform), False, lambda exc: None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +39,12 @@ class SharingKey:
     namespace: str | None = None
     label_selector: LabelSelector = field(default_factory=lambda: LabelSelector.parse(None))
     field_selector: FieldSelector = field(default_factory=lambda: FieldSelector.parse(None))
-    transform: Transform | None = drop_managed_fields
+    transform: Transform | None = field(default=drop_managed_fields, compare=False)
     lists: ListSettings = field(default_factory=ListSettings)
+    _same_transform: _SameTransform = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_same_transform", _SameTransform(self.transform))
 
     @property
     def collection(self) -> Collection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -230,4 +231,49 @@ def test_a_handler_that_is_to_end_its_client_does(k: dynkube.sync.Client) -> Non
     with pytest.raises(ClosedError, match="client"):
         k.resource("namespaces").wait_for("never", "create")
     with pytest.raises(LookupError, match="default"):
+        k.close()
+
+
+def leave(obj: dynkube.Unstructured) -> Any:
+    sys.exit(3)
+
+
+def interrupt(obj: dynkube.Unstructured) -> Any:
+    raise KeyboardInterrupt
+
+
+async def leave_async(obj: dynkube.Unstructured) -> None:
+    sys.exit(3)
+
+
+@pytest.mark.scenario("P10")
+@pytest.mark.parametrize("function", [leave, interrupt, leave_async])
+def test_a_handler_cannot_end_the_program_from_its_thread(k: dynkube.sync.Client, function: Any) -> None:
+    k.resource(CONFIGMAPS).create(config_map("one"))
+    errors: list[Exception] = []
+    maps = k.informer(CONFIGMAPS, namespace="default")
+    maps.add_index("x", leave)
+
+    logged = maps.add_handler(on_add=function)
+    called = maps.add_handler(on_add=function, on_error=lambda exc, event: errors.append(exc))
+    logged.wait_synced(timeout=10)
+    called.wait_synced(timeout=10)
+    maps.wait_for(k.resource(CONFIGMAPS).create(config_map("two")), timeout=10)
+
+    assert (logged.errors >= 1, called.errors >= 1, maps.state.phase) == (True, True, dynkube.LIVE)
+    assert "outside of the main thread, where it ends no program" in logged.statistics().last_error
+    assert isinstance(errors[0].__cause__, SystemExit | KeyboardInterrupt)
+    assert "SystemExit" in maps.statistics().last_error
+
+
+def test_a_handler_that_leaves_can_end_its_client(cluster: ServerThread) -> None:
+    k = dynkube.sync.connect(url=cluster.url)
+    maps = k.informer(CONFIGMAPS, namespace="default")
+    maps.wait_synced(timeout=10)
+    maps.add_handler(on_add=leave, on_error="cancel")
+
+    cluster.create(config_map("one"))
+    maps.wait_state(dynkube.STOPPED, timeout=10)
+
+    with pytest.raises(RuntimeError, match=r"SystemExit: 3 was raised outside of the main thread"):
         k.close()

@@ -1,0 +1,142 @@
+"""Users' functions are called by ``dynkube._guard``, or in a call of the user's own, which raises what they raise.
+
+A new parameter that takes a function, and a new place that calls one, fail here until they are written down below. What
+becomes of each function that fails is tested in ``tests/informers/test_user_code.py``.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import dynkube
+from dynkube.informers import BoundFilter
+from dynkube.telemetry import Observer
+
+PACKAGE = Path(str(dynkube.__file__)).parent
+
+TAKEN = {
+    # called by tasks, or by reads on any thread
+    "Client.informer": {"filter", "transform", "indexes"},
+    "Informer.__init__": {"filter", "transform", "indexes", "factory"},  # the factory is the client's own
+    "Informer.add_handler": {"on_add", "on_update", "on_delete", "on_error"},
+    "Informer.add_index": {"source"},
+    "Informer.set_filter": {"filter"},
+    "PredicateFilter.__init__": {"predicate"},
+    "BoundFilter.__init__": {"matches", "ready", "pending", "close", "at_once"},
+    "InformerSettings.__init__": {"crd_filter", "cpu_clock", "suspended"},  # the latter two measure, for tests
+    # called before the call returns that they were given to
+    "Informer.to_pandas": {"fields"},
+    "Informer.to_polars": {"fields"},
+    "Client.__init__": {"configure"},
+    "Client.apply_all": {"on_entry", "on_error"},  # the latter is a word
+    "Client.diff_all": {"on_entry"},
+}
+"""Parameters that take functions."""
+
+KEPT = re.compile(
+    r"""\bon_(add|update|delete|error)$ | ^function$ | \._?func$ | \._transform$ | predicate$ | \bmatches$ | ^accepts$
+    | \b_?bound\.\w+$ | \b(first|second)\.\w+$ | \.part\.bind$ | \bnew\.bind$ | \._method$ | \.cell$""",
+    re.VERBOSE,
+)
+"""Under which names they are kept and called."""
+
+GUARD = {"_guard.attempt: function", "_guard.attempt_with: function", "_guard.passing: matches"}
+
+INSIDE_OF_GUARDED = {
+    # by attempt or attempt_with
+    "informers._applied._is_ready: self._bound.ready",
+    "informers._applied.pending: self._bound.pending",
+    "informers._handlers.call: on_add",
+    "informers._handlers.call: self.on_update",
+    "informers._handlers.call: self.on_delete",
+    "informers._index._found: self._func",
+    "informers._transform._transformed: self._transform",
+    # in what these call: a filter is made of others, and adds nothing that could fail
+    "informers._filters.bind: bound.reading",
+    "informers._filters.bind: first.reading",
+    "informers._filters.bind: second.reading",
+    "informers._filters.bind: first.ready",
+    "informers._filters.bind: second.ready",
+    "informers._filters.bind: first.pending",
+    "informers._filters.bind: second.pending",
+    "informers._filters.close: first.close",
+    "informers._filters.close: second.close",
+    "informers._filters._negated: matches",
+}
+"""Functions that are called by the guard alone, and what they call."""
+
+IN_A_CALL_OF_THE_USERS = {
+    "informers._applied.bind: new.bind",  # set_filter, or entering
+    "informers._filters.bind: first.close",
+    "informers._filters.bind: self.part.bind",
+}
+
+OUR_OWN = {
+    "informers._filters.bind: matches",  # LabelFilter's selector
+    "informers._reads.list: matches",  # a label selector
+    "informers._namespace_filter._selected: selector.matches",
+}
+
+TO_BE_GUARDED = {
+    "informers._tracker._judge_crd: accepts",  # has a try of its own
+}
+
+
+def calls() -> Iterator[str]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        if module.split(".")[0] in ("informers", "telemetry", "notebook", "_guard"):
+            yield from _calls(ast.parse(path.read_text(encoding="utf-8")), module, "")
+
+
+def _calls(node: ast.AST, module: str, function: str) -> Iterator[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        function = node.name
+    if isinstance(node, ast.Call) and KEPT.search(called := ast.unparse(node.func)):
+        yield f"{module}.{function}: {called}"
+    for child in ast.iter_child_nodes(node):
+        yield from _calls(child, module, function)
+
+
+def test_a_users_function_is_called_in_no_other_place() -> None:
+    known = GUARD | INSIDE_OF_GUARDED | IN_A_CALL_OF_THE_USERS | OUR_OWN | TO_BE_GUARDED
+
+    found = set(calls())
+
+    assert found - known == set()
+    assert known - found == set(), "no longer there"
+
+
+def test_every_parameter_that_takes_a_function_is_known() -> None:
+    takes = re.compile(r"\b(Callable|Predicate|Transform|IndexFunc|OnAdd|OnUpdate|OnDelete|OnError|Fields)\b")
+    classes = (
+        dynkube.Client,
+        dynkube.Informer,
+        dynkube.PredicateFilter,
+        dynkube.LabelFilter,
+        dynkube.JSONPathFilter,
+        dynkube.NamespaceFilter,
+        dynkube.InformerSettings,
+        BoundFilter,
+    )
+
+    found: dict[str, set[str]] = {}
+    for each in classes:
+        for name, method in inspect.getmembers(each, inspect.isfunction):
+            if name == "__init__" or not name.startswith("_"):
+                parameters = inspect.signature(method).parameters.values()
+                if names := {p.name for p in parameters if takes.search(str(p.annotation))}:
+                    found[f"{each.__name__}.{name}"] = names
+
+    assert found == TAKEN
+
+
+def test_every_method_of_an_observer_is_called_through_a_hook() -> None:
+    hooks = (PACKAGE / "telemetry" / "_observers.py").read_text(encoding="utf-8")
+    methods = {name for name in vars(Observer) if not name.startswith("_")}
+
+    assert {name for name in methods if f"Observer.{name}" in hooks} == methods
