@@ -97,8 +97,8 @@ async def server() -> AsyncIterator[APIServer]:
 
 @pytest.fixture
 async def client(server: APIServer) -> AsyncIterator[dynkube.Client]:
-    """A client connected to it, whose delays repeat."""
-    settings = dynkube.InformerSettings(random=Random(7))
+    """A client connected to it, whose delays repeat, and whose informers end with their last user."""
+    settings = dynkube.InformerSettings(random=Random(7), linger=0)
     async with dynkube.connect(transport=server.transport(), settings=settings) as client:
         yield client
 

@@ -6,6 +6,7 @@ import contextvars
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 import trio
 
@@ -17,12 +18,14 @@ from dynkube.informers._serving import Serving
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._shared import SharedInformer
 from dynkube.informers._sharing import SharingKey
-from dynkube.informers._slices import Slices
 from dynkube.informers._statistics import InformerStatuses
 from dynkube.informers._tracker import AvailabilityTracker
+from dynkube.informers._turns import Turns
 from dynkube.meta import GVR, Unstructured
 from dynkube.rest import RESTClient
 from dynkube.telemetry import NOBODY, HandlerRun, Observers
+
+_LINGERING: Final = 16  # informers without users: each may hold a large cache
 
 
 class InformerFactory:
@@ -47,6 +50,7 @@ class InformerFactory:
         self._rest = rest
         self._features = ServerFeatures()
         self._observers = observers
+        self._turns = Turns(settings.cpu_clock, settings.slice, nursery.start_soon)
         self._clock = trio.lowlevel.current_clock()
         # What the client's tasks do belongs to the client, and not to the trace or whatever else surrounds
         # the first user of an informer.
@@ -54,6 +58,7 @@ class InformerFactory:
         self._tracker = AvailabilityTracker(rest, discovery, mapper, settings, self._features, nursery, observers)
         self._shared: dict[SharingKey, SharedInformer] = {}
         self._users: dict[SharedInformer, int] = {}
+        self._lingering: dict[SharedInformer, None] = {}  # without users; the one that waits longest first
 
     def users(self, informer: SharedInformer) -> int:
         """How many use it."""
@@ -76,27 +81,60 @@ class InformerFactory:
         """The informer for ``key``, started if nobody uses it yet. Plain; pair it with :meth:`release`."""
         key = replace(key, lists=key.lists.differing_from(self._settings))
         informer = self._shared.get(key)
-        if informer is None:
+        if informer is None or informer.stopping:
             settings = key.lists.applied_to(self._settings)
             informer = SharedInformer(key, self._rest, self._tracker, settings, self._features, self._observers)
             self._shared[key] = informer
             self._users[informer] = 0
-            self._context.run(partial(self._nursery.start_soon, informer.run, name=f"informer {key.gvr}"))
+            self._context.run(partial(self._nursery.start_soon, self._run, informer, name=f"informer {key.gvr}"))
+        elif informer in self._lingering:
+            del self._lingering[informer]
+            informer.keep()
         self._users[informer] += 1
         return informer
 
-    def release(self, informer: SharedInformer) -> bool:
-        """One user less; the last one's going ends it. Returns whether it ends."""
+    async def _run(self, informer: SharedInformer) -> None:
+        try:
+            await informer.run()
+        finally:
+            self._forget(informer)
+
+    def release(self, informer: SharedInformer) -> None:
+        """One user less. Without users it goes on for ``InformerSettings.linger`` seconds, and ends.
+
+        So cache and watch are there still for whoever comes back, as with a filter that is replaced many times a
+        second. A limited number linger: the oldest ends at once where there are more.
+        """
+        if informer not in self._users:
+            return  # it has ended: the client was closed
         self._users[informer] -= 1
         if self._users[informer]:
-            return False
-        del self._users[informer]
-        del self._shared[informer.key]  # whoever asks from now on gets a new one
+            return
+        if not self._settings.linger:
+            self._end(informer)
+            return
+        self._lingering[informer] = None
+        informer.end_in(self._settings.linger)
+        if len(self._lingering) > _LINGERING:
+            self._end(next(iter(self._lingering)))
+
+    def runs(self, informer: SharedInformer) -> bool:
+        """Whether it goes on: it has users, or had some a moment ago."""
+        return informer in self._users
+
+    def _end(self, informer: SharedInformer) -> None:
+        self._forget(informer)
         informer.stop()
-        return True
+
+    def _forget(self, informer: SharedInformer) -> None:
+        """Whoever asks from now on gets another one."""
+        self._users.pop(informer, None)
+        self._lingering.pop(informer, None)
+        if self._shared.get(informer.key) is informer:
+            del self._shared[informer.key]
 
     def statuses(self) -> InformerStatuses:
-        """Every shared informer as it is now. May be called from any thread."""
+        """Every shared informer as it is now, also one that lingers without users. May be called from any thread."""
         now = self.now()
         return InformerStatuses(informer.status(now, users) for informer, users in tuple(self._users.items()))
 
@@ -106,8 +144,7 @@ class InformerFactory:
 
     def start_handler(self, handler: Registration, key: SharingKey) -> None:
         """Run a handler's task for as long as the handler lives. Plain."""
-        slices = Slices(self._settings.cpu_clock, budget=self._settings.slice)
-        self._nursery.start_soon(handler.run, slices, key.collection, self._handler_told(key))
+        self._nursery.start_soon(handler.run, self._turns, key.collection, self._handler_told(key))
 
     def _handler_told(self, key: SharingKey) -> Callable[[HandlerRun], None] | None:
         """Whom to tell of each call of a handler; ``None`` if nobody wants to know."""

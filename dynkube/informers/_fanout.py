@@ -50,21 +50,20 @@ class Fanout:
         """Offer changes of the cache to the subscribers of every view. Handlers may run meanwhile."""
         for some in batches(changes):
             await self._each(partial(_show, changes=some))
+            await self._slices.breathe()
 
     async def settle(self) -> None:
         """The cache is complete: let every view have synced that has nothing more to wait for."""
         await self._each(View.settle)
 
     async def _each(self, work: Callable[[View], None]) -> None:
-        slices = self._slices
-        for views in batches(self, _VIEWS):
-            for view in views:
-                work(view)
-                if slices.over:
-                    await slices.breathe()
-            if len(views) == _VIEWS:
-                await slices.rest()
-        await slices.breathe()
+        """Do something with each view, and nothing but that where they are few."""
+        for number, view in enumerate(self):
+            if number and number % _VIEWS == 0:
+                await self._slices.rest()
+            elif number and self._slices.over:
+                await self._slices.breathe()
+            work(view)
 
 
 def _show(view: View, changes: Sequence[Change]) -> None:

@@ -13,8 +13,8 @@ import trio
 
 from dynkube._guard import attempt, attempt_with, finish, name_of, repr_of, text_of
 from dynkube.errors import InvalidInput
-from dynkube.informers._slices import Slices
 from dynkube.informers._subscriber import Subscriber
+from dynkube.informers._turns import Turns
 from dynkube.meta import Added, InformerEvent, Unstructured, Updated, a_type
 from dynkube.telemetry import Collection, HandlerRun
 
@@ -120,8 +120,15 @@ class Registration(Subscriber):
     and holds it for as long as it runs; an async one may wait, which delays nobody but itself.
     """
 
-    def __init__(self, handler: Handler, name: str, on_settled: Callable[[Subscriber], None]) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        name: str,
+        on_settled: Callable[[Subscriber], None],
+        until_entered: Callable[[], Awaitable[None]],
+    ) -> None:
         super().__init__(on_settled)
+        self._until_entered = until_entered
         self.name = name
         self._handler = handler
         self._scope = trio.CancelScope()
@@ -140,6 +147,15 @@ class Registration(Subscriber):
         twice, and from the handler itself. A handler removed before it has synced never does.
         """
         self.close()
+
+    async def wait_synced(self) -> None:
+        """Wait until the initial objects have been handled; cancelling stops the waiting alone.
+
+        Raises:
+            ClosedError: the informer was not entered, or the handler was removed or the informer closed before that.
+        """
+        await self._until_entered()
+        await super().wait_synced()
 
     def stop(self) -> None:
         """Remove it and cancel what it is doing; for the informer's end."""
@@ -165,11 +181,11 @@ class Registration(Subscriber):
         """How often it raised."""
         return self._errors
 
-    async def run(self, slices: Slices, about: Collection, told: Callable[[HandlerRun], None] | None = None) -> None:
+    async def run(self, turns: Turns, about: Collection, told: Callable[[HandlerRun], None] | None = None) -> None:
         """Handle events until removed; the informer starts this.
 
         Args:
-            slices: how long it may hold the loop.
+            turns: when it has to let others work.
             about: what the events are of, for the log.
             told: called after each event.
         """
@@ -178,7 +194,7 @@ class Registration(Subscriber):
         clock = trio.lowlevel.current_clock().current_time  # half the price of trio.current_time()
         try:
             with self._scope:
-                while (events := self.take_nowait() or await self.take()) is not None:
+                while (events := self.take_nowait() or await self._next(turns)) is not None:
                     for event in events:
                         if self.closed:  # removed between the two events of a changed UID
                             return
@@ -188,6 +204,7 @@ class Registration(Subscriber):
                             pending = attempt_with(call, event, None, failed)
                             if pending is not None and inspect.isawaitable(pending):
                                 await finish(pending, failed)
+                                turns.begin()
                         except BaseException:
                             if self._failure is not None:  # cancelled, it failed besides
                                 self._done(event, clock() - started, told)
@@ -195,10 +212,15 @@ class Registration(Subscriber):
                         self._done(event, clock() - started, told)
                         del event  # as the events below
                     del events  # else who waits for the next would keep these objects meanwhile
-                    if slices.over:
-                        await slices.breathe()
+                    if turns.over:
+                        await turns.wait()
         finally:
             self._ended.set()
+
+    async def _next(self, turns: Turns) -> tuple[InformerEvent, ...] | None:
+        events = await self.take()
+        turns.begin()
+        return events
 
     async def wait_ended(self) -> None:
         """Wait until the handler's task is over. Cancelling stops the waiting alone."""

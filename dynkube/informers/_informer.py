@@ -139,6 +139,8 @@ class Informer(Bound, Waits, Shown):
         try:
             self._view.set_filter(self._view.filter, self._surroundings)
             await shared.inbox.ask(partial(shared.attach, self._view))
+            if shared.stopping:  # the client ended meanwhile, perhaps before the view was taken in
+                self._view.end()
         except BaseException:  # cancelled, or a filter that cannot work: who enters no further leaves nothing behind
             self._let_go()
             raise
@@ -165,14 +167,14 @@ class Informer(Bound, Waits, Shown):
             await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop: handlers get nothing more, and with the last user the watch ends and the memory goes.
+        """Stop: handlers get nothing more. Some seconds after the last user left, the watch ends and the memory goes.
 
         An async handler that is at work is cancelled, and waited for. Safe to call twice. Cancelling stops the
-        waiting alone: all of it ends just the same.
+        waiting alone: all of it ends just the same. For how long cache and watch go on: ``InformerSettings.linger``.
         """
         shared = self._shared
         registrations = self._let_go()
-        if shared is not None and self._factory is not None and not self._factory.users(shared):
+        if shared is not None and self._factory is not None and not self._factory.runs(shared):
             await shared.wait_ended()
         for registration in registrations:
             await registration.wait_ended()
@@ -252,7 +254,9 @@ class Informer(Bound, Waits, Shown):
             ClosedError: the informer is closed.
         """
         handler = Handler(on_add=on_add, on_update=on_update, on_delete=on_delete, on_error=on_error)
-        registration = Registration(handler, name or handler.describe(), self._view.subscriber_settled)
+        registration = Registration(
+            handler, name or handler.describe(), self._view.subscriber_settled, self._until_entered
+        )
         self._subscribe(registration)
         if self._factory is not None and self._shared is not None:
             self._factory.start_handler(registration, self._shared.key)

@@ -47,6 +47,9 @@ class InformerSettings:
         crd_filter: which CRDs count as installed, asked with each CRD (without its schemas) as it is and
             whenever it changes; resources of the others are ABSENT. For tools that need a minimum bundle
             version, say, or are told to leave some groups alone.
+        linger: for how long a cache and its watch go on after their last user left: whoever enters an equal informer,
+            or sets a filter that follows namespaces, within that time finds all of it there. 0 ends them at once. They
+            end with the client in any case.
         decoded_bodies: how many decoded bodies of one cache are kept alive.
         slice: how long a cache may hold the event loop at a stretch.
         random: where jitter comes from.
@@ -69,6 +72,7 @@ class InformerSettings:
     streaming_timeout: float = 300.0
     discovery_poll: float = 30.0
     crd_filter: Callable[[Unstructured], bool] | None = None
+    linger: float = 3.0
     decoded_bodies: int = 256
     slice: float = 0.003
     random: Random = field(default_factory=Random, repr=False)
@@ -83,7 +87,7 @@ class InformerSettings:
         low, high = self.watch_timeout
         if not 1 <= low <= high:  # the server counts whole seconds
             raise InvalidInput(f"watch_timeout {self.watch_timeout} is not a range (low, high) of at least one second")
-        for name in ("watch_margin", "reconnect_spread", "decoded_bodies", "slice"):
+        for name in ("watch_margin", "reconnect_spread", "linger", "decoded_bodies", "slice"):
             if not (is_number(given := getattr(self, name)) and given >= 0):
                 raise InvalidInput(f"{name} must be a number that is not negative, not {given!r}")
         for name in (

@@ -8,6 +8,7 @@ the task: they take the published snapshot.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 
@@ -147,6 +148,19 @@ class SharedInformer:
             for view in self._views:
                 view.end()
             self._ended.set()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it ends, or has ended."""
+        return self._scope.cancel_called
+
+    def end_in(self, seconds: float) -> None:
+        """End it after so many seconds, unless :meth:`keep` is called before. Does not block."""
+        self._scope.deadline = trio.current_time() + seconds
+
+    def keep(self) -> None:
+        """Let it go on after all."""
+        self._scope.deadline = math.inf
 
     def stop(self) -> None:
         """End it: the watch closes, the memory goes, subscribers get nothing more. Does not block."""

@@ -81,7 +81,8 @@ class InformerStatus:
         handlers: handlers and event streams.
         handler_errors: how often one of them raised.
         last_error: the last failure of any kind, in words; ``""`` if there was none.
-        users: informers that share it.
+        users: informers that share it; 0 for one that ends soon, as its last user has left
+            (``InformerSettings.linger``).
     """
 
     gvr: GVR

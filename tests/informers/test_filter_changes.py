@@ -8,7 +8,17 @@ from random import Random
 import pytest
 import trio
 
-from dynkube import Client, Filter, Informer, LabelFilter, NamespaceFilter, PredicateFilter
+from dynkube import (
+    Client,
+    Filter,
+    Informer,
+    InformerSettings,
+    LabelFilter,
+    NamespaceFilter,
+    PredicateFilter,
+    Unstructured,
+    connect,
+)
 from dynkube.testing import APIServer
 from tests.informers.folding import Subscription
 from tests.informers.kit import WIDGETS, Recorder, crd, names, namespace, quiet, widget
@@ -78,3 +88,53 @@ async def test_g14_while_every_part_changes_nothing_is_shown_that_any_part_hides
         server.update(namespace("shop", {"open": "yes"}))
         widgets.set_filter(both["x"])
         assert (await recorder.drain(), names(widgets.list())) == (["add/hidden"], ["hidden"])
+
+
+@pytest.mark.scenario("P6")
+async def test_a_filter_that_is_replaced_during_the_first_list_is_shown_before_anybody_has_synced(
+    server: APIServer,
+) -> None:
+    for number in range(500):
+        server.create(widget(f"w{number}", labels={"team": "xy"[number % 2]}))
+    shown: set[str] = set()
+    # A clock that always says "time is up" makes the informer pause after each batch of objects.
+    settings = InformerSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
+    async with connect(transport=server.transport(), settings=settings) as client:
+        widgets = client.informer(WIDGETS, filter=LabelFilter("team=x"))
+
+        def on_add(obj: Unstructured) -> None:
+            if not shown:
+                widgets.set_filter(LabelFilter("team=y"))
+            shown.add(obj.name)
+
+        handler = widgets.add_handler(on_add=on_add, on_delete=lambda obj: shown.discard(obj.name))
+        async with widgets:
+            await handler.wait_synced()
+
+            assert shown == {obj.name for obj in widgets}
+            await widgets.wait_synced()
+            assert len(shown) == 250
+
+
+@pytest.mark.scenario("P6")
+async def test_a_predicate_that_changes_all_the_time_keeps_nobody_from_having_synced(
+    server: APIServer, client: Client
+) -> None:
+    for number in range(100):
+        server.create(widget(f"w{number}"))
+    changing = PredicateFilter(lambda obj: True)
+    async with client.informer(WIDGETS, filter=changing) as widgets:
+
+        async def change() -> None:
+            while True:
+                changing.notify_changed()
+                await trio.lowlevel.checkpoint()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(change)
+            handler = widgets.add_handler(on_add=lambda obj: None)
+            for _ in range(1000):
+                await trio.lowlevel.checkpoint()
+
+            assert (handler.has_synced, widgets.has_synced) == (True, True)
+            nursery.cancel_scope.cancel()

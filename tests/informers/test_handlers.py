@@ -7,6 +7,7 @@ import trio
 
 import dynkube
 from dynkube import Client, LabelFilter, Unstructured
+from dynkube.errors import ClosedError
 from dynkube.informers import OnAdd
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
@@ -155,3 +156,14 @@ async def test_a_function_that_does_not_ask_for_initial_is_called_without_it(
         await registration.wait_synced()
 
         assert (calls, registration.errors) == ([{}], 0)
+
+
+@pytest.mark.scenario("P6")
+async def test_a_handler_of_an_informer_that_is_not_entered_is_waited_for_in_vain(server: APIServer) -> None:
+    async with dynkube.connect(transport=server.transport()) as client:
+        handler = client.informer(WIDGETS).add_handler(on_add=print)
+        with pytest.raises(ClosedError, match="was not entered"):
+            await handler.wait_synced()
+
+    with pytest.raises(ClosedError, match="was not entered"):
+        await handler.wait_synced()

@@ -15,6 +15,8 @@ from dynkube.errors import ClosedError
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 
+AT_ONCE = dynkube.InformerSettings(linger=0)
+
 
 def watched(server: APIServer) -> list[str]:
     return sorted(watch.resource.resource for watch in server.open_watches)
@@ -23,7 +25,7 @@ def watched(server: APIServer) -> list[str]:
 @pytest.mark.scenario("K22")
 async def test_k22_nothing_is_left_when_a_client_was_left(server: APIServer) -> None:
     before = trio.lowlevel.current_statistics().tasks_living
-    async with dynkube.connect(transport=server.transport()) as client:
+    async with dynkube.connect(transport=server.transport(), settings=AT_ONCE) as client:
         async with client.informer(WIDGETS) as widgets, client.informer("pods.v1") as pods:
             Recorder().attach(pods)
             pods.set_filter(NamespaceFilter("a=b"))
@@ -167,7 +169,10 @@ async def test_whoever_waits_for_what_will_not_come_is_told(
             await wait(widgets)
 
     with trio.fail_after(10):
-        async with trio.open_nursery() as nursery, dynkube.connect(transport=server.transport()) as client:
+        async with (
+            trio.open_nursery() as nursery,
+            dynkube.connect(transport=server.transport(), settings=AT_ONCE) as client,
+        ):
             widgets = await client.informer(WIDGETS).__aenter__()
             nursery.start_soon(expect_closed)
             await trio.sleep(1)

@@ -25,6 +25,6 @@ def notes() -> Notes:
 
 @pytest.fixture
 async def client(server: APIServer, notes: Notes) -> AsyncIterator[dynkube.Client]:
-    settings = dynkube.InformerSettings(random=Random(7))
+    settings = dynkube.InformerSettings(random=Random(7), linger=0)
     async with dynkube.connect(transport=server.transport(), settings=settings, observers=[notes]) as client:
         yield client

@@ -31,7 +31,7 @@ def registry() -> CollectorRegistry:
 
 @pytest.fixture
 async def client(server: APIServer, registry: CollectorRegistry) -> AsyncIterator[Client]:
-    settings = dynkube.InformerSettings(random=Random(7))
+    settings = dynkube.InformerSettings(random=Random(7), linger=0)
     metrics = PrometheusMetrics(registry, name="test")
     async with dynkube.connect(transport=server.transport(), settings=settings, observers=[metrics]) as client:
         yield client

@@ -152,13 +152,11 @@ def events_after_remove(patch: pytest.MonkeyPatch) -> None:
 def a_count_that_ends_a_shared_watch_too_early(patch: pytest.MonkeyPatch) -> None:
     """The last user but one takes the watch along."""
 
-    def release(self: InformerFactory, informer: SharedInformer) -> bool:
+    def release(self: InformerFactory, informer: SharedInformer) -> None:
         self._users[informer] -= 1
-        if self._users[informer] > 1 or informer.key not in self._shared:
-            return False
-        del self._shared[informer.key]
-        informer.stop()
-        return True
+        if self._users[informer] <= 1 and informer.key in self._shared:
+            del self._shared[informer.key]
+            informer.stop()
 
     patch.setattr(InformerFactory, "release", release)
 

@@ -1,0 +1,137 @@
+"""Many informers on one cache: each is right, and none holds the loop."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import Client, LabelFilter, Unstructured
+from dynkube.informers._turns import Turns
+from dynkube.informers._view import View
+from dynkube.testing import APIServer
+from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
+
+
+class Steps:
+    """Notes at each round of the loop how much was done since the last one."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.most = 0
+
+    async def watch(self) -> None:
+        while True:
+            before = self.done
+            await trio.lowlevel.checkpoint()
+            self.most = max(self.most, self.done - before)
+
+
+async def follow(stack: AsyncExitStack, client: Client, count: int, steps: Steps) -> list[Recorder]:
+    recorders: list[Recorder] = []
+
+    class Noting(Recorder):
+        def attach(self, informer: dynkube.Informer) -> dynkube.Registration:
+            return informer.add_handler(on_add=self.note, on_update=lambda old, new: self.note(new))
+
+        def note(self, obj: Unstructured) -> None:
+            steps.done += 1
+            self.events.append(f"{obj.name}/{obj['spec']['n']}")
+
+    for number in range(count):
+        informer = client.informer(WIDGETS, filter=LabelFilter(f"team={number % 2}"))
+        recorders.append(Noting())
+        recorders[-1].attach(informer)
+        await stack.enter_async_context(informer)
+    return recorders
+
+
+@pytest.mark.scenario("P5", "P9")
+async def test_a_change_is_shown_to_some_views_at_a_time_and_to_each_in_order(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    steps = Steps()
+    async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
+        recorders = await follow(stack, client, 400, steps)
+        await quiet()
+        server.create(widget("a", labels={"team": "0"}, n=0))
+        nursery.start_soon(steps.watch)
+        for _ in range(300):
+            await trio.lowlevel.checkpoint()
+        replace(server, widget("a", labels={"team": "0"}, n=1))
+        for _ in range(300):
+            await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+
+    told = [recorder.events for recorder in recorders]
+    assert told == [["a/0", "a/1"], []] * 200
+    assert 0 < steps.most <= 100
+
+
+@pytest.mark.scenario("P2")
+async def test_views_that_join_and_go_while_a_change_is_shown_stay_right(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    joined = Recorder()
+    async with AsyncExitStack() as stack:
+        informers = [await stack.enter_async_context(client.informer(WIDGETS)) for _ in range(200)]
+        late = client.informer(WIDGETS)
+        joined.attach(late)
+
+        async def change() -> None:
+            await late.__aenter__()
+            await informers[-1].aclose()
+
+        async with trio.open_nursery() as nursery:
+            informers[0].add_handler(on_add=lambda obj: nursery.start_soon(change))
+            gone = Recorder()
+            gone.attach(informers[-1])
+            await quiet()
+            server.create(widget("a"))
+            await quiet()
+
+        assert (await joined.drain(), names(late), gone.events in ([], ["add/a"])) == (["add/a"], ["a"], True)
+        await late.aclose()
+
+
+async def test_entering_settles_no_other_view(
+    server: APIServer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settled: list[View] = []
+    settle = View.settle
+
+    def noted(self: View, *, after_round: bool = False) -> None:
+        settled.append(self)
+        settle(self, after_round=after_round)
+
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(client.informer(WIDGETS))
+        await quiet()
+        monkeypatch.setattr(View, "settle", noted)
+        for _ in range(10):
+            await stack.enter_async_context(client.informer(WIDGETS))
+
+        assert len(settled) == 10
+
+
+async def test_handlers_share_one_slice_and_wait_in_line_for_the_next() -> None:
+    now = 0.0
+    order: list[int] = []
+
+    async def work(number: int) -> None:
+        nonlocal now
+        turns.begin()
+        for _ in range(3):
+            order.append(number)
+            now += 1.0  # each event uses up the slice
+            if turns.over:
+                await turns.wait()
+
+    async with trio.open_nursery() as nursery:
+        turns = Turns(lambda: now, 0.5, nursery.start_soon)
+        for number in range(24):
+            nursery.start_soon(work, number)
+
+    assert [sorted(order[n : n + 24]) for n in (0, 24, 48)] == [[*range(24)]] * 3
