@@ -61,6 +61,20 @@ def passing(matches: Callable[[A], object], objects: Iterable[A], failed: Callab
     return found
 
 
+def count_passing(
+    matches: Callable[[A], object], objects: Iterable[A], failed: Callable[[A, Exception], object]
+) -> int:
+    """How many :func:`passing` would find."""
+    count = 0
+    for obj in objects:
+        try:
+            if matches(obj):
+                count += 1
+        except BaseException as exc:  # noqa: BLE001  # a user's function
+            failed(obj, contained(exc))
+    return count
+
+
 async def finish(pending: Awaitable[object], failed: Failed) -> None:
     """Await what a user's async function returned. Cancellation goes on; ``failed`` is called if it failed besides."""
     try:

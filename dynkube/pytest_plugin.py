@@ -72,10 +72,14 @@ async def api_server(request: pytest.FixtureRequest) -> AsyncIterator[APIServer]
 
 @pytest.fixture
 async def kube_client(api_server: APIServer) -> AsyncIterator[Client]:
-    """A :class:`dynkube.Client` of ``api_server``, connected inside the process."""
-    from dynkube._connect import connect
+    """A :class:`dynkube.Client` of ``api_server``, connected inside the process.
 
-    async with connect(transport=api_server.transport()) as client:
+    Its watches end with the last informer that uses them, so that a test need not wait to see that.
+    """
+    from dynkube._connect import connect
+    from dynkube.informers import InformerSettings
+
+    async with connect(transport=api_server.transport(), settings=InformerSettings(linger=0)) as client:
         yield client
 
 

@@ -6,11 +6,14 @@ object; ``ready`` and ``at_once`` cannot answer yet; ``pending`` says that it fa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
-from dynkube._guard import attempt, passing, repr_of, text_of
+from dynkube._guard import attempt, count_passing, passing, repr_of, text_of
 from dynkube.informers._filters import BoundFilter, Filter, FilterContext, Predicate
+from dynkube.informers._index import Change
+from dynkube.informers._store import Snapshot
+from dynkube.informers._verdicts import Verdicts
 from dynkube.meta import Unstructured
 
 
@@ -26,13 +29,15 @@ _SHOW_ALL: Final = BoundFilter(lambda obj: True)
 class AppliedFilter:
     """One filter in one view, from the moment it is taken until another one is, or the informer ends."""
 
-    __slots__ = ("_bound", "_failure", "_report", "filter")
+    __slots__ = ("_bound", "_failure", "_report", "_verdicts", "_was_read", "filter")
 
     def __init__(self, filter: Filter | None, bound: BoundFilter, report: ErrorReport) -> None:  # noqa: A002
         self.filter = filter
         self._bound = bound
         self._report = report
         self._failure = ""  # why it cannot answer, if it failed when it was asked to
+        self._verdicts: Verdicts | None = None  # of the version that was read last, with what changed since
+        self._was_read = False
 
     @classmethod
     def nothing(cls, report: ErrorReport) -> AppliedFilter:
@@ -69,6 +74,49 @@ class AppliedFilter:
         if matches is None:
             return None
         return passing(matches, objects, self._matches_failed)
+
+    def known(self, snapshot: Snapshot, latest: Callable[[], Snapshot]) -> Snapshot | None:
+        """What it shows of a version of the cache, where that may be kept; ``None`` where it has to be asked each time.
+
+        It is not kept before the second read: filing it costs as much as asking a simple filter twice.
+        """
+        if not self._bound.steady:
+            return None
+        verdicts = self._verdicts
+        if verdicts is None or verdicts.base is not snapshot:
+            was_read, self._was_read = self._was_read, True
+            if not was_read:
+                return None
+            verdicts = Verdicts.none(snapshot)
+        if len(verdicts.unasked):
+            shown = self.shown(list(verdicts.unasked))
+            if shown is None:
+                return None
+            verdicts = verdicts.asked(shown)
+        elif verdicts.carried:
+            verdicts = verdicts.asked(())
+        if verdicts is not self._verdicts:
+            self._verdicts = verdicts
+            if latest() is not snapshot:  # the owner may have looked before, and would not see it any more
+                self._verdicts = None
+        return verdicts.shown
+
+    def carry(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
+        """The cache has another version. For its owner's task."""
+        verdicts = self._verdicts
+        if verdicts is not None:
+            now = verdicts.carry(changes, after) if verdicts.base is before else None
+            self._verdicts = now
+            self._was_read = now is not None
+
+    def forget(self) -> None:
+        """It may answer differently now."""
+        self._verdicts = None
+
+    def count(self, objects: Iterable[Unstructured]) -> int:
+        """How many of ``objects`` it shows."""
+        matches = self._reading()
+        return 0 if matches is None else count_passing(matches, objects, self._matches_failed)
 
     def close(self) -> None:
         """Have it let go of what it follows."""

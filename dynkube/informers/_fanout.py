@@ -8,6 +8,7 @@ from typing import Final
 
 from dynkube.informers._index import Change, Index
 from dynkube.informers._slices import Slices, batches
+from dynkube.informers._store import Snapshot
 from dynkube.informers._view import View
 
 # After so many views others get their turn, however little was done: each view may have woken a handler's task, and all
@@ -46,8 +47,10 @@ class Fanout:
         """The indexes of all views."""
         return [index for view in self._views if view.indexes for index in view.indexes.values()]
 
-    async def show(self, changes: Sequence[Change]) -> None:
+    async def show(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
         """Offer changes of the cache to the subscribers of every view. Handlers may run meanwhile."""
+        if before is not after:
+            await self._each(lambda view: view.carry(before, changes, after))
         for some in batches(changes):
             await self._each(partial(_show, changes=some))
             await self._slices.breathe()

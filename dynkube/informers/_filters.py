@@ -22,6 +22,7 @@ from dynkube._display import Shown, printable
 from dynkube._guard import name_of, repr_of
 from dynkube.errors import InvalidInput
 from dynkube.informers._index import printed
+from dynkube.informers._purity import looks_only_at_its_argument
 from dynkube.informers._store import Snapshot
 from dynkube.meta import JSONPath, LabelSelector, Unstructured, a_type
 
@@ -94,6 +95,10 @@ class BoundFilter:
     at_once: Callable[[], Predicate] | None = None
     """Gives a predicate for one read, which answers by one version of what the filter follows; ``None`` where it
     follows nothing. Reads happen on any thread, and what is followed may change in the middle of one."""
+
+    steady: bool = False
+    """Whether ``matches`` looks at the object alone, so that it gives the same answer each time. Objects never change:
+    where this is true it is asked once about each, and not at every read."""
 
     def reading(self) -> Predicate:
         """The predicate for one read."""
@@ -184,6 +189,7 @@ class _Combined(Filter):
             lambda: first.pending() or second.pending(),
             close,
             at_once,
+            first.steady and second.steady,
         )
 
     def _joined(self, left: Predicate, right: Predicate) -> Predicate:
@@ -202,7 +208,7 @@ class _Inverted(Filter):
     def bind(self, context: FilterContext) -> BoundFilter:
         bound = self.part.bind(context)
         at_once = None if bound.at_once is None else lambda: _negated(bound.reading())
-        return BoundFilter(_negated(bound.matches), bound.ready, bound.pending, bound.close, at_once)
+        return BoundFilter(_negated(bound.matches), bound.ready, bound.pending, bound.close, at_once, bound.steady)
 
     def __repr__(self) -> str:
         return f"~{self.part!r}"
@@ -230,7 +236,7 @@ class LabelFilter(Filter):
     def bind(self, context: FilterContext) -> BoundFilter:
         """Needs nothing but the object."""
         matches = self.selector.compiled()
-        return BoundFilter(lambda obj: matches(obj.labels))
+        return BoundFilter(lambda obj: matches(obj.labels), steady=True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LabelFilter) and self.selector == other.selector
@@ -269,8 +275,8 @@ class JSONPathFilter(Filter):
         """Needs nothing but the object."""
         find, equals = self.path.find_json, self.equals
         if equals is None:
-            return BoundFilter(lambda obj: any(find(obj.json)))
-        return BoundFilter(lambda obj: any(printed(value) == equals for value in find(obj.json)))
+            return BoundFilter(lambda obj: any(find(obj.json)), steady=True)
+        return BoundFilter(lambda obj: any(printed(value) == equals for value in find(obj.json)), steady=True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, JSONPathFilter) and (self.path, self.equals) == (other.path, other.equals)
@@ -284,27 +290,35 @@ class JSONPathFilter(Filter):
 
 
 class PredicateFilter(Filter):
-    """Shows objects for which a function says true.
+    """Shows objects for which a function returns something true.
 
-    The function may look at things outside the object. Reads follow it at once, as it is asked at each
-    read; handlers hear of objects that come and go by it when :meth:`notify_changed` is called.
+    The function may look at things outside the object, such as a variable, another informer or the time. It is then
+    called for each object at each read, so reads follow those things at once; handlers get adds and deletes for the
+    difference when :meth:`notify_changed` is called. Where the function looks at the object alone it is called once for
+    each object, and the answers are kept, as objects never change.
 
-    A function that raises hides the object, and the error is reported by the informer.
+    A function that raises hides the object, and the informer reports the exception.
 
     Args:
         predicate: a plain function of the object.
+        object_only: whether it looks at the object alone. ``None`` finds out, and assumes it where that is certain: for
+            a ``def`` or ``lambda`` that uses no variable from outside of it, and calls nothing but methods of what it
+            got and some builtins (``len``, ``any``, ``isinstance``, ...). Where ``True`` is passed for a function that
+            looks at other things as well, reads follow those only after :meth:`notify_changed`.
 
     Raises:
-        InvalidInput: it is no function, or an async one.
+        InvalidInput: the predicate is not a function, or an async one.
     """
 
-    __slots__ = ("_changed", "predicate")
+    __slots__ = ("_changed", "object_only", "predicate")
 
-    def __init__(self, predicate: Predicate) -> None:
+    def __init__(self, predicate: Predicate, *, object_only: bool | None = None) -> None:
         given: object = predicate  # callers are not always type-checked
         if not callable(given) or inspect.iscoroutinefunction(given):
-            raise InvalidInput(f"predicate {predicate!r} must be a plain function of the object: reads call it too")
+            shown = repr_of(predicate)
+            raise InvalidInput(f"predicate {shown} must be a plain function of the object: reads call it too")
         self.predicate: Predicate = predicate
+        self.object_only: bool = looks_only_at_its_argument(predicate) if object_only is None else object_only
         self._changed: list[Callable[[], None]] = []
 
     def notify_changed(self) -> None:
@@ -316,7 +330,7 @@ class PredicateFilter(Filter):
         """Remembers whom to notify, until the informer lets go."""
         changed = context.changed
         self._changed.append(changed)
-        return BoundFilter(self.predicate, close=lambda: self._changed.remove(changed))
+        return BoundFilter(self.predicate, close=lambda: self._changed.remove(changed), steady=self.object_only)
 
     def __repr__(self) -> str:
         return printable(f"PredicateFilter({name_of(self.predicate) or repr_of(self.predicate)})")

@@ -57,11 +57,15 @@ class Reads:
         Raises:
             InvalidInput: the namespace is none, or the selector does not parse.
         """
-        objects = self._in_namespace(namespace)
+        _check_namespace(namespace, "all that are followed")
+        snapshot = self._snapshot
+        known = self._view.known(snapshot, self._latest) if namespace is None and label_selector is None else None
+        source = snapshot if known is None else known
+        objects = iter(source) if namespace is None else source.in_namespace(namespace)
         if label_selector is not None:
             matches = LabelSelector.parse(label_selector).matches
             objects = (obj for obj in objects if matches(obj.labels))
-        return self._view.visible(objects)
+        return self._view.visible(objects) if known is None else list(objects)
 
     def get(self, name: str, *, namespace: str | None = None) -> Unstructured | None:
         """One object by name, or ``None`` if there is none or the filter hides it.
@@ -118,7 +122,9 @@ class Reads:
 
     def __len__(self) -> int:
         """How many objects the filter shows now."""
-        return len(self.list())
+        snapshot = self._snapshot
+        known = self._view.known(snapshot, self._latest)
+        return self._view.count(snapshot) if known is None else len(known)
 
     def __iter__(self) -> Iterator[Unstructured]:
         return iter(self.list())
@@ -128,10 +134,8 @@ class Reads:
         shared = self._shared
         return EMPTY if shared is None else shared.snapshot
 
-    def _in_namespace(self, namespace: str | None) -> Iterator[Unstructured]:
-        _check_namespace(namespace, "all that are followed")
-        snapshot = self._snapshot
-        return iter(snapshot) if namespace is None else snapshot.in_namespace(namespace)
+    def _latest(self) -> Snapshot:
+        return self._snapshot
 
     def statistics(self) -> InformerStatistics:
         """The informer in numbers, as of now. May be called from any thread."""
@@ -161,6 +165,7 @@ class Reads:
 
     def _ask_round(self) -> None:
         """Have the owner of the cache show what the filter answers differently now, unless it was asked already."""
+        self._view.forget()
         shared = self._shared
         if shared is not None and not self._view.refiltering:
             self._view.refiltering = True

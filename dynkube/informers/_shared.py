@@ -332,10 +332,11 @@ class SharedInformer:
         Then tell subscribers of each change. From there handlers may read: what they are told of is in the snapshot,
         and in the indexes.
         """
+        before = self.snapshot
         await self._reveal(version)
         if state is not None:
             self._set_state(*state)
-        await self._views.show(version.changes)
+        await self._views.show(before, version.changes, version.snapshot)
 
     async def _reveal(self, version: Version) -> None:
         indexes = self._views.indexes()

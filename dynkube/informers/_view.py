@@ -73,6 +73,38 @@ class View:
             return list(objects)
         return self._shown(objects if isinstance(objects, list) else list(objects)) or []
 
+    def known(self, snapshot: Snapshot, latest: Callable[[], Snapshot]) -> Snapshot | None:
+        """All that the filter shows of a version of the cache, where that is kept; ``None`` where it has to be asked.
+
+        Args:
+            snapshot: that version.
+            latest: gives the version that is published.
+        """
+        for _ in range(_TRIES):
+            applied = self._applied
+            known = snapshot if applied.shows_all else applied.known(snapshot, latest)
+            if applied is self._applied:
+                return known
+        return None
+
+    def count(self, objects: Iterable[Unstructured]) -> int:
+        """How many of ``objects`` the filter shows now."""
+        count = 0
+        for _ in range(_TRIES):
+            applied = self._applied
+            count = applied.count(objects)
+            if applied is self._applied:
+                break
+        return count
+
+    def forget(self) -> None:
+        """The filter may answer differently now: keep nothing of what it said."""
+        self._applied.forget()
+
+    def carry(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
+        """The cache has another version: of what the filter was found to show, what changed is to be asked again."""
+        self._applied.carry(before, changes, after)
+
     def _shown(self, objects: Sequence[Unstructured]) -> list[Unstructured] | None:
         """The same; ``None`` if the filter cannot answer.
 

@@ -44,7 +44,12 @@ KEPT = re.compile(
 )
 """Under which names they are kept and called."""
 
-GUARD = {"_guard.attempt: function", "_guard.attempt_with: function", "_guard.passing: matches"}
+GUARD = {
+    "_guard.attempt: function",
+    "_guard.attempt_with: function",
+    "_guard.passing: matches",
+    "_guard.count_passing: matches",
+}
 
 INSIDE_OF_GUARDED = {
     # by attempt or attempt_with

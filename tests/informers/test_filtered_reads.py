@@ -1,0 +1,192 @@
+"""Reads through a filter ask it about what they do not know yet, and keep nothing of objects that are gone."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterable
+from random import Random
+
+import pytest
+
+from dynkube import Client, JSONPathFilter, LabelFilter, NamespaceFilter, PredicateFilter, Unstructured
+from dynkube.informers import Informer
+from dynkube.informers._purity import looks_only_at_its_argument
+from dynkube.testing import APIServer
+from tests.informers.kit import WIDGETS, crd, names, namespace, quiet, replace, widget
+
+OUTSIDE = "a"
+
+
+def small(obj: Unstructured) -> bool:
+    return any(len(str(key)) < 3 for key in obj["spec"] if isinstance(key, str))
+
+
+def named(obj: Unstructured) -> bool:
+    return obj.name == OUTSIDE
+
+
+def imports(obj: Unstructured) -> bool:
+    import time
+
+    return time.time() > 0
+
+
+def with_default(obj: Unstructured, wanted: str = "a") -> bool:
+    return obj.name == wanted
+
+
+def with_set(obj: Unstructured, wanted: Iterable[str] = {"a"}) -> bool:
+    return obj.name in wanted
+
+
+def closing_over(wanted: str) -> Callable[[Unstructured], bool]:
+    return lambda obj: obj.name == wanted
+
+
+@pytest.mark.parametrize(
+    ("function", "alone"),
+    [
+        (small, True),
+        (lambda obj: obj["spec"]["n"] == 5, True),
+        (lambda obj: any(each == obj.name for each in obj.labels.values()), True),
+        (with_default, True),
+        (with_set, False),
+        (named, False),
+        (imports, False),
+        (closing_over("a"), False),
+        (lambda obj: small(obj), False),
+        (lambda obj: print(obj) is None, False),
+        ("a".__contains__, False),
+        (bool, False),
+    ],
+)
+async def test_what_a_function_looks_at_can_be_seen_of_some(
+    function: Callable[[Unstructured], bool], alone: bool
+) -> None:
+    assert looks_only_at_its_argument(function) is alone
+    assert PredicateFilter(function).object_only is alone
+    assert PredicateFilter(function, object_only=not alone).object_only is not alone
+
+
+class Asked:
+    """A predicate that counts what it was asked."""
+
+    def __init__(self) -> None:
+        self.about: Counter[str] = Counter()
+        self.wanted = {"a", "b", "new"}
+
+    def __call__(self, obj: Unstructured) -> bool:
+        self.about[obj.name] += 1
+        return obj.name in self.wanted
+
+    def since(self) -> dict[str, int]:
+        asked, self.about = dict(self.about), Counter()
+        return asked
+
+
+@pytest.fixture(autouse=True)
+def widgets_are_served(server: APIServer) -> None:
+    server.create(crd())
+    for name in ("a", "b", "c"):
+        server.create(widget(name))
+
+
+@pytest.mark.scenario("P1")
+async def test_a_filter_on_objects_alone_is_asked_about_what_changed(server: APIServer, client: Client) -> None:
+    asked = Asked()
+    async with client.informer(WIDGETS, filter=PredicateFilter(asked, object_only=True)) as widgets:
+        await widgets.wait_synced()
+        for _ in range(3):
+            assert (names(widgets.list()), len(widgets), names(widgets)) == (["a", "b"], 2, ["a", "b"])
+        assert max(asked.since().values()) == 2
+
+        server.delete("widgets", "b")
+        server.create(widget("new"))
+        replace(server, widget("c", n=1))
+        await quiet()
+
+        assert (names(widgets.list()), len(widgets), names(widgets)) == (["a", "new"], 2, ["a", "new"])
+        assert asked.since() == {"new": 1, "c": 1}
+
+
+@pytest.mark.scenario("K17", "P1")
+async def test_a_filter_on_other_things_is_asked_at_each_read(client: Client) -> None:
+    asked = Asked()
+    async with client.informer(WIDGETS, filter=asked) as widgets:
+        await widgets.wait_synced()
+        assert [names(widgets) for _ in range(3)] == [["a", "b"]] * 3
+        asked.wanted = {"c"}
+
+        assert (names(widgets), len(widgets)) == (["c"], 1)
+
+
+async def test_what_was_promised_to_be_steady_is_asked_again_when_notified(client: Client) -> None:
+    asked = Asked()
+    chosen = PredicateFilter(asked, object_only=True)
+    async with client.informer(WIDGETS, filter=chosen) as widgets:
+        await widgets.wait_synced()
+        assert [names(widgets) for _ in range(3)] == [["a", "b"]] * 3
+        asked.wanted = {"c"}
+        assert names(widgets) == ["a", "b"]
+
+        chosen.notify_changed()
+
+        assert names(widgets) == ["c"]
+
+
+async def test_nothing_is_kept_of_objects_that_went(server: APIServer, client: Client) -> None:
+    async with client.informer(WIDGETS, filter=PredicateFilter(Asked(), object_only=True)) as widgets:
+        await widgets.wait_synced()
+        [gone] = [weakref.ref(obj) for obj in (widgets.list(), widgets.list(), widgets.list())[2] if obj.name == "a"]
+
+        server.delete("widgets", "a")
+        await quiet()
+        gc.collect()
+
+        assert gone() is None
+
+
+@pytest.mark.scenario("P1")
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        LabelFilter("team=x"),
+        ~JSONPathFilter("{.spec.n}", equals="1"),
+        LabelFilter("team=x") & PredicateFilter(lambda obj: obj["spec"].get("n") == 1),
+        LabelFilter("team=x") | NamespaceFilter("team=x"),
+    ],
+    ids=repr,
+)
+async def test_reads_agree_with_the_filter_whatever_happens_between_them(
+    server: APIServer, client: Client, chosen: LabelFilter
+) -> None:
+    random = Random(5)
+    server.create(namespace("other", {"team": "x"}))
+
+    def check(widgets: Informer) -> None:
+        each = [obj for obj in widgets._snapshot if widgets._view.accepts(obj)]
+        assert sorted(map(id, widgets.list())) == sorted(map(id, each))
+        assert len(widgets) == len(each)
+        for where in ("default", "other"):
+            found = [obj for obj in each if obj.namespace == where]
+            assert sorted(map(id, widgets.list(namespace=where))) == sorted(map(id, found))
+
+    async with client.informer(WIDGETS, filter=chosen) as widgets:
+        await widgets.wait_synced()
+        for _ in range(200):
+            where, name = random.choice(["default", "other"]), f"w{random.randrange(6)}"
+            there = widgets.get(name, namespace=where) or any(
+                (obj.namespace, obj.name) == (where, name) for obj in widgets._snapshot
+            )
+            obj = widget(name, where, {"team": random.choice("xy")}, n=random.randrange(3))
+            if not there:
+                server.create(obj)
+            elif random.random() < 0.5:
+                server.delete("widgets", name, where)
+            else:
+                replace(server, obj)
+            await quiet()
+            for _ in range(random.randrange(3)):
+                check(widgets)
