@@ -27,7 +27,7 @@ class Turns:
         start: starts a task that ends by itself, beside the handlers.
     """
 
-    __slots__ = ("_budget", "_clock", "_last", "_line", "_moving", "_since", "_start")
+    __slots__ = ("_alone", "_budget", "_clock", "_last", "_line", "_moving", "_since", "_start")
 
     def __init__(
         self, clock: Callable[[], float], budget: float, start: Callable[[Callable[[], Awaitable[None]]], object]
@@ -37,7 +37,8 @@ class Turns:
         self._start = start
         self._since = self._last = clock()
         self._line = trio.lowlevel.ParkingLot()
-        self._moving = False
+        self._moving = False  # whether a task lets the line get on
+        self._alone = False  # whether a handler waits without a line
 
     def begin(self) -> None:
         """A handler begins to work, after it has waited for something."""
@@ -53,7 +54,18 @@ class Turns:
         return now - self._since >= self._budget
 
     async def wait(self) -> None:
-        """Wait in line. Each turn is good for one event at least."""
+        """Wait for the next turn, which is good for one event at least: in line, unless nobody else waits."""
+        if self._moving or self._alone:
+            await self._wait_in_line()
+            return
+        self._alone = True
+        try:
+            await trio.lowlevel.checkpoint()
+        finally:
+            self._alone = False
+        self._since = self._last = self._clock()
+
+    async def _wait_in_line(self) -> None:
         if not self._moving:
             self._moving = True
             self._start(self._move)
