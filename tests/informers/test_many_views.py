@@ -140,4 +140,5 @@ async def test_handlers_share_one_slice_and_wait_in_line_for_the_next() -> None:
             await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()
 
-    assert (steps.done, 1 <= steps.most <= 10) == (72, True)
+    # Between two looks there are at most two rounds of the loop, with nine events each.
+    assert (steps.done, 1 <= steps.most <= 18) == (72, True)
