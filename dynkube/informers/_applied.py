@@ -40,14 +40,9 @@ class AppliedFilter:
         self._was_read = False
 
     @classmethod
-    def nothing(cls, report: ErrorReport) -> AppliedFilter:
-        """No filter: everything is shown."""
-        return cls(None, _SHOW_ALL, report)
-
-    @classmethod
     def bind(cls, new: Filter | None, context: FilterContext, report: ErrorReport) -> AppliedFilter:
         """Have a filter begin its work. What its ``bind`` raises is the caller's, who has just named it."""
-        return cls(new, _SHOW_ALL if new is None else new.bind(context), report)
+        return NO_FILTER if new is None else cls(new, new.bind(context), report)
 
     @property
     def shows_all(self) -> bool:
@@ -155,3 +150,11 @@ class AppliedFilter:
 
     def __repr__(self) -> str:
         return f"<AppliedFilter {repr_of(self.filter)}>"
+
+
+def _nothing_fails(what: str, exc: Exception, obj: Unstructured | None = None) -> None:
+    """For what calls no function of a user's."""
+
+
+NO_FILTER: Final = AppliedFilter(None, _SHOW_ALL, _nothing_fails)
+"""Shows everything. One for all views: it is never asked, and keeps nothing."""

@@ -58,6 +58,7 @@ class InformerFactory:
         self._tracker = AvailabilityTracker(rest, discovery, mapper, settings, self._features, nursery, observers)
         self._shared: dict[SharingKey, SharedInformer] = {}
         self._users: dict[SharedInformer, int] = {}
+        self._on_ended = self._forget  # one for all of them
         self._lingering: dict[SharedInformer, None] = {}  # without users; the one that waits longest first
 
     def users(self, informer: SharedInformer) -> int:
@@ -83,21 +84,17 @@ class InformerFactory:
         informer = self._shared.get(key)
         if informer is None or informer.stopping:
             settings = key.lists.applied_to(self._settings)
-            informer = SharedInformer(key, self._rest, self._tracker, settings, self._features, self._observers)
+            informer = SharedInformer(
+                key, self._rest, self._tracker, settings, self._features, self._observers, self._on_ended
+            )
             self._shared[key] = informer
             self._users[informer] = 0
-            self._context.run(partial(self._nursery.start_soon, self._run, informer, name=f"informer {key.gvr}"))
+            self._context.run(partial(self._nursery.start_soon, informer.run, name=f"informer {key.gvr}"))
         elif informer in self._lingering:
             del self._lingering[informer]
             informer.keep()
         self._users[informer] += 1
         return informer
-
-    async def _run(self, informer: SharedInformer) -> None:
-        try:
-            await informer.run()
-        finally:
-            self._forget(informer)
 
     def release(self, informer: SharedInformer) -> None:
         """One user less. Without users it goes on for ``InformerSettings.linger`` seconds, and ends.

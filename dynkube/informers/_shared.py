@@ -9,6 +9,7 @@ the task: they take the published snapshot.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -40,7 +41,7 @@ from dynkube.informers._transitions import HistoryWentBack
 from dynkube.informers._view import View
 from dynkube.meta import BodyCache, Key, Unstructured, WatchEvent
 from dynkube.rest import RESTClient
-from dynkube.telemetry import NOBODY, Observers
+from dynkube.telemetry import Observers
 
 
 class SharedInformer:
@@ -53,9 +54,11 @@ class SharedInformer:
         tracker: AvailabilityTracker,
         settings: InformerSettings,
         features: ServerFeatures,
-        observers: Observers = NOBODY,
+        observers: Observers,
+        on_ended: Callable[[SharedInformer], None],
     ) -> None:
         self.key = key
+        self._on_ended = on_ended
         collection = key.collection
         self._told = StateTelling(collection, observers)
         self._observers = observers
@@ -148,6 +151,7 @@ class SharedInformer:
             for view in self._views:
                 view.end()
             self._ended.set()
+            self._on_ended(self)
 
     @property
     def stopping(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from dynkube._guard import attempt
 from dynkube.informers._settings import ListSettings
@@ -31,6 +32,9 @@ class _SameTransform:
         return attempt(lambda: bool(self._transform == other._transform), False, lambda exc: None)
 
 
+_USUAL: Final = _SameTransform(drop_managed_fields)
+
+
 @dataclass(frozen=True, slots=True)
 class SharingKey:
     """Informers with an equal key share one list and one watch. Filters are per user, so not part of it."""
@@ -44,7 +48,8 @@ class SharingKey:
     _same_transform: _SameTransform = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_same_transform", _SameTransform(self.transform))
+        same = _USUAL if self.transform is drop_managed_fields else _SameTransform(self.transform)
+        object.__setattr__(self, "_same_transform", same)
 
     @property
     def collection(self) -> Collection:

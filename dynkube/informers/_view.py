@@ -7,7 +7,7 @@ from typing import Final
 
 import trio
 
-from dynkube.informers._applied import AppliedFilter, ErrorReport
+from dynkube.informers._applied import NO_FILTER, AppliedFilter, ErrorReport
 from dynkube.informers._filters import Filter, FilterContext
 from dynkube.informers._index import Change, Index
 from dynkube.informers._slices import Slices, batches
@@ -29,6 +29,23 @@ class View:
         ask_round: asks the owner for a round.
     """
 
+    __slots__ = (
+        "_applied",
+        "_ask_round",
+        "_awaited",
+        "_behind",
+        "_replaced",
+        "_report",
+        "closed",
+        "filter",
+        "indexes",
+        "joining",
+        "refiltering",
+        "settled",
+        "subscribers",
+        "synced",
+    )
+
     def __init__(self, report: ErrorReport, ask_round: Callable[[], None]) -> None:
         self.filter: Filter | None = None
         self.indexes: dict[str, Index] = {}
@@ -44,7 +61,7 @@ class View:
         """Whether a round was asked for that has not begun."""
         self._replaced = False  # whether the filter was replaced since the last round began
         self._awaited: set[Subscriber] | None = None  # handlers that has_synced waits for, once it is known
-        self._applied = AppliedFilter.nothing(report)
+        self._applied = NO_FILTER
         self._behind = False  # something was not shown, as the filter could not answer
         self._report = report
         self._ask_round = ask_round
@@ -228,7 +245,7 @@ class View:
         """Let go of what the filter follows, and of the indexed objects."""
         self.closed = True
         self.end()
-        applied, self._applied = self._applied, AppliedFilter.nothing(self._report)
+        applied, self._applied = self._applied, NO_FILTER
         applied.close()
         for index in self.indexes.values():
             index.clear()

@@ -84,6 +84,7 @@ OUR_OWN = {
     "informers._filters.bind: matches",  # LabelFilter's selector
     "informers._reads.list: matches",  # a label selector
     "informers._namespace_filter._selected: selector.matches",
+    "informers._waits._check_followed: key.label_selector.matches",
 }
 
 TO_BE_GUARDED = {
