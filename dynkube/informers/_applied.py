@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from dynkube._guard import attempt, count_passing, passing, repr_of, text_of
+from dynkube.informers._filter_results import FilterResults
 from dynkube.informers._filters import BoundFilter, Filter, FilterContext, Predicate
 from dynkube.informers._index import Change
 from dynkube.informers._store import Snapshot
-from dynkube.informers._verdicts import Verdicts
 from dynkube.meta import Unstructured
 
 
@@ -29,14 +29,14 @@ _SHOW_ALL: Final = BoundFilter(lambda obj: True)
 class AppliedFilter:
     """One filter in one view, from the moment it is taken until another one is, or the informer ends."""
 
-    __slots__ = ("_bound", "_failure", "_report", "_verdicts", "_was_read", "filter")
+    __slots__ = ("_bound", "_failure", "_report", "_results", "_was_read", "filter")
 
     def __init__(self, filter: Filter | None, bound: BoundFilter, report: ErrorReport) -> None:  # noqa: A002
         self.filter = filter
         self._bound = bound
         self._report = report
         self._failure = ""  # why it cannot answer, if it failed when it was asked to
-        self._verdicts: Verdicts | None = None  # of the version that was read last, with what changed since
+        self._results: FilterResults | None = None  # of the version that was read last, with what changed since
         self._was_read = False
 
     @classmethod
@@ -75,38 +75,38 @@ class AppliedFilter:
 
         It is not kept before the second read: filing it costs as much as asking a simple filter twice.
         """
-        if not self._bound.steady:
+        if not self._bound.object_only:
             return None
-        verdicts = self._verdicts
-        if verdicts is None or verdicts.base is not snapshot:
+        results = self._results
+        if results is None or results.base is not snapshot:
             was_read, self._was_read = self._was_read, True
             if not was_read:
                 return None
-            verdicts = Verdicts.none(snapshot)
-        if len(verdicts.unasked):
-            shown = self.shown(list(verdicts.unasked))
+            results = FilterResults.none(snapshot)
+        if len(results.unasked):
+            shown = self.shown(list(results.unasked))
             if shown is None:
                 return None
-            verdicts = verdicts.asked(shown)
-        elif verdicts.carried:
-            verdicts = verdicts.asked(())
-        if verdicts is not self._verdicts:
-            self._verdicts = verdicts
+            results = results.asked(shown)
+        elif results.carried:
+            results = results.asked(())
+        if results is not self._results:
+            self._results = results
             if latest() is not snapshot:  # the owner may have looked before, and would not see it any more
-                self._verdicts = None
-        return verdicts.shown
+                self._results = None
+        return results.shown
 
     def carry(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
         """The cache has another version. For its owner's task."""
-        verdicts = self._verdicts
-        if verdicts is not None:
-            now = verdicts.carry(changes, after) if verdicts.base is before else None
-            self._verdicts = now
+        results = self._results
+        if results is not None:
+            now = results.carry(changes, after) if results.base is before else None
+            self._results = now
             self._was_read = now is not None
 
     def forget(self) -> None:
         """It may answer differently now."""
-        self._verdicts = None
+        self._results = None
 
     def count(self, objects: Iterable[Unstructured]) -> int:
         """How many of ``objects`` it shows."""

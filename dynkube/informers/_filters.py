@@ -22,7 +22,6 @@ from dynkube._display import Shown, printable
 from dynkube._guard import name_of, repr_of
 from dynkube.errors import InvalidInput
 from dynkube.informers._index import printed
-from dynkube.informers._purity import looks_only_at_its_argument
 from dynkube.informers._store import Snapshot
 from dynkube.meta import JSONPath, LabelSelector, Unstructured, a_type
 
@@ -96,7 +95,7 @@ class BoundFilter:
     """Gives a predicate for one read, which answers by one version of what the filter follows; ``None`` where it
     follows nothing. Reads happen on any thread, and what is followed may change in the middle of one."""
 
-    steady: bool = False
+    object_only: bool = False
     """Whether ``matches`` looks at the object alone, so that it gives the same answer each time. Objects never change:
     where this is true it is asked once about each, and not at every read."""
 
@@ -189,7 +188,7 @@ class _Combined(Filter):
             lambda: first.pending() or second.pending(),
             close,
             at_once,
-            first.steady and second.steady,
+            first.object_only and second.object_only,
         )
 
     def _joined(self, left: Predicate, right: Predicate) -> Predicate:
@@ -208,7 +207,7 @@ class _Inverted(Filter):
     def bind(self, context: FilterContext) -> BoundFilter:
         bound = self.part.bind(context)
         at_once = None if bound.at_once is None else lambda: _negated(bound.reading())
-        return BoundFilter(_negated(bound.matches), bound.ready, bound.pending, bound.close, at_once, bound.steady)
+        return BoundFilter(_negated(bound.matches), bound.ready, bound.pending, bound.close, at_once, bound.object_only)
 
     def __repr__(self) -> str:
         return f"~{self.part!r}"
@@ -236,7 +235,7 @@ class LabelFilter(Filter):
     def bind(self, context: FilterContext) -> BoundFilter:
         """Needs nothing but the object."""
         matches = self.selector.compiled()
-        return BoundFilter(lambda obj: matches(obj.labels), steady=True)
+        return BoundFilter(lambda obj: matches(obj.labels), object_only=True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LabelFilter) and self.selector == other.selector
@@ -275,8 +274,8 @@ class JSONPathFilter(Filter):
         """Needs nothing but the object."""
         find, equals = self.path.find_json, self.equals
         if equals is None:
-            return BoundFilter(lambda obj: any(find(obj.json)), steady=True)
-        return BoundFilter(lambda obj: any(printed(value) == equals for value in find(obj.json)), steady=True)
+            return BoundFilter(lambda obj: any(find(obj.json)), object_only=True)
+        return BoundFilter(lambda obj: any(printed(value) == equals for value in find(obj.json)), object_only=True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, JSONPathFilter) and (self.path, self.equals) == (other.path, other.equals)
@@ -294,17 +293,15 @@ class PredicateFilter(Filter):
 
     The function may look at things outside the object, such as a variable, another informer or the time. It is then
     called for each object at each read, so reads follow those things at once; handlers get adds and deletes for the
-    difference when :meth:`notify_changed` is called. Where the function looks at the object alone it is called once for
-    each object, and the answers are kept, as objects never change.
+    difference when :meth:`notify_changed` is called. Where it looks at the object alone, say so (``object_only=True``):
+    objects never change, so it is called once for each, and reads of many objects cost next to nothing.
 
     A function that raises hides the object, and the informer reports the exception.
 
     Args:
         predicate: a plain function of the object.
-        object_only: whether it looks at the object alone. ``None`` finds out, and assumes it where that is certain: for
-            a ``def`` or ``lambda`` that uses no variable from outside of it, and calls nothing but methods of what it
-            got and some builtins (``len``, ``any``, ``isinstance``, ...). Where ``True`` is passed for a function that
-            looks at other things as well, reads follow those only after :meth:`notify_changed`.
+        object_only: whether it looks at nothing but the object. Where ``True`` is passed for a function that looks at
+            other things as well, reads follow those only after :meth:`notify_changed`.
 
     Raises:
         InvalidInput: the predicate is not a function, or an async one.
@@ -312,13 +309,13 @@ class PredicateFilter(Filter):
 
     __slots__ = ("_changed", "object_only", "predicate")
 
-    def __init__(self, predicate: Predicate, *, object_only: bool | None = None) -> None:
+    def __init__(self, predicate: Predicate, *, object_only: bool = False) -> None:
         given: object = predicate  # callers are not always type-checked
         if not callable(given) or inspect.iscoroutinefunction(given):
             shown = repr_of(predicate)
             raise InvalidInput(f"predicate {shown} must be a plain function of the object: reads call it too")
         self.predicate: Predicate = predicate
-        self.object_only: bool = looks_only_at_its_argument(predicate) if object_only is None else object_only
+        self.object_only: bool = object_only
         self._changed: list[Callable[[], None]] = []
 
     def notify_changed(self) -> None:
@@ -330,7 +327,7 @@ class PredicateFilter(Filter):
         """Remembers whom to notify, until the informer lets go."""
         changed = context.changed
         self._changed.append(changed)
-        return BoundFilter(self.predicate, close=lambda: self._changed.remove(changed), steady=self.object_only)
+        return BoundFilter(self.predicate, close=lambda: self._changed.remove(changed), object_only=self.object_only)
 
     def __repr__(self) -> str:
         return printable(f"PredicateFilter({name_of(self.predicate) or repr_of(self.predicate)})")

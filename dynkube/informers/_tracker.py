@@ -19,6 +19,7 @@ from typing import Final
 
 import trio
 
+from dynkube._guard import attempt_with, text_of
 from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient
 from dynkube.errors import DynkubeError
 from dynkube.informers._apiservices import APIServices
@@ -150,15 +151,17 @@ class AvailabilityTracker:
 
     def _judge_crd(self, gvr: GVR, crd: Unstructured) -> Availability:
         accepts = self._settings.crd_filter
-        try:
-            if accepts is not None and not accepts(crd):
-                return absent("CRDFiltered", f"CRD {crd.name} is installed, and left out by crd_filter")
-        except Exception as exc:  # noqa: BLE001  # a user's function
+        if accepts is None:
+            return judge_crd(gvr, crd)
+        failures: list[Exception] = []
+        if attempt_with(accepts, crd, False, failures.append):
+            return judge_crd(gvr, crd)
+        for exc in failures:
             level = logging.DEBUG if crd.name in self._filter_failed else logging.ERROR
             self._filter_failed.add(crd.name)
             _log.log(level, "crd_filter failed on CRD %s; it counts as left out", crd.name, exc_info=exc)
-            return absent("CRDFilterFailed", f"crd_filter failed on CRD {crd.name}: {exc}")
-        return judge_crd(gvr, crd)
+            return absent("CRDFilterFailed", f"crd_filter failed on CRD {crd.name}: {text_of(exc)}")
+        return absent("CRDFiltered", f"CRD {crd.name} is installed, and left out by crd_filter")
 
     def _rejudge(self, gvrs: list[GVR]) -> None:
         for gvr in gvrs:

@@ -5,69 +5,14 @@ from __future__ import annotations
 import gc
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable
 from random import Random
 
 import pytest
 
 from dynkube import Client, JSONPathFilter, LabelFilter, NamespaceFilter, PredicateFilter, Unstructured
 from dynkube.informers import Informer
-from dynkube.informers._purity import looks_only_at_its_argument
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, crd, names, namespace, quiet, replace, widget
-
-OUTSIDE = "a"
-
-
-def small(obj: Unstructured) -> bool:
-    return any(len(str(key)) < 3 for key in obj["spec"] if isinstance(key, str))
-
-
-def named(obj: Unstructured) -> bool:
-    return obj.name == OUTSIDE
-
-
-def imports(obj: Unstructured) -> bool:
-    import time
-
-    return time.time() > 0
-
-
-def with_default(obj: Unstructured, wanted: str = "a") -> bool:
-    return obj.name == wanted
-
-
-def with_set(obj: Unstructured, wanted: Iterable[str] = {"a"}) -> bool:
-    return obj.name in wanted
-
-
-def closing_over(wanted: str) -> Callable[[Unstructured], bool]:
-    return lambda obj: obj.name == wanted
-
-
-@pytest.mark.parametrize(
-    ("function", "alone"),
-    [
-        (small, True),
-        (lambda obj: obj["spec"]["n"] == 5, True),
-        (lambda obj: any(each == obj.name for each in obj.labels.values()), True),
-        (with_default, True),
-        (with_set, False),
-        (named, False),
-        (imports, False),
-        (closing_over("a"), False),
-        (lambda obj: small(obj), False),
-        (lambda obj: print(obj) is None, False),
-        ("a".__contains__, False),
-        (bool, False),
-    ],
-)
-async def test_what_a_function_looks_at_can_be_seen_of_some(
-    function: Callable[[Unstructured], bool], alone: bool
-) -> None:
-    assert looks_only_at_its_argument(function) is alone
-    assert PredicateFilter(function).object_only is alone
-    assert PredicateFilter(function, object_only=not alone).object_only is not alone
 
 
 class Asked:

@@ -19,14 +19,14 @@ _MANY: Final = 256  # changes after which a filter that nobody reads through is 
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
+class FilterResults:
     """Of ``base``: the objects that are shown, and those about which the filter was not asked. The others are hidden.
 
     Attributes:
         base: the version of the cache.
         shown: what the filter shows of it.
         unasked: what it was not asked about.
-        carried: how many changes came since somebody read.
+        carried: how many changes came since the last read.
     """
 
     base: Snapshot
@@ -35,18 +35,18 @@ class Verdicts:
     carried: int = 0
 
     @classmethod
-    def none(cls, base: Snapshot) -> Verdicts:
+    def none(cls, base: Snapshot) -> FilterResults:
         """Nothing was asked yet."""
         return cls(base, EMPTY, base)
 
-    def asked(self, shown: Iterable[Unstructured]) -> Verdicts:
+    def asked(self, shown: Iterable[Unstructured]) -> FilterResults:
         """The filter was asked about all that it had not been asked about, and shows these."""
         editor = self.shown.edit()
         for obj in shown:
             editor.put(obj.key, obj)
-        return Verdicts(self.base, editor.done(), EMPTY)
+        return FilterResults(self.base, editor.done(), EMPTY)
 
-    def carry(self, changes: Sequence[Change], base: Snapshot) -> Verdicts | None:
+    def carry(self, changes: Sequence[Change], base: Snapshot) -> FilterResults | None:
         """The same of the next version; ``None`` where that is not worth it."""
         carried = self.carried + len(changes)
         if carried > _MANY + len(base) // 4:
@@ -59,4 +59,4 @@ class Verdicts:
                 unasked.put(key, after)
             elif unasked.get(key) is not None:
                 unasked.remove(key)
-        return Verdicts(base, shown.done(), unasked.done(), carried)
+        return FilterResults(base, shown.done(), unasked.done(), carried)
