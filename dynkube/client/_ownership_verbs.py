@@ -63,7 +63,8 @@ class OwnershipVerbs(Verbs):
             timeout: seconds for everything.
 
         Returns:
-            The object as stored, with its new ``managedFields``.
+            The object as stored, with its new ``managedFields``: without any where no field has an owner any more. Its
+            ``change`` is ``changed`` only if its resourceVersion moved.
 
         Raises:
             InvalidInput: the manager owns nothing there; the message says who does.

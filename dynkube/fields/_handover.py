@@ -42,6 +42,10 @@ def released(
         operation: Only what it owns by this kind of write; ``None`` for both.
         subresource: Only what it owns through this subresource, where ``""`` is the object itself; ``None`` for all.
 
+    Returns:
+        The new list; empty where no field has an owner any more. Send an empty one as ``[{}]``, which resets the
+        managedFields of every kind: servers take ``[]`` for no change where the object is a custom resource.
+
     Raises:
         InvalidObject: The object has no managedFields, or some that cannot be read.
         InvalidInput: A path does not parse, the manager owns nothing there, or it is a key of an item that the

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
 import dynkube
-from dynkube import fields_of
+from dynkube import Change, fields_of
 from dynkube.errors import Conflict, InvalidInput, InvalidObject
 from dynkube.testing import APIServer
 from tests.client.interrupted import Interrupted
-from tests.client.wire import ScriptedServer, connect
+from tests.client.wire import ScriptedServer, connect, ok, pod
 
 
 def config(**data: str) -> dict[str, Any]:
@@ -140,3 +141,26 @@ async def test_what_can_never_be_given_is_refused_before_anything_is_sent(call: 
         await call(connect(server).resource("configmaps"))
 
     assert server.requests == []
+
+
+OWNED = {"manager": "first", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+
+
+def owned_pod(version: int, fields: list[Any]) -> dict[str, Any]:
+    found = pod("a", version)
+    return {**found, "metadata": {**found["metadata"], "managedFields": fields}}
+
+
+@pytest.mark.parametrize(("moved_to", "change"), [(1, Change.UNCHANGED), (2, Change.CHANGED)])
+async def test_a_release_is_a_change_only_if_the_resource_version_moved(moved_to: int, change: Change) -> None:
+    entry = {**OWNED, "fieldsV1": {"f:spec": {"f:nodeName": {}}}}
+    live = ok(owned_pod(1, [entry]))
+    server = ScriptedServer(live, ok(owned_pod(moved_to, [entry])))
+
+    released = await connect(server).resource("pods").release("a", ".spec.nodeName", "first")
+
+    assert released.change is change
+    assert json.loads(server.requests[1].content) == [
+        {"op": "replace", "path": "/metadata/managedFields", "value": [{}]},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": "1"},
+    ]

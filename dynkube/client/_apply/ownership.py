@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from dynkube.client._apply.applied import Applied, Change
+from dynkube.client._apply.applied import Applied, Change, change_of
 from dynkube.client._apply.beside import calculated
 from dynkube.client._deadline import Deadline
 from dynkube.client._objects import as_object, check_kind, check_name, namespace_of_object
@@ -30,6 +30,10 @@ Rewriting: TypeAlias = Callable[[Unstructured], list[JSONObject]]
 """From an object to the managedFields that it is to have."""
 
 _ATTEMPTS = 5
+
+# What resets managedFields (isResetManagedFields in apimachinery). An empty list does so for built-in kinds only: of a
+# custom resource it is decoded as an absent one, and a write without managedFields keeps the live ones (1.20, 1.36).
+_RESET: Final[list[JSONObject]] = [{}]
 
 
 async def rewrite(
@@ -71,7 +75,8 @@ async def rewrite(
             if not attempts:
                 raise
         else:
-            return Applied(after.json, Change.CHANGED)
+            change = partial(change_of, live, after, dry_run=options.dry_run)
+            return Applied(after.json, await calculated(change, live, after))
 
 
 def _patch(rewriting: Rewriting, live: Unstructured) -> bytes | None:
@@ -80,7 +85,7 @@ def _patch(rewriting: Rewriting, live: Unstructured) -> bytes | None:
     if entries == (live["metadata"].get("managedFields") or []):
         return None
     operations: list[dict[str, object]] = [
-        {"op": "replace", "path": "/metadata/managedFields", "value": entries},
+        {"op": "replace", "path": "/metadata/managedFields", "value": entries or _RESET},
         {"op": "replace", "path": "/metadata/resourceVersion", "value": live.resource_version},
     ]
     return encode_json(operations)
