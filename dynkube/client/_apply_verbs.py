@@ -54,7 +54,7 @@ class ApplyVerbs(Verbs):
             field_validation: see the class.
             timeout: see the class.
             live: the object as you last saw it, for example in an informer. Saves reading it; ``change`` then says
-                what is different from that.
+                what is different from that. A conflict is explained by the object as it is then, which is read.
 
         Returns:
             The whole object as stored. Its ``change`` says what was done: created, changed or unchanged; unknown

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from dynkube.client import Applied, Change
-from dynkube.errors import DeadlineExceeded, InvalidInput, InvalidObject, ServiceUnavailable
+from dynkube.errors import UNREAD, ApplyConflict, DeadlineExceeded, InvalidInput, InvalidObject, ServiceUnavailable
 from dynkube.meta import Unstructured
 from tests.client.wire import Answer, ScriptedServer, connect, ok, refusal
 
@@ -108,6 +108,32 @@ async def test_an_object_at_hand_saves_reading_it() -> None:
     reborn["metadata"]["uid"] = "another"
     _, applied = await apply(ok(reborn), live=live)
     assert applied.change is Change.CHANGED
+
+
+def clash() -> Answer:
+    cause = {"reason": "FieldManagerConflict", "message": 'conflict with "first"', "field": ".data.a"}
+    return refusal(409, "Conflict", details={"causes": [cause]})
+
+
+@pytest.mark.parametrize(
+    ("again", "live_value"),
+    [
+        (ok(config("3", data={"a": "3"})), "3"),
+        (refusal(403, "Forbidden"), UNREAD),
+        (refusal(500, "InternalError"), UNREAD),
+        (ABSENT, UNREAD),
+    ],
+)
+async def test_a_conflict_shows_no_value_that_was_read_before_it(again: Answer, live_value: object) -> None:
+    server = ScriptedServer(clash(), *[again] * 5)
+    owned = {**OWNED, "manager": "first", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    seen = Unstructured(config("1", data={"a": "2"})).transform(["metadata", "managedFields"], [owned])
+
+    with pytest.raises(ApplyConflict) as caught:
+        await connect(server).resource("configmaps").apply(config(), live=seen)
+
+    assert server.asked[:2] == [f"PATCH {MAPS}", f"GET {MAPS}"]
+    assert [(each.path, each.ours, each.live) for each in caught.value.conflicts] == [(".data.a", "1", live_value)]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynkube import FieldPath, Unstructured
-from dynkube.client._apply.conflicts import all_there, explained
+from dynkube.client._apply.conflicts import explained
 from dynkube.client._apply.printed import meant
 from dynkube.errors import UNREAD, ApplyConflict, Status, StatusCause
 from dynkube.fields import Values
@@ -78,12 +78,10 @@ def test_a_name_with_dots_is_the_one_that_is_owned() -> None:
 @pytest.mark.parametrize("entries", [(), ({**ENTRY, "fieldsType": "FieldsV2"},), ({**ENTRY, "manager": "other"},)])
 def test_without_a_readable_entry_of_the_manager_there_are_both_values_at_least(entries: Any) -> None:
     live = pod(entries=entries)
-    answer = conflict(f"{WEB}.image")
 
-    (found,) = explained(answer, pod(image="web:2"), live).conflicts
+    (found,) = explained(conflict(f"{WEB}.image"), pod(image="web:2"), live).conflicts
 
     assert (found.path, found.ours, found.live, found.time) == (f"{WEB}.image", "web:2", "web:1", None)
-    assert not all_there(answer, live)
 
 
 def test_without_the_live_object_there_is_our_value_at_least() -> None:

@@ -63,7 +63,7 @@ THEIRS, OURS, MINE = long("1", "other"), long("2", "tester"), long("2")
 CASES: dict[str, tuple[Call, list[Callable[[], httpx2.Response]]]] = {
     "apply": (lambda c: c.apply(MINE), [lambda: ok(OURS), lambda: ok(OURS)]),
     "a dry run": (lambda c: c.apply(MINE, dry_run=True), [lambda: ok(OURS), lambda: ok(OURS)]),
-    "a conflict": (lambda c: c.apply(MINE), [lambda: ok(THEIRS), conflict]),
+    "a conflict": (lambda c: c.apply(MINE), [lambda: ok(THEIRS), conflict, lambda: ok(THEIRS)]),
     "taking over": (
         lambda c: c.apply(MINE, force=[".spec"]),
         [lambda: ok(THEIRS), conflict, lambda: ok(THEIRS), lambda: ok(OURS), lambda: ok(OURS)],

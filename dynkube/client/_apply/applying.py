@@ -12,7 +12,7 @@ from functools import partial
 from dynkube.client._apply.application import Application, prepare
 from dynkube.client._apply.applied import Applied, Change, change_of
 from dynkube.client._apply.beside import calculated
-from dynkube.client._apply.conflicts import all_there, explained
+from dynkube.client._apply.conflicts import explained
 from dynkube.client._apply.take_over import apply_taking
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import WriteOptions
@@ -53,7 +53,7 @@ async def apply(
         else:
             answer = await application.send(force=bool(options.force), dry_run=options.dry_run)
     except ApplyConflict as conflict:
-        raise await _explained(conflict, application, None if unread else before) from None
+        raise await _explained(conflict, application) from None
     after = as_answered(answer)
     if answer.status == 201:
         return Applied(after, Change.CREATED)
@@ -72,13 +72,16 @@ async def _look(application: Application) -> tuple[Unstructured | None, bool]:
         return None, True
 
 
-async def _explained(conflict: ApplyConflict, application: Application, live: Unstructured | None) -> ApplyConflict:
-    """The error with both values and the owners; read anew what is not up to that, if it can be read."""
+async def _explained(conflict: ApplyConflict, application: Application) -> ApplyConflict:
+    """The error with both values and the owners, as of a read after the conflict.
+
+    What was read before the apply, by the caller or here, may be older than what it conflicted with, and its values
+    would be shown as the live ones. Where the object cannot be read (again), the live values are unknown.
+    """
     if any(each.ours is not UNREAD for each in conflict.conflicts):
-        return conflict  # it has been worked out already
-    if live is None or not await calculated(partial(all_there, conflict, live), live):
-        try:
-            live = await application.read()
-        except DynkubeError:  # the conflict is what there is to say, and it says less without that
-            live = None
+        return conflict  # explained already, where it was raised
+    try:
+        live = await application.read()
+    except DynkubeError:  # the conflict is what there is to say, and it says less without that
+        live = None
     return await calculated(partial(explained, conflict, application.body, live), application.body, live)

@@ -64,14 +64,6 @@ def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | Non
     return ApplyConflict(error.status, request=error.request, conflicts=found)
 
 
-def all_there(error: ApplyConflict, live: Unstructured) -> bool:
-    """Whether an object knows all managers of a conflict: if not, it is older than that, or has no managedFields."""
-    managers = [entry.manager for entry in _entries(live)]
-    # Of thousands of fields there are few managers.
-    clashing = {_reported_identity(each): each for each in error.conflicts}
-    return all(any(is_of(each, manager) for manager in managers) for each in clashing.values())
-
-
 def conflict_at(path: FieldPath, manager: Manager, ours: Side, live: Side) -> FieldConflict:
     """All of a conflict: ``manager`` owns the field at ``path`` of ``live``, and ``ours`` has another value."""
     return FieldConflict(

@@ -53,6 +53,21 @@ async def test_each_field_has_its_manager_and_both_values(cluster: Cluster, clie
     assert all(each.time and abs(each.time - datetime.now(UTC)) < timedelta(hours=1) for each in error.conflicts)
 
 
+@pytest.mark.parametrize("force", [False, [".metadata"]], ids=["plain", "taking less"])
+async def test_the_live_value_is_that_of_now_and_not_that_of_an_object_at_hand(
+    cluster: Cluster, client: Client, force: Any
+) -> None:
+    maps = client.resource("configmaps")
+    options: dict[str, Any] = {"namespace": cluster.namespace}
+    seen = await maps.apply(config(a="1"), field_manager="editor", **options)
+    await maps.apply(config(a="2"), field_manager="editor", **options)
+
+    error = await refused(maps, config(a="1"), live=seen, force=force, **options)
+
+    assert told(error.conflicts) == [(".data.a", "editor", "Apply", "1", "2")]
+    assert 'yours "1", live "2"' in str(error)
+
+
 async def test_names_with_dots_and_list_items_are_paths_that_lead_there(cluster: Cluster, client: Client) -> None:
     deployments = client.resource("deployments")
     live = await deployments.apply(deployment(), namespace=cluster.namespace, field_manager="first")
