@@ -7,14 +7,14 @@ where a manager does not own what it is said to own, or owns it twice, the field
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from dynkube.client._apply.printed import meant
 from dynkube.client._secrets import shown_at
 from dynkube.errors import UNREAD, ApplyConflict, FieldConflict, InvalidObject
-from dynkube.fields import FieldPath, FieldSet, ManagedFieldsEntry, Manager, Values, managed, same_json
+from dynkube.fields import Field, FieldPath, FieldSet, ManagedFieldsEntry, Manager, Values, managed, same_json
 from dynkube.meta import MISSING, Missing, Unstructured
 
 
@@ -81,7 +81,9 @@ def conflict_at(path: FieldPath, manager: Manager, ours: Side, live: Side) -> Fi
 def taken(
     before: Unstructured, after: Unstructured, *, manager: str, subresource: str | None
 ) -> dict[Manager, FieldSet]:
-    """Which fields others than ``manager`` have lost between two states of an object, and who.
+    """Which fields a forced apply has taken from others than ``manager``, and from whom.
+
+    These are the conflicts that the same apply meets without force.
 
     Args:
         before: an object.
@@ -93,16 +95,44 @@ def taken(
         InvalidObject: managedFields cannot be read.
     """
     kept = {_identity(entry.manager): entry.fields for entry in managed(after)}
+    values = Values(after)
     lost: dict[Manager, FieldSet] = {}
     for entry in managed(before):
         its = entry.manager
         # Before v1.22 no entry says its subresource.
         if (its.name, its.operation) == (manager, "Apply") and its.subresource in ("", subresource or ""):
             continue
-        fields = (entry.fields - kept.get(_identity(its), FieldSet())).leaves()
+        fields = clashing(entry.fields - kept.get(_identity(its), FieldSet()), values)
         if fields:
             lost[its] = fields
     return lost
+
+
+def clashing(fields: FieldSet, values: Values) -> FieldSet:
+    """The fields of a set that a server names in a conflict.
+
+    Those with no other below them; but where a map or list was replaced by a value that cannot hold what was in it, the
+    field that was replaced, if that is in the set. What was in it is removed along with it, which is no conflict: not
+    even for a manager that owned no more than that (seen with 1.20 and 1.36).
+
+    Args:
+        fields: Fields that have, or get, another value.
+        values: Of the object that has these values.
+    """
+    found = (_replaced(path, values) or path for path in fields.leaves())
+    return FieldSet(path for path in found if path in fields)
+
+
+def _replaced(path: FieldPath, values: Values) -> FieldPath | None:
+    """The field above ``path`` whose value cannot hold what was below it; ``None`` where there is no such field."""
+    value: Any = values.obj
+    for length, step in enumerate(path.steps):
+        if not isinstance(value, Mapping if isinstance(step, Field) else list | tuple):
+            return FieldPath(path.steps[:length])
+        value = values.child(value, step)
+        if value is MISSING:
+            break  # nothing was replaced: it is not there, or found by a key that has changed
+    return None
 
 
 def is_of(conflict: FieldConflict, manager: Manager) -> bool:
@@ -135,7 +165,7 @@ def _paths(reported: Iterable[FieldConflict], fields: FieldSet, ours: Side, live
     texts = [each.path for each in reported]
     if len(set(texts)) == len(texts) and all(text in printed for text in texts):
         return [printed[text] for text in texts]
-    differing = [path for path in fields.leaves() if _differ(path, ours, live)]
+    differing = [path for path in clashing(fields, ours.values) if _differ(path, ours, live)]
     return differing or [printed.get(text) or meant(text, ours.values, live.values) for text in dict.fromkeys(texts)]
 
 
