@@ -23,6 +23,7 @@ _TONES: Final = {
     "skipped": Tone.PLAIN,
     "interrupted": Tone.WARN,
     "unknown": Tone.WARN,
+    "terminating": Tone.WARN,
 }
 
 

@@ -51,7 +51,7 @@ async def apply(
         go_on: Apply everything else where something fails; otherwise nothing more is sent then, and nothing at all
             where the manifests themselves have mistakes.
         crd_timeout: Seconds after which the objects of a CRD that is not served fail.
-        quiet: Print no line for what is unchanged.
+        quiet: Print no line for what is unchanged, unless it is being deleted.
         cluster: Which cluster.
     """
     pruned = read_prune(prune, applyset, tooling, source.namespace)
@@ -131,7 +131,7 @@ def _tell_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool
 
 def _is_unsaid(entry: Entry, run: ApplyRun, *, quiet: bool) -> bool:
     """Whether it has no line of its own: those that a mistake elsewhere held up would hide that mistake."""
-    return _is_unsent(entry, run) or (quiet and entry.outcome is Outcome.UNCHANGED)
+    return _is_unsent(entry, run) or (quiet and entry.outcome is Outcome.UNCHANGED and not entry.terminating)
 
 
 def _is_unsent(entry: Entry, run: ApplyRun) -> bool:

@@ -58,7 +58,8 @@ class ApplyVerbs(Verbs):
 
         Returns:
             The whole object as stored. Its ``change`` says what was done: created, changed or unchanged; unknown
-            where the user may not read it, which ``changed`` counts as true.
+            where the user may not read it, which ``changed`` counts as true. Its ``terminating`` says whether the
+            object is being deleted, and what was applied with it.
 
         Raises:
             ApplyConflict: others own fields with other values; ``conflicts`` says which and who.

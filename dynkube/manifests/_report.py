@@ -58,7 +58,7 @@ class Entry:
         object: as the server answered with it, else as it stands in the source; ``None`` where the source could not
             be read.
         error: what was raised: of a conflict an :class:`~dynkube.errors.ApplyConflict`.
-        reason: why it was skipped, or what could not be done where ``error`` does not say.
+        reason: why it was skipped, what could not be done where ``error`` does not say, or that it is being deleted.
     """
 
     outcome: Outcome
@@ -83,8 +83,13 @@ class Entry:
         return "" if self.object is None else self.object.namespace
 
     @property
+    def terminating(self) -> bool:
+        """Whether the server took it and is deleting the object: what was applied goes with it."""
+        return self.outcome in DONE and self.object is not None and self.object.deletion_timestamp is not None
+
+    @property
     def message(self) -> str:
-        """What went wrong, or why it was skipped, for people; without values of Secrets."""
+        """What went wrong, why it was skipped, or that it is being deleted, for people; without values of Secrets."""
         if self.error is None:
             return self.reason
         return ": ".join(filter(None, (self.reason, str(self.error) or type(self.error).__name__)))
@@ -140,8 +145,10 @@ class Report(Shown, Entries[Entry]):
 
     @property
     def summary(self) -> str:
-        """``3 created, 1 failed (dry run: nothing was written)``."""
+        """``3 created, 1 failed; 1 is being deleted (dry run: nothing was written)``."""
         numbers = ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items()) or "nothing to apply"
+        if terminating := sum(entry.terminating for entry in self._entries):
+            numbers += f"; {terminating} {'is' if terminating == 1 else 'are'} being deleted"
         numbers += "; the run was interrupted" if self.interrupted else ""
         return f"{numbers} (dry run: nothing was written)" if self.dry_run else numbers
 

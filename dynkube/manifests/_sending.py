@@ -135,14 +135,14 @@ class Sender:
     ) -> Entry:
         """Send ``obj``, unless ``live`` is that already."""
         if live is not None and await self._needs_nothing(resource, item.object, namespace, live):
-            return Entry(outcome=Outcome.UNCHANGED, place=item.manifest.place, object=live)
+            return _done(item, Outcome.UNCHANGED, live)
         item.sent = True
         try:
             applied = await self._apply(resource, obj, namespace, live, dry_run=self._options.dry_run)
         except APIError:
             item.sent = False  # it was refused, and may be tried again
             raise
-        return Entry(outcome=_OUTCOMES[applied.change], place=item.manifest.place, object=applied)
+        return _done(item, _OUTCOMES[applied.change], applied)
 
     async def diff(self, item: Item) -> tuple[Diff, Unstructured | None]:
         """What applying it would change, and the live object, if there is one and it may be read.
@@ -253,6 +253,14 @@ class Sender:
                     raise
             self._api.mapper.invalidate(item.manifest.gvk.group)
             await trio.sleep(backoff.next(now))
+
+
+def _done(item: Item, outcome: Outcome, obj: Unstructured) -> Entry:
+    """What became of an object that the server took, or has already."""
+    reason = ""
+    if obj.deletion_timestamp is not None:
+        reason = f"it is being deleted since {obj.deletion_timestamp}, and this goes with it: apply it again afterwards"
+    return Entry(outcome=outcome, place=item.manifest.place, object=obj, reason=reason)
 
 
 def _not_there(error: DynkubeError) -> bool:

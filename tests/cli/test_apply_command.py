@@ -52,6 +52,25 @@ async def test_quiet_leaves_out_what_is_unchanged(server: APIServer, capfd: pyte
     assert err == "1 created, 1 unchanged\n"
 
 
+@pytest.mark.parametrize("quiet", [False, True])
+async def test_an_object_that_is_being_deleted_is_shown_also_when_quiet(
+    server: APIServer, capfd: pytest.CaptureFixture[str], quiet: bool
+) -> None:
+    held = config("a")
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    await applied(server, held)
+    server.delete("configmaps", "a")
+    capfd.readouterr()
+
+    code = await applied(server, held, quiet=quiet)
+
+    out, err = capfd.readouterr()
+    first, second = out.splitlines()
+    assert first == "unchanged   configmap/a -n default  (<object 1>)"
+    assert second.startswith("    it is being deleted since ")
+    assert (err, code) == ("1 unchanged; 1 is being deleted\n", 0)
+
+
 async def test_a_conflict_is_shown_as_a_table_under_its_object_and_ends_it_with_1(
     server: APIServer, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,17 +47,27 @@ class Applied(Unstructured):
         """Whether something was written. True also where that is not known, so that nobody misses a change."""
         return self.change is not Change.UNCHANGED
 
+    @property
+    def terminating(self) -> bool:
+        """Whether the object is being deleted, so that what was applied goes with it.
+
+        The server takes an apply to such an object, which its finalizers or its grace period still hold. Wait for its
+        end (``wait_for(name, "delete", uid=...)``) and apply again.
+        """
+        return self.deletion_timestamp is not None
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Applied, (self.json, self.change)
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]} {self.change}>"
+        return f"{super().__repr__()[:-1]} {self.change}{', terminating' if self.terminating else ''}>"
 
     def _card(self, now: datetime) -> Card:
         from dynkube._display import pill
 
         card = super()._card(now)
-        return replace(card, head=(*card.head, pill(self.change)))
+        words = [self.change, *(["terminating"] if self.terminating else [])]
+        return replace(card, head=(*card.head, *map(pill, words)))
 
 
 def change_of(before: Unstructured | None, after: Unstructured, *, dry_run: bool) -> Change:
