@@ -27,6 +27,11 @@ from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidInput,
 from dynkube.meta import PatchType, Unstructured, a_type
 from dynkube.rest import Answer, Request
 
+_READ = (
+    "so it was read from a server: applying it would claim every field in it. Write an object with only the fields you "
+    "want to own; to change what you read and send all of it back, use update()"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
@@ -188,7 +193,11 @@ def _check_applicable(obj: Unstructured) -> None:
     check_name(obj)
     if metadata.get("managedFields"):
         raise InvalidObject(
-            f"{obj.kind} {obj.name!r} has metadata.managedFields, so it was read from a server: applying it would "
-            "claim every field in it. Write an object with only the fields you want to own; to change what you read "
-            "and send all of it back, use update(). The server refuses managedFields in an apply."
+            f"{obj.kind} {obj.name!r} has metadata.managedFields, {_READ}. "
+            "The server refuses managedFields in an apply."
+        )
+    if metadata.get("uid") and metadata.get("creationTimestamp"):
+        raise InvalidObject(
+            f"{obj.kind} {obj.name!r} has metadata.uid and metadata.creationTimestamp, {_READ}. Informers and "
+            "'kubectl get -o yaml' leave out its managedFields, by which the server would have refused it."
         )

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dynkube import Change, Client
+from dynkube import Change, Client, fields_of
+from dynkube.errors import InvalidObject
 from tests.contract.cluster import Cluster
 
 
@@ -41,6 +42,22 @@ async def test_owning_what_is_there_already_is_a_change(cluster: Cluster, client
     second = await maps.apply(config(a="1"), namespace=cluster.namespace, field_manager="second", dry_run=dry_run)
 
     assert second.change is Change.CHANGED
+
+
+async def test_an_object_that_was_read_is_refused_also_without_its_managed_fields(
+    cluster: Cluster, client: Client
+) -> None:
+    maps = client.resource("configmaps")
+    await maps.apply(config(a="1"), namespace=cluster.namespace, field_manager="other")
+    hidden = (await maps.get("a", namespace=cluster.namespace)).to_dict()
+    del hidden["metadata"]["managedFields"]
+
+    with pytest.raises(InvalidObject, match=r"metadata\.uid and metadata\.creationTimestamp, so it was read"):
+        await maps.apply(hidden, field_manager="me")
+    report = await client.apply_all([hidden], field_manager="me")
+
+    assert [entry.outcome for entry in report] == ["failed"]
+    assert not fields_of(await maps.get("a", namespace=cluster.namespace), "me")
 
 
 async def test_who_may_not_read_is_told_that_nobody_knows(
