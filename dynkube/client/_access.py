@@ -16,7 +16,7 @@ from dynkube.client._objects import namespace_of_many, namespace_of_one
 from dynkube.client._options import check_timeout
 from dynkube.client._rules import CONSTRAINED, virtual_resources
 from dynkube.discovery import APIResource, ResourceLike
-from dynkube.errors import InvalidInput, InvalidObject, NoMatch, ProtocolError
+from dynkube.errors import InvalidInput, InvalidObject, NoMatch, ProtocolError, WrongScope
 from dynkube.meta import GVR, ResourceArg, Unstructured, resource_path
 
 if TYPE_CHECKING:
@@ -168,6 +168,7 @@ async def _about_resource(api: APIClient, question: Question, timeout: float | N
     virtual = virtual_resources(question.verb) if text else None
     if virtual is not None and (known := virtual.find(text)) is not None:
         gvr = known.gvr  # its names may be any text
+        namespace = _namespace(api, question, known)
     else:
         try:
             known, gvr = await _named(api, question.resource, timeout)
@@ -176,7 +177,7 @@ async def _about_resource(api: APIClient, question: Question, timeout: float | N
                 raise
             raise virtual.no_match(text, exc) from None
         _check_served(question, known, gvr)
-    namespace = _namespace(api, question, known)
+        namespace = await _confirmed_namespace(api, question, known, timeout)
     resource_path(gvr, namespace=namespace)  # refuses what can be no namespace, as the call itself would
     attributes = {
         "verb": question.verb,
@@ -217,6 +218,20 @@ async def _named(api: APIClient, resource: ResourceLike, timeout: float | None) 
             return None, GVR(arg.group, arg.version, arg.name)
         raise
     return known, known.gvr
+
+
+async def _confirmed_namespace(
+    api: APIClient, question: Question, known: APIResource | None, timeout: float | None
+) -> str:
+    """The same as :func:`_namespace`, which is asked again where the CRD has another scope by now."""
+    try:
+        return _namespace(api, question, known)
+    except WrongScope:
+        if known is None:
+            raise
+        api.mapper.recheck(known.gvr)
+    known, _ = await _named(api, question.resource, timeout)
+    return _namespace(api, question, known)
 
 
 def _namespace(api: APIClient, question: Question, known: APIResource | None) -> str:

@@ -18,11 +18,16 @@ def as_object(obj: ObjectLike) -> Unstructured:
     return obj if isinstance(obj, Unstructured) else Unstructured(obj)
 
 
+class WrongKind(InvalidObject):
+    """An object is of another kind than its resource takes, as far as discovery was read."""
+
+
 def check_kind(obj: Unstructured, resource: APIResource) -> None:
     """Refuse an object that does not say what it is, or says something else.
 
     Raises:
-        InvalidObject: apiVersion or kind is missing, or is not that of ``resource``.
+        InvalidObject: apiVersion or kind is missing.
+        WrongKind: they are not those of ``resource``.
     """
     for name, value, right in (
         ("apiVersion", obj.api_version, resource.gvr.api_version),
@@ -32,7 +37,7 @@ def check_kind(obj: Unstructured, resource: APIResource) -> None:
             raise InvalidObject(f"{_called(obj)} has no {name}: add {name}: {right!r}, as it is sent to {resource.gvr}")
     is_now, belongs = GVK.parse(obj.api_version, obj.kind), resource.gvk
     if is_now != belongs:
-        raise InvalidObject(
+        raise WrongKind(
             f"{_called(obj)} is {is_now}, but {resource.gvr} takes {belongs}: correct apiVersion and kind, "
             f"or use client.resource({GVK.__name__}({is_now.group!r}, {is_now.version!r}, {is_now.kind!r}))"
         )

@@ -149,22 +149,27 @@ class ObjectIterator(Bound, AsyncIterator[Unstructured]):
             return []
         return [first, *self._items]
 
+    async def _opened(self) -> ListWatch:
+        namespace, selection = self._namespace, self._selection
+        _, collection = await self._target.resolve_for(
+            lambda found: self._target.collection_of(found, namespace, selection), self._options.timeout
+        )
+        return collection
+
     async def _next_page(self) -> UnstructuredList:
-        if self._collection is None:
-            resource = await self._target.resolve(self._options.timeout)
-            self._collection = self._target.collection_of(resource, self._namespace, self._selection)
-        with self._target.noticing_absence(self._collection.gvr):
+        collection = self._collection = self._collection or await self._opened()
+        with self._target.noticing_absence(collection.gvr):
             if self._token is None:
-                return await _first_page(self._collection, self._options, limit=self._options.page_size)
+                return await _first_page(collection, self._options, limit=self._options.page_size)
             try:
-                return await self._continue(self._collection, self._token)
+                return await self._continue(collection, self._token)
             except Gone as exc:
                 token = exc.status.continue_token
                 if not (self._allow_inconsistent and token):
                     exc.add_note(_HINT)
                     raise
             self.consistent = False
-            return await self._continue(self._collection, token)
+            return await self._continue(collection, token)
 
     async def _continue(self, collection: ListWatch, token: str) -> UnstructuredList:
         return await collection.list(limit=self._options.page_size, continue_token=token, timeout=self._options.timeout)

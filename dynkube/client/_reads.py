@@ -14,8 +14,9 @@ async def get(
     target: Target, name: str, namespace: str | None, options: GetOptions, *, subresource: str | None = None
 ) -> Unstructured:
     """GET one object, or what a subresource of it answers."""
-    resource, options = await target.resolve_within(options)
-    path = target.path(resource, name, namespace, subresource=subresource)
+    resource, path, options = await target.resolve_within(
+        options, lambda found: target.path(found, name, namespace, subresource=subresource)
+    )
     request = Request(method="GET", path=path, params=options.params(), timeout=options.timeout)
     return await target.send(request, resource)
 
@@ -24,16 +25,19 @@ async def list_objects(
     target: Target, namespace: str | None, selection: Selection, options: ListOptions
 ) -> UnstructuredList:
     """GET a collection."""
-    resource, options = await target.resolve_within(options)
-    collection = target.collection_of(resource, namespace, selection)
+    _, collection, options = await target.resolve_within(
+        options, lambda found: target.collection_of(found, namespace, selection)
+    )
     with target.noticing_absence(collection.gvr):
         return await list_all(collection, options, joined)
 
 
 async def table(target: Target, namespace: str | None, selection: Selection, options: ListOptions) -> UnstructuredTable:
     """GET a collection in the server's columns."""
-    resource, options = await target.resolve_within(options)
-    tables = Tables(target.session.rest, target.collection_of(resource, namespace, selection), resource)
+    resource, collection, options = await target.resolve_within(
+        options, lambda found: target.collection_of(found, namespace, selection)
+    )
+    tables = Tables(target.session.rest, collection, resource)
     with target.noticing_absence(resource.gvr):
         return await list_all(tables, options, joined_tables)
 

@@ -101,8 +101,10 @@ class SubresourceClient(Bound):
             timeout=timeout,
         )
         body = _complete(obj, self.name)
-        resource, options = await self._target.resolve_within(options)
-        path = self._target.path(resource, name, _same(namespace, body.namespace, "namespace"), subresource=self.name)
+        where = _same(namespace, body.namespace, "namespace")
+        resource, path, options = await self._target.resolve_within(
+            options, lambda found: self._target.path(found, name, where, subresource=self.name)
+        )
         return await self._target.send(_writes.write_request("POST", path, body.json, options), resource)
 
     async def update(
@@ -148,12 +150,9 @@ class SubresourceClient(Bound):
             _same(name, body.name, "name")
             return await _writes.update(self._target, body, namespace, options, subresource=self.name)
         body = _complete(obj, self.name)
-        resource, options = await self._target.resolve_within(options)
-        path = self._target.path(
-            resource,
-            _same(name, body.name, "name") or "",
-            _same(namespace, body.namespace, "namespace"),
-            subresource=self.name,
+        called, where = _same(name, body.name, "name") or "", _same(namespace, body.namespace, "namespace")
+        resource, path, options = await self._target.resolve_within(
+            options, lambda found: self._target.path(found, called, where, subresource=self.name)
         )
         return await self._target.send(_writes.write_request("PUT", path, body.json, options), resource)
 

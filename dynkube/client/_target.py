@@ -11,11 +11,18 @@ from typing import TypeVar
 from dynkube._bound import Bound
 from dynkube.client._deadline import Deadline, within
 from dynkube.client._listwatch import ListWatch
-from dynkube.client._objects import namespace_of_many, namespace_of_one
+from dynkube.client._objects import (
+    WrongKind,
+    check_kind,
+    check_name,
+    namespace_of_many,
+    namespace_of_object,
+    namespace_of_one,
+)
 from dynkube.client._options import DeleteOptions, FieldValidation, GetOptions, ListOptions, Selection, WriteOptions
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.discovery import APIResource, DeferredRESTMapper, ResourceLike, plain_failures
-from dynkube.errors import InvalidInput, InvalidObject, NotFound, ProtocolError
+from dynkube.errors import InvalidInput, InvalidObject, NotFound, ProtocolError, WrongScope
 from dynkube.meta import GVR, Unstructured, resource_path
 from dynkube.rest import Answer, Request, RESTClient
 
@@ -33,6 +40,7 @@ class Session:
     definition: Callable[[str], Unstructured | None]
 
 
+T = TypeVar("T")
 OptionsT = TypeVar("OptionsT", GetOptions, ListOptions, WriteOptions, DeleteOptions)
 
 
@@ -55,15 +63,42 @@ class Target:
         with within(timeout, f"{self.spec}: the server has not told whether it serves that"), plain_failures():
             return await self.session.mapper.resolve(self.spec)
 
-    async def resolve_within(self, options: OptionsT) -> tuple[APIResource, OptionsT]:
-        """Which resource it is now, and the options with what that leaves of their timeout: it is for everything.
+    async def resolve_for(self, use: Callable[[APIResource], T], timeout: float | None = None) -> tuple[APIResource, T]:
+        """Which resource it is now, and what ``use`` makes of it.
+
+        Discovery is read when a name is used for the first time, and a CRD may have been replaced since by one with
+        another scope or kind. So where ``use`` refuses what is known of the resource, its group is read again and
+        ``use`` is called once more; at most once in the mapper's ``negative_ttl``, however many calls are refused.
+
+        Args:
+            use: Checks the call against the resource. Does no I/O.
+            timeout: as for :meth:`resolve`.
 
         Raises:
+            WrongScope: ``use`` raises it, also for the resource as read again.
+            InvalidObject: likewise.
             DynkubeError: as for :meth:`resolve`.
         """
+        deadline = Deadline.after(timeout)
+        resource = await self.resolve(timeout)
+        try:
+            return resource, use(resource)
+        except (WrongScope, WrongKind):
+            self.session.mapper.recheck(self.spec)
+        resource = await self.resolve(deadline.left())
+        return resource, use(resource)
+
+    async def resolve_within(
+        self, options: OptionsT, use: Callable[[APIResource], T]
+    ) -> tuple[APIResource, T, OptionsT]:
+        """The same, and the options with what that leaves of their timeout: it is for everything.
+
+        Raises:
+            DynkubeError: as for :meth:`resolve_for`.
+        """
         deadline = Deadline.after(options.timeout)
-        resource = await self.resolve(options.timeout)
-        return resource, options if deadline.at is None else replace(options, timeout=deadline.left())
+        resource, used = await self.resolve_for(use, options.timeout)
+        return resource, used, options if deadline.at is None else replace(options, timeout=deadline.left())
 
     async def collection(self, namespace: str | None, selection: Selection) -> ListWatch:
         """The collection in ``namespace``, or in all.
@@ -71,7 +106,8 @@ class Target:
         Raises:
             WrongScope: a namespace for a cluster-scoped resource.
         """
-        return self.collection_of(await self.resolve(), namespace, selection)
+        _, collection = await self.resolve_for(lambda resource: self.collection_of(resource, namespace, selection))
+        return collection
 
     def collection_of(self, resource: APIResource, namespace: str | None, selection: Selection) -> ListWatch:
         """The same of a resource that is known. Plain."""
@@ -94,6 +130,20 @@ class Target:
             raise InvalidInput(f"name is {name!r}: pass metadata.name of the object")
         namespace = namespace_of_one(resource, namespace, default=self.session.namespace)
         return resource_path(resource.gvr, namespace=namespace, name=name, subresource=subresource)
+
+    def path_of(
+        self, resource: APIResource, obj: Unstructured, namespace: str | None, *, subresource: str | None = None
+    ) -> str:
+        """The path of an object that says which one it is: its own namespace counts, then the one given.
+
+        Raises:
+            InvalidObject: it says that it is something else, has no name, or contradicts ``namespace``.
+            WrongScope: as for :meth:`path`.
+        """
+        check_kind(obj, resource)
+        check_name(obj)
+        namespace = namespace_of_object(obj, resource, namespace, default=self.session.namespace)
+        return self.path(resource, obj.name, namespace, subresource=subresource)
 
     def write_options(
         self,

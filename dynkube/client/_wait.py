@@ -26,8 +26,8 @@ async def wait_for(
     seconds = math.inf if timeout is None else timeout
     waiting = _Waiting(condition)
     with trio.move_on_after(seconds):
-        resource = await target.resolve()
-        namespace = namespace_of_one(resource, namespace, default=target.session.namespace)
+        default = target.session.namespace
+        _, namespace = await target.resolve_for(lambda found: namespace_of_one(found, namespace, default=default))
         try:
             await waiting.until(target, name, namespace)
         except NotFound:  # the resource itself is gone, and its objects with it

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from dynkube.client._objects import ObjectLike, as_object, check_kind, check_name, namespace_of_object
+from dynkube.client._objects import (
+    ObjectLike,
+    as_object,
+    check_kind,
+    check_name,
+    namespace_of_many,
+    namespace_of_object,
+)
 from dynkube.client._options import DeleteOptions, Selection, WriteOptions
 from dynkube.client._secrets import without_values_in
 from dynkube.client._target import Target, as_answered
@@ -35,12 +42,16 @@ _FIELDS = "a dict like {'spec': {'replicas': 3}}"
 
 async def create(target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions) -> Unstructured:
     """POST an object to its collection."""
-    resource, options = await target.resolve_within(options)
     body = as_object(obj)
-    check_kind(body, resource)
-    check_name(body, generate=True)
-    namespace = namespace_of_object(body, resource, namespace, default=target.session.namespace)
-    request = write_request("POST", resource_path(resource.gvr, namespace=namespace), body.json, options)
+
+    def place(resource: APIResource) -> str:
+        check_kind(body, resource)
+        check_name(body, generate=True)
+        where = namespace_of_object(body, resource, namespace, default=target.session.namespace)
+        return resource_path(resource.gvr, namespace=where)
+
+    resource, path, options = await target.resolve_within(options, place)
+    request = write_request("POST", path, body.json, options)
     return await _sent(target, request, resource)
 
 
@@ -48,12 +59,10 @@ async def update(
     target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions, *, subresource: str | None = None
 ) -> Unstructured:
     """PUT an object, or with ``status`` that part of it."""
-    resource, options = await target.resolve_within(options)
     body = as_object(obj)
-    check_kind(body, resource)
-    check_name(body)
-    namespace = namespace_of_object(body, resource, namespace, default=target.session.namespace)
-    path = target.path(resource, body.name, namespace, subresource=subresource)
+    resource, path, options = await target.resolve_within(
+        options, lambda found: target.path_of(found, body, namespace, subresource=subresource)
+    )
     return await _sent(target, write_request("PUT", path, body.json, options), resource)
 
 
@@ -72,16 +81,16 @@ async def patch(
     if options.force is not None and kind is not PatchType.APPLY:
         raise InvalidInput(f"force goes with the patch type 'apply' only, not with {kind.value!r}: leave it out")
     body = _patch_body(change, kind)
-    resource, options = await target.resolve_within(options)
-    path = target.path(resource, name, namespace, subresource=subresource)
+    resource, path, options = await target.resolve_within(
+        options, lambda found: target.path(found, name, namespace, subresource=subresource)
+    )
     request = write_request("PATCH", path, body, options, content_type=kind.content_type)
     return await _sent(target, request, resource)
 
 
 async def delete(target: Target, name: str, namespace: str | None, options: DeleteOptions) -> Unstructured | None:
     """DELETE one object."""
-    resource, options = await target.resolve_within(options)
-    path = target.path(resource, name, namespace)
+    resource, path, options = await target.resolve_within(options, lambda found: target.path(found, name, namespace))
     request = Request(method="DELETE", path=path, body=options.body(), timeout=options.timeout)
     answer = await target.send(request, resource)
     return None if answer.kind == "Status" and answer.api_version == "v1" else answer
@@ -91,14 +100,16 @@ async def delete_collection(
     target: Target, namespace: str | None, selection: Selection, options: DeleteOptions
 ) -> UnstructuredList:
     """DELETE what is selected in one namespace, or of a cluster-scoped resource."""
-    resource, options = await target.resolve_within(options)
-    if resource.namespaced and namespace is None:
-        raise WrongScope(
-            f"{resource.gvr} can only be deleted in one namespace at a time: pass namespace= "
-            "(the API has no deletion across namespaces)"
-        )
-    collection = target.collection_of(resource, namespace, selection)
-    path = resource_path(resource.gvr, namespace=collection.namespace)
+
+    def place(resource: APIResource) -> str:
+        if resource.namespaced and namespace is None:
+            raise WrongScope(
+                f"{resource.gvr} can only be deleted in one namespace at a time: pass namespace= "
+                "(the API has no deletion across namespaces)"
+            )
+        return resource_path(resource.gvr, namespace=namespace_of_many(resource, namespace))
+
+    resource, path, options = await target.resolve_within(options, place)
     request = Request(
         method="DELETE", path=path, params=selection.params(), body=options.body(), timeout=options.timeout
     )

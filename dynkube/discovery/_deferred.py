@@ -20,7 +20,7 @@ from dynkube.discovery._lookup import Lookup, ResourceLike
 from dynkube.discovery._mapper import RESTMapper
 from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource
 from dynkube.discovery._suggest import no_match
-from dynkube.errors import ClosedError, DiscoveryFailed, DynkubeError, InvalidInput, NoMatch
+from dynkube.errors import ClosedError, DiscoveryFailed, DynkubeError, InvalidInput, MappingError, NoMatch
 from dynkube.meta import GroupVersion, Unstructured
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ class DeferredRESTMapper(Bound):
 
     Args:
         discovery: who reads.
-        negative_ttl: for how many seconds a miss is believed without asking the server again.
+        negative_ttl: for how many seconds a miss, or a refusal by what is known, is believed without asking the
+            server again.
         clock: the time in seconds; trio's clock unless a test brings its own.
     """
 
@@ -111,6 +112,7 @@ class DeferredRESTMapper(Bound):
         self._failed_loads = 0
         self._load_failure: DiscoveryFailed | None = None
         self._misses: dict[Lookup, _Miss] = {}
+        self._rechecked: dict[str, float] = {}  # until when a group is not read again for a refusal
 
     @property
     def loaded(self) -> RESTMapper | None:
@@ -143,6 +145,22 @@ class DeferredRESTMapper(Bound):
     def doubt(self, arg: ResourceLike) -> None:
         """Say that what ``arg`` means may have changed: :meth:`invalidate`, of its group where it names one."""
         self.invalidate(Lookup.of(arg).whole_group)
+
+    def recheck(self, arg: ResourceLike) -> None:
+        """Say that a call was refused by what is known of the resource that ``arg`` means: it may be out of date.
+
+        Its group is read before the next question about it is answered, but at most once in ``negative_ttl``: a
+        refusal that the server has confirmed holds for that long. Does no I/O.
+        """
+        try:
+            group = self._known().resource_for(arg).gvr.group
+        except MappingError:
+            return  # it was read meanwhile, and the next question is answered by that
+        now = self._clock()
+        self._rechecked = {key: until for key, until in self._rechecked.items() if until > now}
+        if group not in self._rechecked:
+            self._rechecked[group] = now + self._ttl
+            self.invalidate(group)
 
     def statistics(self) -> MapperStatistics:
         """What was read, and what is out of date. May be called from any thread."""

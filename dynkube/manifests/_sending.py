@@ -177,6 +177,9 @@ class Sender:
         resource = self._api.resource(item.what)
         served = await resource.resolve()
         if not served.namespaced and item.object.namespace:
+            self._api.mapper.recheck(served.gvr)  # the CRD may have been replaced by one with another scope
+            served = await resource.resolve()
+        if not served.namespaced and item.object.namespace:
             raise WrongScope(
                 f"it has metadata.namespace {item.object.namespace!r}, but {served.gvr} are cluster-scoped: remove it"
             )

@@ -51,6 +51,13 @@ _DISCOVERY: dict[str, dict[str, Any]] = {
             }
         ],
     },
+    "/apis/apps": {
+        "kind": "APIGroup",
+        "apiVersion": "v1",
+        "name": "apps",
+        "versions": [{"groupVersion": "apps/v1", "version": "v1"}],
+        "preferredVersion": {"groupVersion": "apps/v1", "version": "v1"},
+    },
     "/apis/apps/v1": {
         "kind": "APIResourceList",
         "groupVersion": "apps/v1",

@@ -40,7 +40,7 @@ INSIDE = {  # what the informer and its subscribers, or the client and its watch
     dynkube.client.Watch: {"open", "take"},
     dynkube.client.ObjectIterator: {"take"},
     dynkube.client.APIClient: {"rest"},
-    dynkube.discovery.DeferredRESTMapper: {"card_of", "doubt"},
+    dynkube.discovery.DeferredRESTMapper: {"card_of", "doubt", "recheck"},
 }
 
 

@@ -128,22 +128,26 @@ async def prepare(
     deadline = Deadline.after(options.timeout)
     body = _one_of(obj)
     await calculated(partial(_check_one, body), body)
-    resource = await target.resolve(deadline.left())
-    whole = shows_whole_object(subresource)
-    if whole:
-        check_kind(body, resource)
-    else:
-        check_complete(body, str(subresource))
     await calculated(partial(_check_applicable, body), body)
-    namespace = namespace_of_object(body, resource, namespace, default=target.session.namespace)
-    path = target.path(resource, body.name, namespace, subresource=subresource)
+    whole = shows_whole_object(subresource)
+    if not whole:
+        check_complete(body, str(subresource))
+
+    def place(resource: APIResource) -> tuple[str, str]:
+        if whole:
+            check_kind(body, resource)
+        where = namespace_of_object(body, resource, namespace, default=target.session.namespace)
+        path = target.path(resource, body.name, where, subresource=subresource)
+        return path, target.path(resource, body.name, where) if whole else path
+
+    resource, (path, live_path) = await target.resolve_for(place, deadline.left())
     return Application(
         target=target,
         resource=resource,
         body=body,
         subresource=subresource,
         path=path,
-        live_path=target.path(resource, body.name, namespace) if whole else path,
+        live_path=live_path,
         options=options,
         deadline=deadline,
     )

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from dynkube.client._apply.applied import Applied, Change, change_of
 from dynkube.client._apply.beside import calculated
 from dynkube.client._deadline import Deadline
-from dynkube.client._objects import as_object, check_kind, check_name, namespace_of_object
+from dynkube.client._objects import as_object
 from dynkube.client._options import WriteOptions
 from dynkube.client._target import Target
 from dynkube.client._writes import write_request
@@ -53,8 +53,7 @@ async def rewrite(
         InvalidInput: whatever ``rewriting`` raises.
     """
     deadline = Deadline.after(options.timeout)
-    resource = await target.resolve(deadline.left())
-    path = _path(target, resource, obj, namespace)
+    resource, path = await target.resolve_for(_path_of(target, obj, namespace), deadline.left())
     attempts = _ATTEMPTS
     while True:
         live = await target.send(Request(method="GET", path=path, timeout=deadline.left()), resource)
@@ -91,13 +90,10 @@ def _patch(rewriting: Rewriting, live: Unstructured) -> bytes | None:
     return encode_json(operations)
 
 
-def _path(target: Target, resource: APIResource, obj: Named, namespace: str | None) -> str:
+def _path_of(target: Target, obj: Named, namespace: str | None) -> Callable[[APIResource], str]:
     if isinstance(obj, str):
-        return target.path(resource, obj, namespace)
+        return lambda resource: target.path(resource, obj, namespace)
     if not isinstance(obj, Mapping):
         raise InvalidInput(f"{obj!r} is no object: give one, or its name")
     found = as_object(obj)
-    check_kind(found, resource)
-    check_name(found)
-    namespace = namespace_of_object(found, resource, namespace, default=target.session.namespace)
-    return target.path(resource, found.name, namespace)
+    return lambda resource: target.path_of(resource, found, namespace)

@@ -1,0 +1,97 @@
+"""Verbs on a resource whose CRD was replaced since discovery was read: they go by the CRD that is there now."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+import pytest
+
+from dynkube import GVR, Client, ResourceClient
+from dynkube.errors import InvalidObject, WrongScope
+from tests.contract.cluster import Cluster
+
+Verb: TypeAlias = Callable[[ResourceClient, dict[str, Any], str], Awaitable[Any]]
+
+
+def bare(widget: dict[str, Any], name: str = "w") -> dict[str, Any]:
+    return {**widget, "metadata": {"name": name}}
+
+
+async def watched(widgets: ResourceClient, namespace: str) -> None:
+    async with widgets.watch(namespace=namespace) as events:
+        await anext(aiter(events))
+
+
+VERBS: dict[str, Verb] = {
+    "get": lambda widgets, _, where: widgets.get("w", namespace=where),
+    "list": lambda widgets, _, where: widgets.list(namespace=where),
+    "table": lambda widgets, _, where: widgets.table(namespace=where),
+    "iterate": lambda widgets, _, where: anext(aiter(widgets.iterate(namespace=where))),
+    "watch": lambda widgets, _, where: watched(widgets, where),
+    "wait_for": lambda widgets, _, where: widgets.wait_for("w", lambda obj: True, namespace=where),
+    "create": lambda widgets, live, where: widgets.create(bare(live, "v"), namespace=where),
+    "update": lambda widgets, live, _: widgets.update(live),
+    "patch": lambda widgets, _, where: widgets.patch("w", {"spec": {}}, namespace=where),
+    "apply": lambda widgets, live, where: widgets.apply(bare(live), namespace=where),
+    "diff": lambda widgets, live, where: widgets.diff(bare(live), namespace=where),
+    "drift": lambda widgets, live, where: widgets.drift(bare(live), namespace=where),
+    "transfer": lambda widgets, _, where: widgets.transfer("w", "hand", "other", namespace=where),
+    "delete": lambda widgets, _, where: widgets.delete("w", namespace=where),
+    "delete_collection": lambda widgets, _, where: widgets.delete_collection(namespace=where),
+}
+
+
+async def replaced(cluster: Cluster, client: Client, **spec: Any) -> ResourceClient:
+    """The verbs of a client that has read the discovery of a CRD which was replaced since by one with ``spec``."""
+    await cluster.define(cluster.definition(scope="Cluster"))
+    widgets = client.resource(GVR(cluster.group, "v1", "widgets"))
+    await widgets.list()
+    await cluster.undefine()
+    await cluster.define(cluster.definition(**spec))
+    return widgets
+
+
+@pytest.mark.parametrize("verb", VERBS)
+async def test_a_resource_that_has_become_namespaced_takes_a_namespace(
+    cluster: Cluster, client: Client, verb: str
+) -> None:
+    widgets = await replaced(cluster, client)
+    widget = cluster.widget(spec={"size": 1})
+    live = await cluster.create("widgets", widget, params={"fieldManager": "hand"})
+
+    await VERBS[verb](widgets, live, cluster.namespace)
+
+
+async def test_manifests_of_a_resource_that_has_become_namespaced_are_applied(cluster: Cluster, client: Client) -> None:
+    await replaced(cluster, client)
+    widget = cluster.widget()
+    widget["metadata"]["namespace"] = cluster.namespace
+
+    report = await client.apply_all([widget])
+
+    assert [(entry.outcome, entry.namespace) for entry in report] == [("created", cluster.namespace)]
+
+
+async def test_permission_is_asked_for_in_a_namespace_once_the_resource_has_them(
+    cluster: Cluster, client: Client
+) -> None:
+    widgets = await replaced(cluster, client)
+
+    assert await client.can("list", (await widgets.resolve()).gvr, namespace=cluster.namespace)
+
+
+async def test_an_object_of_the_kind_that_the_resource_has_now_is_taken(cluster: Cluster, client: Client) -> None:
+    widgets = await replaced(cluster, client, kind="Gadget", scope="Cluster")
+    gadget = {**cluster.widget(), "kind": "Gadget"}
+
+    assert (await widgets.create(gadget)).kind == "Gadget"
+    with pytest.raises(InvalidObject, match=r"takes .* Gadget"):
+        await widgets.create(cluster.widget("v"))
+
+
+async def test_what_the_server_confirms_is_refused(cluster: Cluster, client: Client) -> None:
+    widgets = await replaced(cluster, client, scope="Cluster")
+
+    with pytest.raises(WrongScope, match="leave namespace='shop' out"):
+        await widgets.list(namespace="shop")
