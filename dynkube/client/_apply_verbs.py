@@ -12,7 +12,7 @@ from dynkube.client._objects import ObjectLike
 from dynkube.client._options import FieldValidation
 from dynkube.client._target import Verbs
 from dynkube.fields import PathLike
-from dynkube.meta import Unstructured
+from dynkube.meta import Missing, Unstructured
 
 
 class ApplyVerbs(Verbs):
@@ -31,7 +31,7 @@ class ApplyVerbs(Verbs):
         subresource: str | None = None,
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
-        live: Unstructured | None = None,
+        live: Unstructured | Missing | None = None,
     ) -> Applied:
         """Server-side apply: say which fields you want to own, and with what values (KEP-555).
 
@@ -53,8 +53,9 @@ class ApplyVerbs(Verbs):
             subresource: apply to ``"status"``, or to another one, in place of the object itself.
             field_validation: see the class.
             timeout: see the class.
-            live: the object as you last saw it, for example in an informer. Saves reading it; ``change`` then says
-                what is different from that. A conflict is explained by the object as it is then, which is read.
+            live: the object as you last saw it, for example in an informer, or :data:`~dynkube.MISSING` where there was
+                none. Saves reading it; ``change`` then says what is different from that. A conflict is explained by
+                the object as it is then, which is read.
 
         Returns:
             The whole object as stored. Its ``change`` says what was done: created, changed or unchanged; unknown
@@ -92,6 +93,7 @@ class ApplyVerbs(Verbs):
         subresource: str | None = None,
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
+        live: Unstructured | Missing | None = None,
     ) -> Diff:
         """What :meth:`apply` would change, without changing anything.
 
@@ -107,6 +109,8 @@ class ApplyVerbs(Verbs):
             subresource: as for :meth:`apply`.
             field_validation: as for :meth:`apply`.
             timeout: as for :meth:`apply`.
+            live: the object as you last saw it, with its managedFields, or :data:`~dynkube.MISSING` where there was
+                none. Saves reading it, unless it has changed since.
 
         Returns:
             The differences, false where there are none; ``conflicts`` in it are the fields that need ``force``.
@@ -120,7 +124,7 @@ class ApplyVerbs(Verbs):
         options = self._target.write_options(
             field_manager=field_manager, field_validation=field_validation, timeout=timeout
         )
-        return await previews.diff(self._target, obj, namespace, options, subresource=subresource)
+        return await previews.diff(self._target, obj, namespace, options, subresource=subresource, live=live)
 
     async def drift(
         self,

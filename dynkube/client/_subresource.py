@@ -16,7 +16,7 @@ from dynkube.client._target import Target
 from dynkube.client._writes import PatchLike, PatchTypeLike
 from dynkube.errors import InvalidObject
 from dynkube.fields import PathLike
-from dynkube.meta import PatchType, Unstructured
+from dynkube.meta import Missing, PatchType, Unstructured
 
 
 class SubresourceClient(Bound):
@@ -200,7 +200,7 @@ class SubresourceClient(Bound):
         dry_run: bool = False,
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
-        live: Unstructured | None = None,
+        live: Unstructured | Missing | None = None,
     ) -> Applied:
         """Server-side apply on it, see :meth:`ResourceClient.apply`; on ``status`` it owns fields of the status only.
 

@@ -51,6 +51,8 @@ class Applier:
             wave: what.
             readiness: of custom resources; ``None`` where there are none in the wave.
         """
+        if not self._stop.reason:
+            await self._sender.look_ahead((item for item in wave if _may_be_there(item, readiness)), self._limiter)
         async with trio.open_nursery() as nursery:
             for item in wave:
                 definition = item.definition
@@ -116,3 +118,12 @@ class Applier:
             return item.entry(Outcome.FAILED, error=error, reason=reason)
         outcome = Outcome.CONFLICTED if isinstance(error, ApplyConflict) else Outcome.FAILED
         return item.entry(outcome, error=error)
+
+
+def _may_be_there(item: Item, readiness: Readiness | None) -> bool:
+    """Whether the resource of an object is served, and was before this run."""
+    definition = item.definition
+    if definition is None:
+        return True
+    ready = readiness is not None and readiness.is_ready(definition, item.version)
+    return ready and readiness is not None and not readiness.is_new(definition)

@@ -104,6 +104,9 @@ class _Differ:
     async def _compare_all(self, tell: Callable[[DiffEntry], None]) -> None:
         """In parallel, and told of in order."""
         limiter = trio.CapacityLimiter(self._options.parallel)
+        await self._sender.look_ahead(
+            (item for index, item in self._items.items() if index not in self._refused), limiter
+        )
         found: dict[int, DiffEntry] = {}
         told = 0
 

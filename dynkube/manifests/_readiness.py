@@ -1,4 +1,7 @@
-"""When the objects of a custom resource may be sent: once the CRD that the same source brings is served."""
+"""When the objects of a custom resource may be sent: once the CRD that the same source brings is served.
+
+A CRD without objects in its source is waited for at the end of the run, so that the next run finds it.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,13 @@ from collections.abc import Mapping
 
 import trio
 
+from dynkube.client import APIClient
 from dynkube.errors import InvalidObject, NoMatch
 from dynkube.informers import InformerFactory, crd_serves
 from dynkube.manifests._order import Definition
 from dynkube.manifests._report import DONE, Entry, Outcome
+from dynkube.meta import GVR
+from dynkube.rest import Backoff
 
 
 class CannotTell(Exception):
@@ -20,6 +26,7 @@ class Readiness:
     """Holds objects back until their CRD is served.
 
     Args:
+        api: where requests go.
         informers: whose watch on CRDs tells of it.
         definitions: what became of the CRDs of the source, by name.
         timeout: for how many seconds, from now on, they are waited for.
@@ -27,14 +34,22 @@ class Readiness:
     """
 
     def __init__(
-        self, informers: InformerFactory, definitions: Mapping[str, Entry], *, timeout: float, dry_run: bool
+        self,
+        api: APIClient,
+        informers: InformerFactory,
+        definitions: Mapping[str, Entry],
+        *,
+        timeout: float,
+        dry_run: bool,
     ) -> None:
+        self._api = api
         self._informers = informers
         self._definitions = definitions
         self._timeout = timeout
         self._dry_run = dry_run
         self.deadline = trio.current_time() + timeout
         """Until when it is waited for, in trio's time."""
+        self._reading = trio.Lock()  # of discovery: what one has read answers the others
 
     def is_new(self, definition: Definition) -> bool:
         """Whether this run has written the CRD, so that the server may not have taken it in everywhere yet."""
@@ -73,3 +88,37 @@ class Readiness:
         if not applied:
             raise NoMatch(f"its CRD {definition.name} ({entry.source}) was not applied; {why}")
         raise NoMatch(f"{gvr} was not served within {self._timeout:g} s after its CRD was applied; {why}")
+
+    def is_awaited(self, definition: Definition) -> bool:
+        """Whether this run has applied the CRD, and the server does not say yet that it serves all of its versions."""
+        entry = self._definitions[definition.name]
+        if self._dry_run or entry.outcome not in DONE or entry.terminating:
+            return False
+        return self.is_new(definition) or not all(self.is_ready(definition, each) for each in definition.versions)
+
+    async def wait_found(self, definition: Definition) -> None:
+        """Wait until discovery has all versions of ``definition``, so that any client finds them.
+
+        Raises:
+            NoMatch: one is not served at the deadline.
+            DynkubeError: discovery cannot be read.
+        """
+        for version in sorted(definition.versions):
+            if not self.is_ready(definition, version):
+                await self.wait(definition, version)
+            await self._until_found(definition.gvr(version))
+
+    async def _until_found(self, gvr: GVR) -> None:
+        """A server establishes a CRD some moments before its discovery has it, and tells of the first alone."""
+        backoff = Backoff(initial=0.05, cap=1.0)
+        async with self._reading:
+            while True:
+                try:
+                    await self._api.resource(gvr).resolve()
+                except NoMatch:
+                    if (now := trio.current_time()) >= self.deadline:
+                        raise
+                    self._api.mapper.invalidate(gvr.group)
+                    await trio.sleep(backoff.next(now))
+                else:
+                    return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import trio
@@ -10,12 +11,13 @@ from dynkube.client import APIClient, Applied, Change, Diff, ResourceClient, no_
 from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
 from dynkube.fields import FieldPath
 from dynkube.manifests._applyset import PART_OF, bound, check_member
+from dynkube.manifests._live_objects import Collection, LiveObjects
 from dynkube.manifests._manifest import Manifest
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definition
 from dynkube.manifests._report import Entry, Outcome
 from dynkube.manifests._unchanged import Standing, standing
-from dynkube.meta import GVK, GVR, Unstructured
+from dynkube.meta import GVK, GVR, MISSING, Missing, Unstructured
 from dynkube.rest import Backoff
 
 _OUTCOMES = {
@@ -79,6 +81,25 @@ class Sender:
         self._api = api
         self._options = options
         self._applyset_id = applyset_id
+        self._live_objects = LiveObjects(options.timeout)
+
+    async def look_ahead(self, items: Iterable[Item], limiter: trio.CapacityLimiter) -> None:
+        """Read what is there of many objects before they are sent, by lists where these take fewer requests."""
+        wanted: dict[Collection, dict[str, int]] = {}
+        verbs: dict[Collection, ResourceClient] = {}
+        for item in items:
+            try:
+                resource, _ = await self._place(item)
+                namespace = await self.namespace_of(item)
+                gvr = (await resource.resolve()).gvr
+            except DynkubeError:
+                continue  # it is raised when it is its turn
+            collection = Collection(gvr, namespace or None)
+            verbs[collection] = resource
+            wanted.setdefault(collection, {})[item.object.name] = item.index
+        async with trio.open_nursery() as nursery:
+            for collection, names in wanted.items():
+                nursery.start_soon(self._live_objects.read, collection, verbs[collection], names, limiter)
 
     async def namespace_of(self, item: Item) -> str:
         """Where it belongs: ``""`` for a cluster-scoped one.
@@ -101,7 +122,7 @@ class Sender:
         resource, namespace = await self._place(item)
         if self._applyset_id:
             return await self._send_member(item, resource, namespace)
-        live = await self._live(resource, item.object, namespace)
+        live = await self._look(item, resource, namespace)
         return await self._send(item, resource, namespace, item.object, live)
 
     async def _send_member(self, item: Item, resource: ResourceClient, namespace: str | None) -> Entry:
@@ -112,8 +133,9 @@ class Sender:
         last: Conflict | None = None
         for _ in range(_ATTEMPTS):
             live = await self._look(item, resource, namespace)
+            seen = live if isinstance(live, Unstructured) else None
             try:
-                return await self._send(item, resource, namespace, bound(item.object, live), live)
+                return await self._send(item, resource, namespace, bound(item.object, seen), live)
             except ApplyConflict as error:
                 if all(each.path != _MEMBERSHIP for each in error.conflicts):
                     raise
@@ -131,10 +153,10 @@ class Sender:
         resource: ResourceClient,
         namespace: str | None,
         obj: Unstructured,
-        live: Unstructured | None,
+        live: Unstructured | Missing | None,
     ) -> Entry:
         """Send ``obj``, unless ``live`` is that already."""
-        if live is not None and await self._needs_nothing(resource, item.object, namespace, live):
+        if isinstance(live, Unstructured) and await self._needs_nothing(resource, item.object, namespace, live):
             return _done(item, Outcome.UNCHANGED, live)
         item.sent = True
         try:
@@ -154,8 +176,9 @@ class Sender:
         """
         resource, namespace = await self._place(item)
         live = await self._look(item, resource, namespace)
-        if live is not None and await self._standing(item.object, live) is Standing.SAME:
-            return no_difference(live), live
+        known = live if isinstance(live, Unstructured) else None
+        if known is not None and await self._standing(item.object, known) is Standing.SAME:
+            return no_difference(known), known
         options = self._options
         found = await resource.diff(
             item.object,
@@ -163,12 +186,20 @@ class Sender:
             field_manager=options.field_manager,
             field_validation=options.field_validation,
             timeout=options.timeout,
+            live=live,
         )
-        return found, live
+        return found, known
 
-    async def _look(self, item: Item, resource: ResourceClient, namespace: str | None) -> Unstructured | None:
-        live = await self._live(resource, item.object, namespace)
-        if live is not None and self._applyset_id:
+    async def _look(self, item: Item, resource: ResourceClient, namespace: str | None) -> Unstructured | Missing | None:
+        """The live object, MISSING where there is none; ``None`` where it may not be read.
+
+        Raises:
+            InvalidObject: it is in another ApplySet.
+        """
+        live = self._live_objects.take(item.index)
+        if live is None:
+            live = await self._live(resource, item.object, namespace)
+        if isinstance(live, Unstructured) and self._applyset_id:
             check_member(live, self._applyset_id)
         return live
 
@@ -205,7 +236,7 @@ class Sender:
         resource: ResourceClient,
         obj: Unstructured,
         namespace: str | None,
-        live: Unstructured | None,
+        live: Unstructured | Missing | None,
         *,
         dry_run: bool,
     ) -> Applied:
@@ -221,11 +252,13 @@ class Sender:
             live=live,
         )
 
-    async def _live(self, resource: ResourceClient, obj: Unstructured, namespace: str | None) -> Unstructured | None:
+    async def _live(
+        self, resource: ResourceClient, obj: Unstructured, namespace: str | None
+    ) -> Unstructured | Missing | None:
         try:
             return await resource.get(obj.name, namespace=obj.namespace or namespace, timeout=self._options.timeout)
-        except NotFound:
-            return None
+        except NotFound as error:
+            return MISSING if error.status.name else None
         except Forbidden:
             if self._applyset_id:  # nobody could tell whether it is another set's
                 raise

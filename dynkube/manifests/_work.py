@@ -15,7 +15,7 @@ from dynkube.manifests._keeper import Keeper
 from dynkube.manifests._manifest import Manifest
 from dynkube.manifests._membership import join
 from dynkube.manifests._options import ApplyOptions
-from dynkube.manifests._order import Definitions, Wave, is_definition, wave_of
+from dynkube.manifests._order import Definition, Definitions, Wave, is_definition, wave_of
 from dynkube.manifests._readiness import Readiness
 from dynkube.manifests._report import DONE, TROUBLE, Entry, Outcome
 from dynkube.manifests._sending import Item, Sender
@@ -110,6 +110,7 @@ class Work:
                 if _is_namespace(item) and self.entries[item.index].outcome is Outcome.CREATED
             }
         readiness = Readiness(
+            self._api,
             self._informers,
             {item.object.name: self.entries[item.index] for item in items if is_definition(item.object)},
             timeout=self._options.crd_timeout,
@@ -117,6 +118,24 @@ class Work:
         )
         for wave in waves.values():
             await applier.apply(wave, readiness)
+        await self._wait_for_definitions(items, readiness)
+
+    async def _wait_for_definitions(self, items: Sequence[Item], readiness: Readiness) -> None:
+        """Wait for the CRDs that no object of the source has waited for: what is applied next may be of their kinds."""
+        if self._stop.reason:
+            return
+        used = {item.definition.name for item in items if item.definition is not None}
+        async with trio.open_nursery() as nursery:
+            for item in items:
+                definition = Definition.read(item.object) if is_definition(item.object) else None
+                if definition is not None and definition.name not in used and readiness.is_awaited(definition):
+                    nursery.start_soon(self._wait_for_definition, item, definition, readiness)
+
+    async def _wait_for_definition(self, item: Item, definition: Definition, readiness: Readiness) -> None:
+        try:
+            await readiness.wait_found(definition)
+        except DynkubeError as error:
+            self._record(item, item.entry(Outcome.FAILED, error=error, reason="it was applied"))
 
     def _record(self, item: Item, entry: Entry) -> None:
         self._keep(item.index, entry)

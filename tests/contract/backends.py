@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -20,6 +20,7 @@ import yaml
 
 import dynkube
 from dynkube.rest._transport import PoolTransport
+from dynkube.telemetry import Observer
 from dynkube.testing import APIServer, ControlPlane, Endpoint, User
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION
 from tests.contract.cluster import Cluster
@@ -107,7 +108,12 @@ class Backend:
         )
 
     def client(
-        self, server: APIServer | None, *, user: str = "", settings: dynkube.InformerSettings | None = None
+        self,
+        server: APIServer | None,
+        *,
+        user: str = "",
+        settings: dynkube.InformerSettings | None = None,
+        observers: Iterable[Observer] = (),
     ) -> dynkube.Client:
         """A client of ours, not entered yet.
 
@@ -115,16 +121,18 @@ class Backend:
             server: The embedded server of the test.
             user: Whom to act as; its administrator unless given.
             settings: Of its informers.
+            observers: Of its requests.
         """
         settings = settings or dynkube.InformerSettings(random=Random(7))
         if server is not None:
-            return dynkube.connect(transport=server.transport(user or _ADMIN), settings=settings)
+            transport = server.transport(user or _ADMIN)
+            return dynkube.connect(transport=transport, settings=settings, observers=observers)
         assert self.kubeconfig is not None
         if not user:
-            return dynkube.connect(kubeconfig=self.kubeconfig, settings=settings)
+            return dynkube.connect(kubeconfig=self.kubeconfig, settings=settings, observers=observers)
         document = yaml.safe_load(self.kubeconfig.read_text())
         _current(document)[1]["as"] = user
-        return dynkube.connect(kubeconfig=document, settings=settings)
+        return dynkube.connect(kubeconfig=document, settings=settings, observers=observers)
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import trio
@@ -190,3 +191,49 @@ async def test_a_schema_from_before_is_waited_out_where_the_definition_was_chang
 
     assert report[1].outcome is outcome
     assert trio.current_time() < 5
+
+
+async def test_a_run_of_definitions_alone_ends_when_the_next_run_finds_them(slow: APIServer) -> None:
+    async with dynkube.connect(transport=slow.transport()) as client:
+        first = await client.apply_all([definition()])
+    ended = trio.current_time()
+    async with dynkube.connect(transport=slow.transport()) as client:
+        second = await client.apply_all([widget("w")])
+
+    assert (outcomes(first), outcomes(second)) == (
+        [("created", "customresourcedefinition.apiextensions.k8s.io/widgets.example.com")],
+        [("created", "widget.example.com/w")],
+    )
+    assert ended == pytest.approx(5)
+
+
+async def test_a_definition_that_is_not_served_at_the_deadline_has_failed(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    server.hold_definition("widgets.example.com")
+
+    report = await client.apply_all([definition(), config("a")], crd_timeout=30)
+
+    assert [entry.outcome for entry in report] == ["failed", "created"]
+    assert report[0].message == (
+        "it was applied: widgets.v1.example.com was not served within 30 s after its CRD was applied; "
+        "NotEstablished: CRD widgets.example.com is not established yet"
+    )
+    assert trio.current_time() == pytest.approx(30)
+
+
+@pytest.mark.parametrize("options", [{"dry_run": True}, {"prune": "pods/set"}])
+async def test_a_run_that_applies_no_definition_waits_for_none(slow: APIServer, options: dict[str, Any]) -> None:
+    async with dynkube.connect(transport=slow.transport()) as client:
+        await client.apply_all([definition()], **options)
+
+    assert trio.current_time() == 0
+
+
+async def test_a_definition_that_is_served_already_is_not_waited_for(server: APIServer, client: dynkube.Client) -> None:
+    await client.apply_all([definition()])
+    server.forget_requests()
+
+    await client.apply_all([definition()])
+
+    assert {request.verb for request in server.requests} <= {"get", "patch"}

@@ -24,7 +24,7 @@ from dynkube.client._target import Target
 from dynkube.client._writes import write_request
 from dynkube.discovery import APIResource
 from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidInput, InvalidObject, NotFound
-from dynkube.meta import PatchType, Unstructured, a_type
+from dynkube.meta import Missing, PatchType, Unstructured, a_type
 from dynkube.rest import Answer, Request
 
 _READ = (
@@ -47,11 +47,13 @@ class Application:
     deadline: Deadline
 
     def check_live(self, live: object) -> None:
-        """Refuse what cannot be the live object.
+        """Refuse what cannot be the live object; MISSING is that there is none.
 
         Raises:
             InvalidInput: it was not read from a server, or is another object.
         """
+        if isinstance(live, Missing):
+            return
         if not isinstance(live, Unstructured) or not live.resource_version:
             shown = repr(live) if isinstance(live, Unstructured) else f"{a_type(live)}"  # no values of Secrets
             raise InvalidInput(
@@ -151,6 +153,11 @@ async def prepare(
         options=options,
         deadline=deadline,
     )
+
+
+def seen(live: Unstructured | Missing) -> Unstructured | None:
+    """The object that a caller has seen; ``None`` where it has seen that there is none."""
+    return None if isinstance(live, Missing) else live
 
 
 def guarded(obj: Unstructured, resource_version: str) -> Unstructured:

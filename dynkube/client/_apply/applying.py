@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from dynkube.client._apply.application import Application, prepare
+from dynkube.client._apply.application import Application, prepare, seen
 from dynkube.client._apply.applied import Applied, Change, change_of
 from dynkube.client._apply.beside import calculated
 from dynkube.client._apply.conflicts import explained
@@ -19,7 +19,7 @@ from dynkube.client._options import WriteOptions
 from dynkube.client._target import Target, as_answered
 from dynkube.errors import UNREAD, ApplyConflict, DynkubeError, Forbidden, MethodNotAllowed
 from dynkube.fields import FieldPath
-from dynkube.meta import Unstructured
+from dynkube.meta import Missing, Unstructured
 
 
 async def apply(
@@ -29,7 +29,7 @@ async def apply(
     options: WriteOptions,
     *,
     subresource: str | None = None,
-    live: Unstructured | None = None,
+    live: Unstructured | Missing | None = None,
     take: tuple[FieldPath, ...] = (),
 ) -> Applied:
     """PATCH with the fields of ``obj``; creates the object where there is none.
@@ -40,13 +40,13 @@ async def apply(
         namespace: where, if it does not say so itself.
         options: how; ``force`` in them takes everything.
         subresource: to which part of it.
-        live: the object as the caller has seen it.
+        live: the object as the caller has seen it, MISSING where there was none; ``None`` to have it read.
         take: without ``force``, which fields to take from others.
     """
     application = await prepare(target, obj, namespace, options, subresource=subresource)
     if live is not None:
         application.check_live(live)
-    before, unread = (live, False) if live is not None else await _look(application)
+    before, unread = (seen(live), False) if live is not None else await _look(application)
     try:
         if take and not options.force:
             answer = await apply_taking(application, take)

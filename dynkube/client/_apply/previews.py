@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from dynkube.client._apply.application import Application, prepare
+from dynkube.client._apply.application import Application, prepare, seen
 from dynkube.client._apply.beside import calculated
 from dynkube.client._apply.conflicts import Side, valued
 from dynkube.client._apply.diff import Diff
@@ -16,18 +16,26 @@ from dynkube.client._options import WriteOptions
 from dynkube.client._target import Target, as_answered
 from dynkube.errors import FieldConflict
 from dynkube.fields import managed
-from dynkube.meta import Unstructured
+from dynkube.meta import Missing, Unstructured
 from dynkube.rest import Answer
 
 _ATTEMPTS = 4  # as kubectl diff
 
 
 async def diff(
-    target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions, *, subresource: str | None
+    target: Target,
+    obj: ObjectLike,
+    namespace: str | None,
+    options: WriteOptions,
+    *,
+    subresource: str | None,
+    live: Unstructured | Missing | None,
 ) -> Diff:
-    """GET and a forced dry run."""
+    """GET, unless the live object is given, and a forced dry run."""
     application = await prepare(target, obj, namespace, options, subresource=subresource)
-    live, answer = await _look_and_try(application)
+    if live is not None:
+        application.check_live(live)
+    live, answer = await _look_and_try(application, live)
     trial, manager = as_answered(answer), options.field_manager
     calculation = partial(diff_between, live, trial, ours=application.body, manager=manager, subresource=subresource)
     found = await calculated(calculation, live, trial)
@@ -46,15 +54,23 @@ def _valued(reported: Iterable[FieldConflict], ours: Unstructured, live: Unstruc
     return tuple(valued(each, mine, theirs) for each in reported)
 
 
-async def _look_and_try(application: Application) -> tuple[Unstructured | None, Answer]:
+async def _look_and_try(
+    application: Application, given: Unstructured | Missing | None
+) -> tuple[Unstructured | None, Answer]:
     """The live object and what becomes of it; of one object at one moment, unless it is written all the time."""
     attempts = _ATTEMPTS
     while True:
-        live = await application.read()
+        live = await application.read() if given is None or _hides_owners(given) else seen(given)
+        given = None
         answer = await application.send(force=True, dry_run=True)
         attempts -= 1
         if not attempts or _is_of_one_moment(live, answer):
             return live, answer
+
+
+def _hides_owners(live: Unstructured | Missing) -> bool:
+    """Whether it was seen without its managedFields, as by an informer: who owns a field is not known then."""
+    return isinstance(live, Unstructured) and "managedFields" not in live.get("metadata", {})
 
 
 def _is_of_one_moment(live: Unstructured | None, answer: Answer) -> bool:
