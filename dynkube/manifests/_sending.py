@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import trio
 
 from dynkube.client import APIClient, Applied, Change, Diff, ResourceClient, no_difference
+from dynkube.discovery import APIResource
 from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
 from dynkube.fields import FieldPath
 from dynkube.manifests._applyset import PART_OF, bound, check_member
@@ -31,6 +32,7 @@ _OLD_SCHEMA = 5.0
 _NOT_DECLARED = "field not declared in schema"
 _MEMBERSHIP = str(FieldPath() / "metadata" / "labels" / PART_OF)
 _SMALL = 32_000  # bytes of both sides, which are compared within a few milliseconds
+_AT_ONCE = 500  # objects, between two checkpoints
 _ATTEMPTS = 5  # at an object that others write all the time
 
 
@@ -85,21 +87,30 @@ class Sender:
 
     async def look_ahead(self, items: Iterable[Item], limiter: trio.CapacityLimiter) -> None:
         """Read what is there of many objects before they are sent, by lists where these take fewer requests."""
+        served: dict[GVR | GVK, APIResource | None] = {}
         wanted: dict[Collection, dict[str, int]] = {}
-        verbs: dict[Collection, ResourceClient] = {}
-        for item in items:
-            try:
-                resource, _ = await self._place(item)
-                namespace = await self.namespace_of(item)
-                gvr = (await resource.resolve()).gvr
-            except DynkubeError:
-                continue  # it is raised when it is its turn
-            collection = Collection(gvr, namespace or None)
-            verbs[collection] = resource
-            wanted.setdefault(collection, {})[item.object.name] = item.index
+        for number, item in enumerate(items):
+            if number % _AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
+            if item.what not in served:
+                served[item.what] = await self._served(item.what)
+            resource = served[item.what]
+            if resource is not None:
+                collection = Collection(resource.gvr, self._where(item, resource.namespaced) or None)
+                wanted.setdefault(collection, {})[item.object.name] = item.index
         async with trio.open_nursery() as nursery:
             for collection, names in wanted.items():
-                nursery.start_soon(self._live_objects.read, collection, verbs[collection], names, limiter)
+                verbs = self._api.resource(collection.gvr)
+                nursery.start_soon(self._live_objects.read, collection, verbs, names, limiter)
+
+    async def _served(self, what: GVR | GVK) -> APIResource | None:
+        try:
+            return await self._api.resource(what).resolve()
+        except DynkubeError:
+            return None  # it is raised when it is the turn of an object
+
+    def _where(self, item: Item, namespaced: bool) -> str:
+        return item.object.namespace or self._options.namespace or self._api.namespace if namespaced else ""
 
     async def namespace_of(self, item: Item) -> str:
         """Where it belongs: ``""`` for a cluster-scoped one.
@@ -108,10 +119,8 @@ class Sender:
             MappingError: the server does not serve its kind, or nobody could tell.
         """
         if item.definition is not None:
-            namespaced = item.definition.namespaced
-        else:
-            namespaced = (await self._api.resource(item.what).resolve()).namespaced
-        return item.object.namespace or self._options.namespace or self._api.namespace if namespaced else ""
+            return self._where(item, item.definition.namespaced)
+        return self._where(item, (await self._api.resource(item.what).resolve()).namespaced)
 
     async def send(self, item: Item) -> Entry:
         """Apply it.
