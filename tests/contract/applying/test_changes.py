@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dynkube import Change, Client, fields_of
-from dynkube.errors import InvalidObject
+from dynkube.errors import APIError, BadRequest, InvalidObject
 from tests.contract.cluster import Cluster
 
 
@@ -110,3 +110,27 @@ async def test_an_apply_to_scale_takes_a_scale(cluster: Cluster, client: Client)
 
     assert (applied.kind, applied["spec"]["replicas"]) == ("Scale", 3)
     assert (applied.change, again.change) == (Change.CHANGED, Change.UNCHANGED)
+
+
+@pytest.mark.parametrize("field_validation", [None, "Ignore", "Warn", "Strict"])
+async def test_a_field_that_the_schema_lacks_is_refused_however_fields_are_validated(
+    cluster: Cluster, client: Client, field_validation: Any
+) -> None:
+    unknown = {**config(a="1"), "dota": {"a": "1"}}
+
+    with pytest.raises(APIError, match="field not declared in schema"):
+        await client.resource("configmaps").apply(
+            unknown, namespace=cluster.namespace, field_validation=field_validation
+        )
+
+
+@pytest.mark.since("1.25", "before that there was no validation of fields")
+async def test_keys_that_stand_twice_are_what_field_validation_decides_about(cluster: Cluster, client: Client) -> None:
+    maps = client.resource("configmaps")
+    twice = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "a": "2"}}'
+
+    with pytest.raises(BadRequest, match='key "a" already set'):
+        await maps.apply(twice, namespace=cluster.namespace, field_validation="Strict")
+    applied = await maps.apply(twice, namespace=cluster.namespace, field_validation="Ignore")
+
+    assert applied["data"] == {"a": "2"}

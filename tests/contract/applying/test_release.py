@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from dynkube import GVK, Change, Client, ResourceClient, Unstructured, fields_of
+from dynkube import GVK, GVR, Change, Client, ResourceClient, Unstructured, fields_of
 from tests.contract.cluster import Cluster
+from tests.contract.owners.kit import served
 
 
 @pytest.fixture(params=["built-in", "custom"])
@@ -66,3 +67,40 @@ async def test_a_release_beside_other_managers_keeps_their_entries(
     assert (released.change, content(released)) == (Change.CHANGED, content(obj))
     assert fields_of(released, "other") == fields_of(both, "other")
     assert not fields_of(released, "team")
+
+
+@pytest.fixture
+async def widgets(cluster: Cluster, client: Client) -> ResourceClient:
+    """Widgets with maps, of which there is one whose fields a team has applied."""
+    await cluster.define(cluster.definition(versions=[served()]))
+    widgets = client.resource(GVR(cluster.group, "v1", "widgets"))
+    widget = cluster.widget(spec={"text": "t", "struct": {"a": "1", "b": "1"}})
+    await widgets.apply(widget, namespace=cluster.namespace, field_manager="team")
+    return widgets
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        pytest.param(".spec.struct.a", None, marks=pytest.mark.since("1.21", "1.20 keeps it")),
+        (".spec.struct", {"a": "1", "b": "1"}),
+    ],
+)
+async def test_a_released_field_goes_with_the_map_in_which_the_manager_owned_another(
+    cluster: Cluster, widgets: ResourceClient, path: str, left: Any
+) -> None:
+    await widgets.release("w", path, "team", namespace=cluster.namespace)
+
+    without_map = cluster.widget(spec={"text": "t"})
+    after = await widgets.apply(without_map, namespace=cluster.namespace, field_manager="team")
+
+    assert after["spec"].get("struct") == left
+
+
+async def test_a_released_field_stays_while_the_map_is_applied(cluster: Cluster, widgets: ResourceClient) -> None:
+    await widgets.release("w", ".spec.struct.a", "team", namespace=cluster.namespace)
+
+    rest = cluster.widget(spec={"text": "t", "struct": {"b": "1"}})
+    after = await widgets.apply(rest, namespace=cluster.namespace, field_manager="team")
+
+    assert after["spec"]["struct"] == {"a": "1", "b": "1"}
