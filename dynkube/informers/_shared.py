@@ -20,6 +20,7 @@ from dynkube.errors import BadRequest, DynkubeError, Forbidden, Unauthorized
 from dynkube.informers._attempts import ReflectorStatistics
 from dynkube.informers._availability import Availability, Generation, Presence
 from dynkube.informers._cache import Cache, Version
+from dynkube.informers._epoch_sink import EpochSink
 from dynkube.informers._failures import FailureLog
 from dynkube.informers._fanout import Fanout
 from dynkube.informers._handlers import EventStream, Registration
@@ -281,7 +282,7 @@ class SharedInformer:
             obliging=False,  # the reflector paces itself, and shows what it waits for
             on_malformed=self.failures.malformed,
         )
-        sink = _EpochSink(self, self._epoch)
+        sink = EpochSink(self, self.inbox, self._epoch)
         # Where there was another resource of this name, a cache may still have its objects.
         reflector = Reflector(
             source,
@@ -385,29 +386,3 @@ class SharedInformer:
         """Have everyone who waits for ``progress`` look again."""
         self.progress.set()
         self.progress = trio.Event()
-
-
-class _EpochSink:
-    """What one reflector tells its informer, marked with which reflector it was."""
-
-    def __init__(self, informer: SharedInformer, epoch: int) -> None:
-        self._informer = informer
-        self._epoch = epoch
-
-    async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
-        """Wait for the owner, so that a fast server cannot fill the memory."""
-        await self._informer.inbox.ask(
-            partial(self._informer.replaced, self._epoch, objects, resource_version, watched)
-        )
-
-    async def apply(self, events: list[WatchEvent]) -> None:
-        """As ``replace``."""
-        await self._informer.inbox.ask(partial(self._informer.applied, self._epoch, events))
-
-    def following(self) -> None:
-        """Pass on."""
-        self._informer.inbox.post(partial(self._informer.followed, self._epoch))
-
-    def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """Pass on."""
-        self._informer.inbox.post(partial(self._informer.failed, self._epoch, exc, streak, recovery))
