@@ -14,15 +14,17 @@ arguments = sys.argv[1:]
 if arguments == ["env", "GOVERSION"]:
     sys.exit(print((here / "version").read_text()))
 with (here / "calls").open("a") as calls:
-    print(*arguments[:1], arguments[-1].rpartition("/")[2], file=calls)
-if (here / "broken").exists() and (here / "broken").read_text() == arguments[0]:
+    package = arguments[-1].removesuffix("/v3")
+    print(*arguments[:1], package.rpartition("/")[2], file=calls)
+broken = (here / "broken").read_text() if (here / "broken").exists() else ""
+if broken == arguments[0] or broken == pathlib.Path.cwd().name:
     sys.exit("undefined: everything")
 if arguments[0] == "mod":
     file = pathlib.Path("vendor/k8s.io/kubernetes/pkg/generated/openapi/zz_generated.openapi.go")
     file.parent.mkdir(parents=True)
     file.touch()
 if arguments[0] == "build":
-    module = "k8s.io/kubernetes" if "k8s.io" in arguments[-1] else "go.etcd.io/etcd/server/v3"
+    module = "k8s.io/kubernetes" if "k8s.io" in arguments[-1] else arguments[-1]
     version = re.search(f"{{re.escape(module)}} v(.*)", pathlib.Path("go.mod").read_text())[1]
     program = pathlib.Path(arguments[arguments.index("-o") + 1])
     program.parent.mkdir(exist_ok=True)
@@ -58,7 +60,7 @@ class FakeGo:
         (self.folder / "version").write_text(version)
 
     def breaks(self, command: str) -> None:
-        """Fail at this command from now on; the empty one is never asked for."""
+        """Fail at this command, or in a folder of this name, from now on; the empty one is never asked for."""
         (self.folder / "broken").write_text(command)
 
     def calls(self) -> list[str]:

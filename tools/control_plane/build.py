@@ -1,4 +1,4 @@
-"""Build kube-apiserver and etcd with Go modules, once, into the user's cache."""
+"""Build kube-apiserver, etcd and etcdutl with Go modules, once, into the user's cache."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from tools.control_plane.recipes import (
-    STAMP,
     BuildFailed,
+    Bundle,
     Recipe,
     cache_folder,
     control_planes,
-    digest,
-    is_ready,
-    tells,
+    prints_version,
+    tools,
 )
 from tools.control_plane.toolchain import Go, Unavailable, find_go, run_logged
 
@@ -33,49 +32,75 @@ _VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/vers
 def build_all() -> dict[str, Path]:
     """The folder of each control plane, with ``kube-apiserver`` and ``etcd``. Blocks while those not there are built.
 
+    ``etcdutl`` is built too; where its source cannot be downloaded the folders are good without it.
+
     Any number of processes may call it: one builds, and the others wait. A build that was cut off begins anew.
 
     Raises:
         BuildFailed: A step failed.
-        Unavailable: There is something to build, and no Go or no source.
+        Unavailable: There are servers to build, and no Go or no source.
     """
     planes, cache = control_planes(), cache_folder()
-    folders = {name: cache / server.version / "bin" for name, (server, _) in planes.items()}
-    if all(is_ready(folders[name], recipes) for name, recipes in planes.items()):
+    folders = {name: cache / bundle.recipes[0].version / "bin" for name, bundle in planes.items()}
+    wanted = [(folders[name], bundle) for name, bundle in planes.items()]
+    wanted += [(folder, tools()) for folder in folders.values()]
+    if not _missing(wanted):
         return folders
     cache.mkdir(parents=True, exist_ok=True)
     with _locked(cache / "lock"):
         for leftover in cache.glob("build-*"):  # of one that was killed: who has the lock is alone
             shutil.rmtree(leftover)
-        missing = {name: recipes for name, recipes in planes.items() if not is_ready(folders[name], recipes)}
-        if missing:
+        if missing := _missing(wanted):
             with tempfile.TemporaryDirectory(dir=cache, prefix="build-") as work:
-                _build_missing(missing, folders, Path(work))
+                _build_missing(missing, Path(work))
     return folders
 
 
-def _build_missing(missing: dict[str, tuple[Recipe, Recipe]], folders: dict[str, Path], work: Path) -> None:
-    recipes = [recipe for pair in missing.values() for recipe in pair]
-    most = max(recipes, key=lambda recipe: recipe.oldest_go)
-    go = find_go(most.oldest_go, most.folder, work)
-    for name, pair in missing.items():
-        _build(go, pair, work / name, folders[name])
+def _missing(wanted: Sequence[tuple[Path, Bundle]]) -> list[tuple[Path, Bundle]]:
+    return [(folder, bundle) for folder, bundle in wanted if not bundle.is_ready(folder)]
 
 
-def _build(go: Go, recipes: tuple[Recipe, Recipe], work: Path, folder: Path) -> None:
-    """Fill a folder, which is good only once the stamp is in it."""
+def _build_missing(missing: Sequence[tuple[Path, Bundle]], work: Path) -> None:
+    most = max((recipe for _, bundle in missing for recipe in bundle.recipes), key=lambda recipe: recipe.oldest_go)
+    try:
+        go = find_go(most.oldest_go, most.folder, work)
+    except Unavailable as error:
+        if not all(bundle.optional for _, bundle in missing):
+            raise
+        _say(f"going on without {_names(missing[0][1])}: {error}")
+        return
+    for number, (folder, bundle) in enumerate(missing):
+        try:
+            _build(go, bundle, work / str(number), folder)
+        except Unavailable as error:
+            if not bundle.optional:
+                raise
+            _say(f"going on without {_names(bundle)}: {error}")
+
+
+def _build(go: Go, bundle: Bundle, work: Path, folder: Path) -> None:
+    """Build programs into a folder, which has them for good only once the stamp is in it."""
     started = time.monotonic()
-    server, etcd = recipes
     work.mkdir()
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / STAMP).unlink(missing_ok=True)
-    log = folder / "build.log"
+    (folder / bundle.stamp).unlink(missing_ok=True)
+    log = folder / bundle.log
     log.write_bytes(b"")
-    for program in (_build_apiserver(go, server, work, log), _compile(go, etcd, _vendor(go, etcd, work, log), log)):
+    for program in [_build_program(go, recipe, work, log) for recipe in bundle.recipes]:
         program.replace(folder / program.name)  # never written to in place: one may be running
-    (folder / STAMP).write_text(digest(recipes))
+    (folder / bundle.stamp).write_text(bundle.digest)
     shutil.rmtree(work)
-    _say(f"{folder} is ready, after {time.monotonic() - started:.0f} s")
+    _say(f"{folder} has {_names(bundle)}, after {time.monotonic() - started:.0f} s")
+
+
+def _names(bundle: Bundle) -> str:
+    return " and ".join(recipe.program for recipe in bundle.recipes)
+
+
+def _build_program(go: Go, recipe: Recipe, work: Path, log: Path) -> Path:
+    if recipe.program == "kube-apiserver":
+        return _build_apiserver(go, recipe, work, log)
+    return _compile(go, recipe, _vendor(go, recipe, work, log), log)
 
 
 def _build_apiserver(go: Go, recipe: Recipe, work: Path, log: Path) -> Path:
@@ -132,8 +157,9 @@ def _compile(go: Go, recipe: Recipe, source: Path, log: Path, *linker_flags: str
     program = source / "bin" / recipe.program
     linker = " ".join(["-s", "-w", *linker_flags])
     go.run(log, source, "build", "-mod=vendor", "-trimpath", "-ldflags", linker, "-o", program, recipe.package)
-    if not tells(program, recipe.version):
-        raise BuildFailed(f"`{program.name} --version` of what was built does not say {recipe.version}; see {log}")
+    if not prints_version(program, recipe):
+        command = f"{program.name} {recipe.version_argument}"
+        raise BuildFailed(f"`{command}` of what was built does not print {recipe.version}; see {log}")
     return program
 
 

@@ -7,7 +7,6 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +15,9 @@ NAMES = ("apiserver-old", "apiserver-current")
 # Count up where the way to build changes so that what was built before has to be built again.
 EDITION = 1
 STAMP = "recipe.sha256"
+TOOLS_STAMP = "tools.sha256"
 _ETCD = "go.etcd.io/etcd/server/v3"
+_ETCDUTL = "go.etcd.io/etcd/etcdutl/v3"
 _SECONDS_TO_TELL_A_VERSION = 60
 
 
@@ -33,12 +34,14 @@ class Recipe:
         module: The module that has the program, and its version.
         package: The program's Go package.
         program: The name of the file to write.
+        version_argument: What it is given to print its version.
     """
 
     folder: Path
     module: str
     package: str
     program: str
+    version_argument: str = "--version"
 
     @property
     def version(self) -> str:
@@ -57,10 +60,53 @@ class Recipe:
         return found[1]
 
 
-def control_planes() -> dict[str, tuple[Recipe, Recipe]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """Programs that are built together, into one folder.
+
+    Attributes:
+        recipes: Of the programs, in the order in which they are built.
+        stamp: The name of a file that is written once all of them are there.
+        log: The name of a file with what Go printed.
+        optional: Whether the folder is of use without them.
+    """
+
+    recipes: tuple[Recipe, ...]
+    stamp: str
+    log: str
+    optional: bool = False
+
+    @property
+    def digest(self) -> str:
+        """The content of the stamp: stands for all that decides what comes out."""
+        sha = hashlib.sha256(f"{EDITION} {platform.system()} {platform.machine()}".encode())
+        for recipe in self.recipes:
+            for name in ("go.mod", "go.sum"):
+                sha.update((recipe.folder / name).read_bytes())
+        return sha.hexdigest()
+
+    def is_ready(self, folder: Path) -> bool:
+        """Whether a folder was filled to the end, from these recipes, and its programs run."""
+        file = folder / self.stamp
+        if not file.is_file() or file.read_text() != self.digest:
+            return False
+        return all(prints_version(folder / recipe.program, recipe) for recipe in self.recipes)
+
+
+def control_planes() -> dict[str, Bundle]:
     """API server and etcd of each. They share the etcd: not even the old one asks for anything that 3.6 has dropped."""
     etcd = Recipe(folder=HERE / "etcd", module=_ETCD, package=_ETCD, program="etcd")
-    return {name: (_apiserver(HERE / name), etcd) for name in NAMES}
+    return {name: Bundle(recipes=(_apiserver(HERE / name), etcd), stamp=STAMP, log="build.log") for name in NAMES}
+
+
+def tools() -> Bundle:
+    """What is built beside the servers: ``etcdutl`` restores backups.
+
+    Apart from them, so that a folder that has the servers already gets nothing but the tools.
+    """
+    folder = HERE / "etcdutl"
+    etcdutl = Recipe(folder=folder, module=_ETCDUTL, package=_ETCDUTL, program="etcdutl", version_argument="version")
+    return Bundle(recipes=(etcdutl,), stamp=TOOLS_STAMP, log="tools.log", optional=True)
 
 
 def _apiserver(folder: Path) -> Recipe:
@@ -73,31 +119,13 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dynkube/control-plane"
 
 
-def digest(recipes: Sequence[Recipe]) -> str:
-    """Stands for all that decides what comes out."""
-    sha = hashlib.sha256(f"{EDITION} {platform.system()} {platform.machine()}".encode())
-    for recipe in recipes:
-        for name in ("go.mod", "go.sum"):
-            sha.update((recipe.folder / name).read_bytes())
-    return sha.hexdigest()
-
-
-def is_ready(folder: Path, recipes: Sequence[Recipe]) -> bool:
-    """Whether a folder was filled to the end, from these recipes, and its programs run."""
-    stamp = folder / STAMP
-    if not stamp.is_file() or stamp.read_text() != digest(recipes):
-        return False
-    return all(tells(folder / recipe.program, recipe.version) for recipe in recipes)
-
-
-def tells(program: Path, version: str) -> bool:
-    """Whether a program can be run here and says that it is of a version."""
-    command = [str(program), "--version"]
+def prints_version(program: Path, recipe: Recipe) -> bool:
+    """Whether a program can be run here and prints the version of its recipe."""
+    command = [str(program), recipe.version_argument]
     seconds = _SECONDS_TO_TELL_A_VERSION
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)  # noqa: S603 - built here
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return (
-        done.returncode == 0 and re.search(rf"(?<![\d.])v?{re.escape(version)}$", done.stdout, re.MULTILINE) is not None
-    )
+    version = re.escape(recipe.version)
+    return done.returncode == 0 and re.search(rf"(?<![\d.])v?{version}$", done.stdout, re.MULTILINE) is not None
