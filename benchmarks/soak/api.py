@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +14,7 @@ import trio
 
 from benchmarks.soak.resources import JSONObject
 from dynkube.errors import APIError, Status
+from dynkube.rest._transport import PoolTransport
 from dynkube.testing import Endpoint
 
 
@@ -32,10 +33,9 @@ class API:
         answer = await self._http.request(
             method, path, content=content, params=params, headers={"Content-Type": kind, "Accept": "application/json"}
         )
-        decoded: JSONObject = msgspec.json.decode(answer.content)
         if answer.status_code >= 300:
-            reason, message = decoded.get("reason", ""), decoded.get("message", "")
-            raise APIError.from_status(Status(code=answer.status_code, reason=reason, message=message))
+            raise _error_of(answer)
+        decoded: JSONObject = msgspec.json.decode(answer.content)
         return decoded
 
     async def surely(
@@ -49,16 +49,45 @@ class API:
                 await trio.sleep(0.5)
 
     async def until(self, path: str, params: dict[str, str], holds: Callable[[str, JSONObject], bool]) -> None:
-        """Watch ``path`` until an event, given by its type and object, is what is waited for."""
+        """Watch ``path`` until an event, given by its type and object, is what is waited for.
+
+        Raises:
+            APIError: the watch is refused.
+        """
         while True:
             try:
                 async with self._http.stream("GET", path, params={**params, "watch": "1"}) as answer:
-                    async for line in answer.aiter_lines():
-                        event = msgspec.json.decode(line)
-                        if holds(event["type"], event["object"]):
-                            return
+                    if answer.status_code >= 300:
+                        await answer.aread()
+                        raise _error_of(answer)
+                    async with aclosing(_lines(answer)) as lines:
+                        async for line in lines:
+                            event = msgspec.json.decode(line)
+                            if holds(event["type"], event["object"]):
+                                return
             except httpx2.HTTPError:
                 await trio.sleep(0.5)
+
+
+async def _lines(answer: httpx2.Response) -> AsyncGenerator[bytes, None]:
+    """The lines of an answer without content coding; ``aiter_lines()``, left early, leaves generators behind."""
+    rest = b""
+    chunks = aiter(answer.stream)  # type: ignore[arg-type]  # typed for the sync half as well
+    assert isinstance(chunks, AsyncGenerator)
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                yield line
+
+
+def _error_of(answer: httpx2.Response) -> APIError:
+    try:
+        decoded = msgspec.json.decode(answer.content)
+    except msgspec.DecodeError:  # plain text: "404 page not found"
+        decoded = {"message": answer.text}
+    reason, message = decoded.get("reason", ""), decoded.get("message", "")
+    return APIError.from_status(Status(code=answer.status_code, reason=reason, message=message))
 
 
 @asynccontextmanager
@@ -70,6 +99,8 @@ async def open_api(endpoint: Endpoint) -> AsyncIterator[API]:
         for path, content in zip(paths, (endpoint.certificate_pem, endpoint.key_pem), strict=True):
             path.write_bytes(content or b"")
         context.load_cert_chain(*paths)
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64)
-    async with httpx2.AsyncClient(base_url=endpoint.url, verify=context, timeout=60.0, limits=limits) as http:
+    # Streams of httpx2's own transport leave something behind when they are closed before their end.
+    transport = PoolTransport(ssl_context=context, proxy_url=None, max_connections=None, keepalive=60, http2=False)
+    headers = {"Accept-Encoding": "identity"}
+    async with httpx2.AsyncClient(base_url=endpoint.url, transport=transport, headers=headers, timeout=60.0) as http:
         yield API(http)
