@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo notebook notebooks test browser model fuzz test-cluster control-plane scenarios check format bench soak clean
+.PHONY: help demo notebook notebooks test browser model fuzz test-cluster control-plane scenarios check format bench soak restarts clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -84,6 +84,9 @@ bench: $(STAMPS)/test ## measure against the budgets, side by side with the peer
 
 soak: $(STAMPS)/test ## informers for an hour of virtual time, with faults; ARGS="cluster --folder FOLDER" for ten minutes of a real server
 	$(BIN)/python -m benchmarks.soak $(or $(ARGS),embedded)
+
+restarts: $(STAMPS)/test ## kill real API servers 50 times under informers; ARGS="--folder FOLDER --no-crd-rights"
+	$(BIN)/python -m benchmarks.restarts $(ARGS)
 
 clean: ## remove what make made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

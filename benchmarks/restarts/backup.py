@@ -1,0 +1,66 @@
+"""Backups of etcd: taken while it runs, restored while it does not. Everything blocks."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from dynkube.errors import ControlPlaneError
+from dynkube.testing import ControlPlane
+
+BUMP = 1_000_000
+"""By how much revisions grow: more than were written since the backup, as etcd's documentation wants it."""
+_SECONDS = 60.0
+
+
+def etcdutl_of(plane: ControlPlane) -> Path | None:
+    """The program that restores backups, beside the control plane's etcd; ``None`` where there is none."""
+    program = Path(plane.etcd.command[0]).parent / "etcdutl"
+    return program if program.is_file() else None
+
+
+def save(plane: ControlPlane, file: Path) -> None:
+    """Write a backup of all that etcd has now, as ``etcdctl snapshot save`` does.
+
+    Raises:
+        ControlPlaneError: etcd does not give one.
+    """
+    (address,) = [text for text in plane.etcd.command if text.startswith("--listen-client-urls=")]
+    connection = http.client.HTTPConnection(urlsplit(address.partition("=")[2]).netloc, timeout=_SECONDS)
+    try:
+        connection.request("POST", "/v3/maintenance/snapshot", "{}", {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        with file.open("wb") as backup:
+            for line in answer:  # gRPC's stream as the gateway shows it: a JSON document in each line
+                part = json.loads(line)
+                if "result" not in part:
+                    raise ControlPlaneError(f"etcd gives no backup: {line[:300]!r}")
+                backup.write(base64.b64decode(part["result"].get("blob", "")))
+    finally:
+        connection.close()
+
+
+def restore(plane: ControlPlane, file: Path, *, bump: int = BUMP) -> None:
+    """Replace what etcd has by a backup, with revisions that are later than all that clients have seen.
+
+    Both servers have to be dead; start etcd and then the API server afterwards.
+
+    Raises:
+        ControlPlaneError: ``etcdutl`` is missing, or failed.
+    """
+    program, data = etcdutl_of(plane), plane.folder / "etcd"
+    if program is None:
+        raise ControlPlaneError(f"no etcdutl beside {plane.etcd.command[0]}: make control-plane builds it")
+    restored = data.with_name("etcd-restored")
+    command = [str(program), "snapshot", "restore", str(file), "--data-dir", str(restored)]
+    command += ["--bump-revision", str(bump), "--mark-compacted"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    if done.returncode:
+        raise ControlPlaneError(f"`{' '.join(command)}` ended with exit code {done.returncode}:\n{done.stderr[-2000:]}")
+    shutil.rmtree(data)
+    restored.rename(data)
