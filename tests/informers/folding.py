@@ -27,20 +27,24 @@ class Folding:
         """Whether nothing may be told any more."""
         return False
 
+    def may_go_back(self, obj: Unstructured, newest: int) -> bool:
+        """Whether ``obj`` may come after ``newest``, a higher version of it: after a backup was restored."""
+        return False
+
+    def may_differ(self, obj: Unstructured) -> bool:
+        """Whether its version stands for several states: after a backup was restored, and versions counted anew."""
+        return False
+
     def expect(self, truth: bool, otherwise: str) -> None:
         if not truth:
             self.wrong.append(otherwise)
         elif self.over:
             self.wrong.append("something was told after it was over")
 
-    def may_go_back(self, obj: Unstructured) -> bool:
-        """Whether this version may be shown after a later one of the same object."""
-        return False
-
     def advance(self, obj: Unstructured) -> None:
         version, one = int(obj.resource_version), (obj.key, obj.uid)
-        newer = self.newest.get(one, 0) <= version
-        self.expect(newer or self.may_go_back(obj), f"{obj!r} went back to version {version}")
+        newest = self.newest.get(one, 0)
+        self.expect(newest <= version or self.may_go_back(obj, newest), f"{obj!r} went back from version {newest}")
         self.newest[one] = version
         self.folded[obj.key] = obj
         self.told[obj.key] += 1
@@ -53,7 +57,8 @@ class Folding:
     def update(self, old: Unstructured, new: Unstructured) -> None:
         self.expect(self.folded.get(new.key) == old, f"update of {new!r} from what was not shown")
         self.expect(old.uid == new.uid, f"update of {new!r} from another object")
-        self.expect(old.resource_version != new.resource_version, f"update of {new!r} is none")
+        other = old.resource_version != new.resource_version or self.may_differ(new)
+        self.expect(other, f"update of {new!r} is none")
         self.advance(new)
 
     def delete(self, obj: Unstructured) -> None:

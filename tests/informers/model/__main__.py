@@ -7,21 +7,32 @@ import logging
 import sys
 import time
 import traceback
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import Final
 
+from tests.informers.model.availability import AvailabilityMachine
 from tests.informers.model.campaign import SEEDS, STEPS, Tally, play
+from tests.informers.model.machine import InformerMachine
+from tests.informers.model.scripted import ScriptedMachine
+
+MACHINES: Final[Mapping[str, type[ScriptedMachine]]] = {
+    "informers": InformerMachine,
+    "availability": AvailabilityMachine,
+}
 
 
 def main(argv: list[str] | None = None) -> int:
     """Play, and tell how it goes; the exit status is how many seeds found something, up to 99."""
     parser = argparse.ArgumentParser(prog="python -m tests.informers.model", description=__doc__)
+    parser.add_argument("--machine", choices=sorted(MACHINES), default="informers", help="which scripts to play")
     parser.add_argument("--seeds", type=_seeds, default=SEEDS, metavar="FIRST-LAST", help="recorded: 0-49")
     parser.add_argument("--examples", type=int, default=200, metavar="N", help="whole examples from each seed")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that share the seeds")
     options = parser.parse_args(argv)
     began, total, failed = time.monotonic(), Tally(), 0
     with ProcessPoolExecutor(options.jobs) as pool:
-        runs = {pool.submit(_play, seed, options.examples): seed for seed in options.seeds}
+        runs = {pool.submit(_play, options.machine, seed, options.examples): seed for seed in options.seeds}
         for played, run in enumerate(as_completed(runs), 1):
             tally, script = run.result()
             total += tally
@@ -32,13 +43,13 @@ def main(argv: list[str] | None = None) -> int:
     return min(failed, 99)
 
 
-def _play(seed: int, examples: int) -> tuple[Tally, str]:
+def _play(machine: str, seed: int, examples: int) -> tuple[Tally, str]:
     """Play until so many examples were whole; the script of what was found, if anything."""
     logging.disable()  # what informers report of trouble is expected here, and takes longer to write than to cause
     total, part = Tally(), 0
     try:
         while total.whole < examples:
-            total += play(seed * 1000 + part, examples - total.whole)
+            total += play(MACHINES[machine], seed * 1000 + part, examples - total.whole)
             part += 1
     except Exception as exc:
         return total, "".join(traceback.format_exception(exc))

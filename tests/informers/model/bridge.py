@@ -14,6 +14,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Generic, TypeVar
 
 import trio
+import trio.abc
+import trio.lowlevel
 import trio.testing
 from greenlet import greenlet
 
@@ -21,7 +23,22 @@ W = TypeVar("W")
 T = TypeVar("T")
 
 _PATIENCE: Final = 100_000.0
-"""Seconds of virtual time after which a command counts as hanging; none is meant to take an hour."""
+"""Seconds of virtual time after which a command counts as hanging; none is meant to take a day."""
+_STEPS: Final = 50_000
+"""Steps of the scheduler after which a command counts as hanging; an hour takes some thousand."""
+
+
+class _StepLimit(trio.abc.Instrument):
+    """Cancels the command in play when tasks have run too often: some go on and on while no time passes."""
+
+    def __init__(self) -> None:
+        self.scope = trio.CancelScope()
+        self.steps = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.steps += 1
+        if self.steps > _STEPS:
+            self.scope.cancel()
 
 
 class Bridge(Generic[W]):
@@ -34,6 +51,7 @@ class Bridge(Generic[W]):
     def __init__(self, open_world: Callable[[], AbstractAsyncContextManager[W]]) -> None:
         self._open_world = open_world
         self._caller = greenlet.getcurrent()
+        self._limit = _StepLimit()
         self._trio = greenlet(self._run)
         self._trio.switch()  # until the world is open
 
@@ -66,14 +84,20 @@ class Bridge(Generic[W]):
         scheduler._ALLOW_DETERMINISTIC_SCHEDULING = True
         scheduler._r.seed(0)
         # An exception that ends a greenlet is raised where its parent, which is the caller, waits in ``switch``.
-        trio.run(self._main, clock=trio.testing.MockClock(autojump_threshold=0))
+        clock = trio.testing.MockClock(autojump_threshold=0)
+        trio.run(self._main, clock=clock, instruments=[self._limit])
 
     async def _main(self) -> None:
         async with self._open_world() as world:
             answer: tuple[Any, Exception | None] | None = None
             while (command := self._caller.switch(answer)) is not None:
+                self._limit.scope, self._limit.steps = trio.CancelScope(), 0
+                answer = (
+                    None,
+                    AssertionError(f"it took {_STEPS} steps of the scheduler: tasks wake each other up for ever"),
+                )
                 try:
-                    with trio.fail_after(_PATIENCE):
+                    with trio.fail_after(_PATIENCE), self._limit.scope:
                         answer = await command(world), None
                 except Exception as exc:
                     answer = None, exc

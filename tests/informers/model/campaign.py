@@ -9,7 +9,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.informers.model.machine import InformerMachine
+from tests.informers.model.scripted import ScriptedMachine
 from tests.informers.model.shrinking import script_of, shrink
 
 STEPS: Final = 50
@@ -37,7 +37,9 @@ class Tally:
         return f"{self.whole} examples of all steps, {self.cut} shorter ones, {self.steps} steps"
 
 
-def play(seed: int, examples: int, *, steps: int = STEPS, shrinking: bool = True) -> Tally:
+def play(
+    machine: type[ScriptedMachine], seed: int, examples: int, *, steps: int = STEPS, shrinking: bool = True
+) -> Tally:
     """Play about ``examples`` scripts of ``steps`` steps each; the same ones for the same seed.
 
     hypothesis varies scripts by repeating and leaving out parts of earlier ones, which makes some of them shorter.
@@ -48,18 +50,18 @@ def play(seed: int, examples: int, *, steps: int = STEPS, shrinking: bool = True
     """
     tally = Tally()
 
-    class Counted(InformerMachine):
+    class Counted(machine):  # type: ignore[misc, valid-type]
         def teardown(self) -> None:
             super().teardown()
             tally.whole += self.steps >= steps
             tally.cut += self.steps < steps
             tally.steps += self.steps
 
-    Counted.__name__ = InformerMachine.__name__  # for scripts
+    Counted.__name__ = machine.__name__  # for scripts
     try:
         run_state_machine_as_test(hypothesis.seed(seed)(Counted), settings=_settings(examples, steps))
     except Exception as error:
-        script = shrink(script_of(error)) if shrinking else script_of(error)
+        script = shrink(machine, script_of(error)) if shrinking else script_of(error)
         error.add_note("\n".join(["Shrunk:", *script, "state.teardown()"]))
         raise
     return tally

@@ -10,7 +10,7 @@ import trio
 from dynkube import ABSENT, GVR, LIVE, Unstructured
 from tests.informers.kit import quiet
 from tests.informers.model.listener import Listener
-from tests.informers.model.truth import GROUP, Thing
+from tests.informers.model.truth import GROUP, METRICS, Thing
 from tests.informers.model.watched import Selection, Watched
 from tests.informers.model.world import World
 
@@ -21,6 +21,9 @@ QUIET: Final = 700.0
 """Longer than silence, any backoff and any watch."""
 _REQUESTS_WHILE_QUIET: Final = 12
 """For each collection that is followed: its watches end once or twice, and half a dozen may heal what went before."""
+
+_POLLS_WHILE_QUIET: Final = 2 * int(QUIET / 30)
+"""Two requests each time: for the group-version, and for the groups that there are."""
 
 
 async def check_always(world: World) -> None:
@@ -36,7 +39,12 @@ async def check_always(world: World) -> None:
             assert not late, f"has_synced before {late}"
         for listener in watched.listeners:
             _check_listener(world, listener)
+        if world.oracle is not None:
+            wrong = list(world.oracle.guesses(watched))
+            assert not wrong, wrong
     assert not world.wrong, world.wrong
+    world.ledger.advance()
+    assert world.oracle is None or not world.oracle.wrong, world.oracle.wrong
 
 
 def _check_listener(world: World, listener: Listener) -> None:
@@ -45,6 +53,16 @@ def _check_listener(world: World, listener: Listener) -> None:
         known = len(listener.ever_seen)
         backlog = listener.handle.backlog
         assert backlog <= known, f"{backlog} wait for {listener}, and there never were more than {known} objects"  # P9
+
+
+def check_bounds(world: World) -> None:
+    """P9: what a handler has not taken yet is about objects that it was shown, or that there are now."""
+    for watched in world.open:
+        listed = {obj.key for obj in watched.informer.list()}
+        for listener in watched.listeners:
+            if listener.is_handler and not listener.removed:
+                bound, backlog = len(listed | listener.folded.keys()), listener.handle.backlog
+                assert backlog <= bound, f"{backlog} events wait for {listener}, and {bound} objects can have any"
 
 
 async def check_quiet(world: World) -> None:
@@ -60,6 +78,8 @@ async def check_quiet(world: World) -> None:
         assert watched.informer.has_synced, f"{watched.gvr} never synced"
     _check_watches(world)
     asked, allowed = len(world.server.audit), _REQUESTS_WHILE_QUIET * (len(_collections(world)) + 3)
+    if any(watched.gvr.group == METRICS and not watched.exists(world.truth) for watched in world.open):
+        allowed += _POLLS_WHILE_QUIET  # an API without a CRD that went away is polled for
     assert asked <= allowed, f"{asked} requests while nothing happened: {Counter(r.path for r in world.server.audit)}"
     world.calm = world.moves
     world.troubled = False
@@ -110,6 +130,13 @@ def _collections(world: World) -> set[tuple[GVR, Selection, str]]:
     return keys
 
 
+def _has_no_definition(watched: Watched, world: World) -> bool:
+    gvr, truth = watched.gvr, world.truth
+    if gvr.group == METRICS:
+        return not truth.is_served(gvr)
+    return gvr.group == GROUP and gvr.resource not in truth.definitions
+
+
 def _check_watches(world: World) -> None:
     """P12, P7: the server counts one watch for each key, and none for what is not there."""
     expected = Counter((gvr, selection.params) for gvr, selection, _ in _collections(world))
@@ -119,8 +146,8 @@ def _check_watches(world: World) -> None:
     )
     # That on CRDs is there for the first custom resource that is followed, and stays until nothing is.
     crds = watches.pop((CRDS, ("", "", "")), 0)
-    assert crds == 1 or (crds == 0 and all(watched.gvr.group != GROUP for watched in world.open))
+    assert crds == 1 or (crds == 0 and all(w.gvr.group not in (GROUP, METRICS) for w in world.open))
     # That on APIServices is there while anything that is followed has no CRD.
-    missing = any(w.gvr.group == GROUP and w.gvr.resource not in world.truth.definitions for w in world.open)
+    missing = any(_has_no_definition(watched, world) for watched in world.open)
     assert watches.pop((APISERVICES, ("", NOT_OF_CRDS, "")), 0) == missing
     assert watches == expected, f"open are {watches}, and there should be {expected}"

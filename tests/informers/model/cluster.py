@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from dynkube import GVR
 from dynkube.errors import APIError, NoMatch
 from dynkube.meta import Key
-from dynkube.testing import APIServer
+from dynkube.testing import APIServer, Kind, Snapshot
 from tests.informers.kit import CRDS, crd, namespace
-from tests.informers.model.truth import CUSTOM, GROUP, Definition, Thing, Truth
+from tests.informers.model.truth import CUSTOM, GROUP, METRICS, Definition, Thing, Truth
 
-KINDS = {"widgets": "Widget", "gadgets": "Gadget", "configmaps": "ConfigMap"}
+KINDS = {"widgets": "Widget", "gadgets": "Gadget", "configmaps": "ConfigMap", "gauges": "Gauge"}
+GAUGES = Kind(gvr=GVR(METRICS, "v1", "gauges"), kind="Gauge", namespaced=True)
+"""What is served without a CRD."""
 
 
 class Cluster:
@@ -25,6 +28,8 @@ class Cluster:
         self.server = server
         self.truth = truth
         self.ever_written: set[Key] = set()
+        self.changed: Callable[[], object] = lambda: None
+        """Called after each single change."""
         self._writes = 0
         truth.objects["namespaces"] = {}
         for found in server.list("namespaces"):
@@ -35,14 +40,27 @@ class Cluster:
 
     # ── objects ──────────────────────────────────────────────────────────────────────────────
 
-    def put(self, resource: str, key: Key, team: str, size: str) -> None:
-        """Create an object, or replace its content."""
+    def put(self, resource: str, key: Key, team: str, size: str) -> Mapping[str, Any] | None:
+        """Create an object, or replace its content. Returns what was stored."""
         body = self._body(resource, key, team, size)
         if body is None:
-            return
+            return None
         with suppress(APIError, NoMatch):
             write = self.server.update if self._known(resource, key) else self.server.create
-            self._note(resource, write(body), self._writes)
+            stored = write(body)
+            self._note(resource, stored, self._writes)
+            return stored
+        return None
+
+    def put_as(self, gvr: GVR, key: Key, team: str, size: str) -> Mapping[str, Any] | None:
+        """The same in a version of the resource; ``None`` where this is not served."""
+        return self.put(gvr.resource, key, team, size) if self.truth.is_served(gvr) else None
+
+    def flash(self, resource: str) -> None:
+        """Create an object of a new name, and delete it."""
+        key = ("blue", f"flash-{self._writes}")
+        if self.put(resource, key, "x", "small") is not None:
+            self.delete(resource, key)
 
     def delete(self, resource: str, key: Key) -> None:
         """Delete an object, if there is one."""
@@ -51,6 +69,7 @@ class Cluster:
             with suppress(APIError, NoMatch):
                 self.server.delete(self._plural(resource), key[1], key[0] or None)
                 del self.truth.objects[resource][key]
+                self.changed()
 
     def _known(self, resource: str, key: Key) -> bool:
         return self._placed(resource, key) in self.truth.objects.get(resource, {})
@@ -60,17 +79,21 @@ class Cluster:
         return ("", key[1]) if definition is not None and not definition.namespaced else key
 
     def _plural(self, resource: str) -> str:
+        if resource == "gauges":
+            return f"{resource}.{METRICS}"
         return f"{resource}.{GROUP}" if resource in CUSTOM else resource
 
     def _body(self, resource: str, key: Key, team: str, size: str) -> dict[str, Any] | None:
-        version, where = "v1", self._placed(resource, key)[0]
+        if resource not in KINDS:
+            return None
+        version, where = f"{METRICS}/v1" if resource == "gauges" else "v1", self._placed(resource, key)[0]
         if resource in CUSTOM:
             definition = self.truth.definitions.get(resource)
             if definition is None or not definition.served:
                 return None
             version = f"{GROUP}/{min(definition.served)}"
         self._writes += 1
-        field = "spec" if resource in CUSTOM else "data"
+        field = "data" if resource == "configmaps" else "spec"
         return {
             "apiVersion": version,
             "kind": KINDS[resource],
@@ -96,6 +119,7 @@ class Cluster:
             size=(metadata.get("annotations") or {}).get("size", ""),
             content=content,
         )
+        self.changed()
 
     # ── namespaces ───────────────────────────────────────────────────────────────────────────
 
@@ -111,6 +135,7 @@ class Cluster:
         with suppress(APIError):
             self.server.delete("namespaces", name)
             self.truth.delete_namespace(name)
+            self.changed()
 
     # ── CRDs ─────────────────────────────────────────────────────────────────────────────────
 
@@ -119,6 +144,7 @@ class Cluster:
         with suppress(APIError):
             self.server.create(crd(plural, served=versions, scope="Namespaced" if namespaced else "Cluster"))
             self.truth.definitions[plural] = Definition(namespaced=namespaced, served=frozenset(versions))
+            self.changed()
 
     def serve(self, plural: str, versions: Iterable[str]) -> None:
         """Edit a CRD: serve these versions and no others. Those it once had stay in it, not served."""
@@ -133,9 +159,44 @@ class Cluster:
         with suppress(APIError):
             self.server.update(definition)
             self.truth.definitions[plural].served = frozenset(versions)
+            self.changed()
 
     def undefine(self, plural: str) -> None:
         """Delete a CRD and all of its objects."""
         with suppress(APIError):
             self.server.delete(CRDS, f"{plural}.{GROUP}")
             self.truth.undefine(plural)
+            self.changed()
+
+    # ── what is served without a CRD ─────────────────────────────────────────────────────────
+
+    def aggregate(self, *, served: bool) -> None:
+        """Have an API without a CRD come or go; its objects stay where they are."""
+        if served == self.truth.aggregated:
+            return
+        if served:
+            self.server.register(GAUGES)
+        else:
+            self.server.unregister(GAUGES.gvr)
+        self.truth.aggregated = served
+        self.changed()
+
+    # ── history ──────────────────────────────────────────────────────────────────────────────
+
+    def back_up(self) -> tuple[Snapshot, Truth]:
+        """All that there is."""
+        return self.server.snapshot(), self.truth.copy()
+
+    def restore(self, backup: tuple[Snapshot, Truth], *, rewind: bool) -> None:
+        """Hold that again, and nothing else. With ``rewind`` resourceVersions are counted from there once more."""
+        (snapshot, truth), aggregated = backup, self.truth.aggregated
+        self.server.restore(snapshot, rewind=rewind)
+        self.truth.become(truth)
+        # Whether there is a server behind an APIService is not in the backup: its APIService comes and goes with it.
+        self.truth.aggregated = aggregated
+        if aggregated:
+            self.server.register(GAUGES)
+        else:
+            with suppress(APIError):
+                self.server.delete("apiservices", f"v1.{METRICS}")
+        self.changed()

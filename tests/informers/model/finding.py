@@ -9,19 +9,30 @@ import inspect
 import logging
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from tests.informers.model.availability import AvailabilityMachine
+from tests.informers.model.availability_bugs import AVAILABILITY_BUGS
 from tests.informers.model.campaign import play
+from tests.informers.model.machine import InformerMachine
+from tests.informers.model.scripted import ScriptedMachine
 from tests.informers.model.seeded_bugs import SEEDED, Bug
 from tests.informers.model.shrinking import Script
 
 README: Final = Path(__file__).with_name("README.md")
 _FOUND: Final = "<!-- found: written by python -m tests.informers.model.finding -->\n"
 _SECTION: Final = re.compile(r"### ([^\n]+)\n\n[^`]*?from seed (\d+).*?```python\n(.*?)```", re.DOTALL)
+
+BUGS: Final[Mapping[Bug, type[ScriptedMachine]]] = {
+    **dict.fromkeys(SEEDED, InformerMachine),
+    **dict.fromkeys(AVAILABILITY_BUGS, AvailabilityMachine),
+}
+"""Every seeded bug, and the machine that has to find it."""
 
 EXAMPLES: Final = 30
 """How many are played from each seed."""
@@ -35,13 +46,13 @@ class Found:
     script: Script
 
 
-def find(bug: Bug, seeds: range, *, shrinking: bool = True) -> Found | None:
+def find(machine: type[ScriptedMachine], bug: Bug, seeds: range, *, shrinking: bool = True) -> Found | None:
     """Play scripts on dynkube with ``bug`` in it until one fails; ``None`` if none does."""
     with pytest.MonkeyPatch.context() as patch:
         bug(patch)
         for seed in seeds:
             try:
-                play(seed, EXAMPLES, shrinking=shrinking)
+                play(machine, seed, EXAMPLES, shrinking=shrinking)
             except Exception as error:
                 lines = error.__notes__[-1].splitlines()
                 return Found(seed=seed, script=lines[1:-1])  # the others say "Shrunk:" and tear down
@@ -63,9 +74,9 @@ def main() -> None:
     """Find them, and write them down."""
     logging.disable()
     found = recorded()
-    for bug in SEEDED:
+    for bug, machine in BUGS.items():
         if not sys.argv[1:] or bug.__name__ in sys.argv[1:]:
-            finding = find(bug, range(20))
+            finding = find(machine, bug, range(20))
             print(f"{title(bug)}: {finding or 'not found'}", flush=True)
             if finding is None:
                 found.pop(title(bug), None)
@@ -76,7 +87,7 @@ def main() -> None:
 
 def _write(found: dict[str, Found]) -> None:
     before = README.read_text().partition(_FOUND)[0]
-    sections = [_section(bug, found[title(bug)]) for bug in SEEDED if title(bug) in found]
+    sections = [_section(bug, found[title(bug)]) for bug in BUGS if title(bug) in found]
     README.write_text(f"{before}{_FOUND}\n" + "\n".join(sections))
 
 

@@ -29,6 +29,7 @@ from dynkube.informers._tracker import AvailabilityTracker
 from dynkube.informers._view import View
 from dynkube.meta import Unstructured
 from tests.informers.model.finding import find, title
+from tests.informers.model.machine import InformerMachine
 from tests.informers.model.seeded_bugs import Bug
 
 
@@ -212,7 +213,7 @@ def main() -> None:
     logging.disable()
     for bug in MUTANTS:
         if not sys.argv[1:] or bug.__name__ in sys.argv[1:]:
-            found = find(bug, range(8))
+            found = find(InformerMachine, bug, range(8))
             print(f"{title(bug)}: {'survives' if found is None else found}", flush=True)
 
 

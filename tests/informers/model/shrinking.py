@@ -10,19 +10,23 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from tests.informers.model.machine import InformerMachine
+from tests.informers.model.scripted import ScriptedMachine
 
 Script = list[str]
 
-_LINE: Final = re.compile(r"\s*((?:informer_\d+|listener_\d+) = )?state\.(\w+)\(.*\)$")
+_LINE: Final = re.compile(r"\s*((?:informer|listener|fault|backup)_\d+ = )?state\.(\w+)\(.*\)$")
 _DEFINED: Final = re.compile(r"(\w+) = state\.")
 _ARGUMENT: Final = re.compile(r"(\w+)=('[^']*'|[\w.]+)")
 
 _PLAIN: Final[Mapping[str, tuple[str, ...]]] = {
+    "aggregated": ("True",),
     "again": ("'never'", "'at once'"),
     "at": ("'default/a'", "'blue/a'"),
     "breathing": ("False",),
     "count": ("1", "5"),
+    "effect": ("'403'", "'500'"),
+    "ending": ("'clean'", "'reset'"),
+    "there": ("True",),
     "early": ("'nobody'", "'plain'"),
     "established_after": ("0.0",),
     "furnished": ("True",),
@@ -53,9 +57,9 @@ def script_of(error: BaseException) -> Script:
     return [line.strip() for line in lines if _LINE.match(line) and not line.strip().startswith("state.teardown")]
 
 
-def failure_of(script: Iterable[str]) -> Exception | None:
+def failure_of(machine: type[ScriptedMachine], script: Iterable[str]) -> Exception | None:
     """What goes wrong when the script is played; ``None`` if nothing does."""
-    state = InformerMachine()
+    state = machine()
     variables = {"state": state}
     try:
         try:
@@ -68,9 +72,9 @@ def failure_of(script: Iterable[str]) -> Exception | None:
     return None
 
 
-def shrink(script: Script) -> Script:
+def shrink(machine: type[ScriptedMachine], script: Script) -> Script:
     """The shortest script found that fails as this one does."""
-    failure = failure_of(script)
+    failure = failure_of(machine, script)
     if failure is None:
         return script
     kind, before = _kind(failure), None
@@ -78,25 +82,25 @@ def shrink(script: Script) -> Script:
         before = script
         size = max(1, len(script) // 2)
         while size:
-            script = _shortened(script, size, kind)
+            script = _shortened(machine, script, size, kind)
             size //= 2
-        script = _plainer(script, kind)
+        script = _plainer(machine, script, kind)
     return script
 
 
-def _shortened(script: Script, size: int, kind: str) -> Script:
+def _shortened(machine: type[ScriptedMachine], script: Script, size: int, kind: str) -> Script:
     """Without as many runs of ``size`` steps as can be left out, the last ones first; the start stays."""
     end = len(script)
     while end > 1:
         begin = max(1, end - size)
         candidate = _consistent(script[:begin] + script[end:])
-        if _fails(candidate, kind):
+        if _fails(machine, candidate, kind):
             script = candidate
         end = min(begin, len(script))
     return script
 
 
-def _plainer(script: Script, kind: str) -> Script:
+def _plainer(machine: type[ScriptedMachine], script: Script, kind: str) -> Script:
     for position, line in enumerate(script):
         for argument in _ARGUMENT.finditer(line):
             name, value = argument.groups()
@@ -104,7 +108,7 @@ def _plainer(script: Script, kind: str) -> Script:
             for simple in plain[: plain.index(value)] if value in plain else plain:
                 changed = script[position].replace(f"{name}={value}", f"{name}={simple}")
                 candidate = [*script[:position], changed, *script[position + 1 :]]
-                if _fails(candidate, kind):
+                if _fails(machine, candidate, kind):
                     script = candidate
                     break
     return script
@@ -114,7 +118,7 @@ def _consistent(script: Script) -> Script:
     """Without the steps whose informer or listener is not there any more."""
     known, kept = set[str](), Script()
     for line in script:
-        used = set(re.findall(r"=((?:informer|listener)_\d+)", line))
+        used = set(re.findall(r"=((?:informer|listener|fault|backup)_\d+)", line))
         if used <= known:
             kept.append(line)
             if defined := _DEFINED.match(line):
@@ -122,8 +126,8 @@ def _consistent(script: Script) -> Script:
     return kept
 
 
-def _fails(script: Script, kind: str) -> bool:
-    found = failure_of(script)
+def _fails(machine: type[ScriptedMachine], script: Script, kind: str) -> bool:
+    found = failure_of(machine, script)
     return found is not None and _kind(found) == kind
 
 

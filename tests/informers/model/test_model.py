@@ -10,6 +10,7 @@ import logging
 import pytest
 
 from tests.informers.model.campaign import CI_SEEDS, play
+from tests.informers.model.machine import InformerMachine
 
 EXAMPLES = 25
 
@@ -19,6 +20,6 @@ EXAMPLES = 25
 @pytest.mark.parametrize("seed", CI_SEEDS)
 def test_whatever_happens_every_promise_holds(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.CRITICAL, logger="dynkube"):  # trouble is expected, and there is a lot of it
-        tally = play(seed, EXAMPLES)
+        tally = play(InformerMachine, seed, EXAMPLES)
 
     assert tally.whole + tally.cut >= EXAMPLES

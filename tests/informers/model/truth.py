@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dynkube import GVR
 from dynkube.meta import Key
@@ -12,6 +11,8 @@ from dynkube.meta import Key
 CUSTOM = ("widgets", "gadgets")
 """Plurals of the resources that come and go with their CRDs; all in :data:`GROUP`."""
 GROUP = "example.com"
+METRICS = "metrics.test"
+"""The group of an API that is served without a CRD; it may come and go too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +46,8 @@ class Truth:
 
     definitions: dict[str, Definition] = field(default_factory=dict)
     objects: dict[str, dict[Key, Thing]] = field(default_factory=dict)
-
-    def copy(self) -> Truth:
-        """The same, which stays as it is."""
-        return deepcopy(self)
-
-    def become(self, other: Truth) -> None:
-        """Hold what ``other`` holds."""
-        self.definitions, self.objects = deepcopy(other.definitions), deepcopy(other.objects)
+    aggregated: bool = False
+    """Whether the API of :data:`METRICS` is served."""
 
     def of(self, gvr: GVR) -> Mapping[Key, Thing]:
         """The objects that a server serves of a resource in this version; none if it does not."""
@@ -60,6 +55,8 @@ class Truth:
             definition = self.definitions.get(gvr.resource)
             if definition is None or gvr.version not in definition.served:
                 return {}
+        if gvr.group == METRICS and not self.aggregated:
+            return {}
         return self.objects.get(gvr.resource, {})
 
     def is_served(self, gvr: GVR) -> bool:
@@ -67,7 +64,7 @@ class Truth:
         if gvr.group == GROUP:
             definition = self.definitions.get(gvr.resource)
             return definition is not None and gvr.version in definition.served
-        return True
+        return self.aggregated if gvr.group == METRICS else True
 
     def is_namespaced(self, gvr: GVR) -> bool:
         """Whether its objects are in namespaces."""
@@ -80,6 +77,19 @@ class Truth:
         """The labels of a namespace; ``None`` if there is none of that name."""
         thing = self.objects["namespaces"].get(("", name))
         return None if thing is None else thing.labels
+
+    def copy(self) -> Truth:
+        """The same, unmoved by whatever happens to this one."""
+        return Truth(
+            definitions={plural: replace(definition) for plural, definition in self.definitions.items()},
+            objects={resource: dict(things) for resource, things in self.objects.items()},
+            aggregated=self.aggregated,
+        )
+
+    def become(self, other: Truth) -> None:
+        """Take over the state of another one."""
+        copied = other.copy()
+        self.definitions, self.objects, self.aggregated = copied.definitions, copied.objects, copied.aggregated
 
     def undefine(self, plural: str) -> None:
         """A CRD went, and its objects with it."""

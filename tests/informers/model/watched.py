@@ -79,8 +79,19 @@ class Watched:
     early: tuple[Listener, ...] = ()
     """Those that were there when it was entered: ``has_synced`` is about them."""
     closed: bool = False
+    entered_at: float = 0.0
+    """When, on trio's clock."""
+    filters: list[tuple[int, str]] = field(default_factory=list)
+    """Every filter it had, each with the moment (of the ledger) at which it was set."""
     synced: bool = False
     """Whether ``has_synced`` was seen true."""
+
+    def shown_since(self, begin: int, end: int) -> Iterator[str]:
+        """The filters in force at some moment from ``begin`` to ``end``."""
+        for number, (moment, shown) in enumerate(self.filters):
+            later = self.filters[number + 1][0] if number + 1 < len(self.filters) else end + 1
+            if moment <= end and later > begin:
+                yield shown
 
     @property
     def key(self) -> tuple[GVR, Selection, str]:

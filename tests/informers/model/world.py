@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
@@ -18,7 +19,10 @@ from dynkube.errors import ClosedError
 from dynkube.testing import APIServer, Disconnect, Fault, Outage, Refuse, Snapshot
 from tests.informers.kit import quiet
 from tests.informers.model.cluster import Cluster
+from tests.informers.model.faults import LAG, Imposed, end_watches, hide_group, impose
+from tests.informers.model.ledger import Ledger
 from tests.informers.model.listener import Listener
+from tests.informers.model.oracle import Oracle
 from tests.informers.model.sights import Vocabulary
 from tests.informers.model.trouble import ANSWERS, EVENTS, HISTORY_FORGOTTEN, OPEN_WATCHES
 from tests.informers.model.truth import CUSTOM, GROUP, Truth
@@ -32,23 +36,31 @@ class Options:
     Attributes:
         streaming: Whether the server can stream lists.
         established_after: How long a new CRD takes.
+        aggregated: Whether the server can answer discovery in one document.
         breathing: Whether the client gives way wherever it may, as if each bit of work took long.
+        judged: Whether events and states are held to what really was on the server.
     """
 
     streaming: bool = True
     established_after: float = 0.0
+    aggregated: bool = True
     breathing: bool = False
+    judged: bool = False
 
 
 class World:
     """What the rules of the machine do, and what they do it to."""
 
-    def __init__(self, options: Options, server: APIServer, client: dynkube.Client, nursery: trio.Nursery) -> None:
+    def __init__(self, options: Options, server: APIServer, nursery: trio.Nursery) -> None:
         self.options = options
         self.server = server
         self.truth = Truth()
         self.words = Vocabulary(self.truth)
         self.cluster = Cluster(server, self.truth)
+        self.ledger = Ledger(server, self.truth)
+        self.ledger.advance()
+        self.cluster.changed = self.ledger.advance
+        self.oracle = Oracle(self.ledger, self.words) if options.judged else None
         self.watched: list[Watched] = []
         self.wrong: list[str] = []
         self.released = trio.Event()
@@ -59,13 +71,14 @@ class World:
         """What ``moves`` was when everything had come to rest for the last time."""
         self.troubled = False
         """Whether something has gone wrong since everything had come to rest."""
-        self.restored: set[tuple[str, str]] = set()
-        """UID and version of each object that came back from a backup: to these, what is shown may go back."""
         self._backup: tuple[Snapshot, Truth] | None = None
         self._forgetting = False
         self._trouble: list[Fault | Outage] = []
-        self._client = client
+        self._imposed: list[Imposed] = []
+        self._hidden_until = -math.inf
         self._nursery = nursery
+        self.client: dynkube.Client
+        """Set as soon as there is one."""
 
     @property
     def open(self) -> list[Watched]:
@@ -77,7 +90,7 @@ class World:
     async def follow(self, resource: str, selection: str, transform: str, shown: str, early: str) -> Watched:
         """Enter a new informer, with a handler already there if ``early`` names a kind of one."""
         asked = SELECTIONS[selection]
-        informer = self._client.informer(
+        informer = self.client.informer(
             resource,
             namespace=asked.namespace,
             label_selector=asked.label_selector,
@@ -89,6 +102,10 @@ class World:
         gvr = informer.gvr
         assert isinstance(gvr, GVR)
         watched = Watched(informer=informer, gvr=gvr, selection=asked, transform=transform, shown=shown)
+        watched.entered_at = trio.current_time()
+        watched.filters.append((self.ledger.advance(), shown))
+        if self.oracle is not None:
+            self.oracle.entering(watched)
         if early != "nobody":
             watched.early = (self.listen(watched, early),)
         await informer.__aenter__()
@@ -100,6 +117,8 @@ class World:
         """Leave an informer."""
         await watched.informer.aclose()
         watched.closed = True
+        if self.oracle is not None:
+            self.oracle.left(len(self.open))
         for listener in watched.listeners:
             listener.removed = True
 
@@ -114,6 +133,7 @@ class World:
         self.moves += 1
         watched.informer.set_filter(self.words.filter(expression))
         watched.shown = expression
+        watched.filters.append((self.ledger.advance(), expression))
 
     def change_letters(self, letters: str) -> None:
         """Have a predicate answer otherwise, and say so."""
@@ -151,18 +171,13 @@ class World:
 
     def back_up(self) -> None:
         """Keep what the cluster holds."""
-        self._backup = self.server.snapshot(), self.truth.copy()
+        self._backup = self.cluster.back_up()
 
     def restore(self) -> None:
         """Have the cluster hold what was kept, as after restoring etcd with ``--bump-revision``."""
-        if self._backup is None:
-            return
-        snapshot, truth = self._backup
-        self.troubled = True
-        self.server.restore(snapshot)
-        self.truth.become(truth)
-        things = (thing for things in truth.objects.values() for thing in things.values())
-        self.restored.update((thing.uid, thing.version) for thing in things)
+        if self._backup is not None:
+            self.troubled = True
+            self.cluster.restore(self._backup, rewind=False)
 
     # ── trouble ──────────────────────────────────────────────────────────────────────────────
 
@@ -200,11 +215,68 @@ class World:
         else:
             self._trouble.append(self.server.inject(Refuse(500), verb={"lists": "list", "watches": "watch"}[how]))
 
+    def impose(self, target: str, effect: str, ending: str) -> Imposed:
+        """Begin a fault that lasts until :meth:`lift` or :meth:`recover`."""
+        self.troubled = True
+        imposed = impose(self.server, target, effect, ending)
+        self._imposed.append(imposed)
+        if imposed.outage and self.oracle is not None:
+            self.oracle.outage_began(silent=ending == "silent")
+        return imposed
+
+    def lift(self, imposed: Imposed) -> None:
+        """End such a fault, if it has not ended yet."""
+        imposed.fault.remove()
+        if imposed in self._imposed:
+            self._imposed.remove(imposed)
+        if self.oracle is not None and not any(other.outage for other in self._imposed):
+            self.oracle.outage_ended()
+
+    @contextmanager
+    def unjudged(self) -> Iterator[None]:
+        """Hold nobody to the history of the server for a while."""
+        if self.oracle is None:
+            yield
+            return
+        self.oracle.judging = False
+        try:
+            yield
+        finally:
+            self.oracle.judging = True
+
+    def hide_group(self) -> None:
+        """Let discovery lag behind for some seconds, if it has not done so for a while."""
+        if trio.current_time() < self._hidden_until + 5 * LAG:
+            return  # two lags of one server, and nothing in between, would prove an absence
+        self.troubled = True
+        self._hidden_until = trio.current_time() + LAG
+        self._trouble += hide_group(self.server)
+        if self.oracle is not None:
+            self.oracle.hidden()
+
+    def end_watches(self, resource: str, how: str) -> None:
+        """End open watches of a resource, or all of them (``"*"``)."""
+        self.troubled = True
+        end_watches(self.server, resource, how)
+
+    def compact(self) -> None:
+        """Forget history."""
+        self.troubled = True
+        self.server.compact()
+
+    def release_definitions(self) -> None:
+        """Let new CRDs be established again."""
+        for trouble in [trouble for trouble in self._trouble if isinstance(trouble, Outage)]:
+            trouble.remove()
+            self._trouble.remove(trouble)
+
     def recover(self) -> None:
         """End what would go on."""
         for trouble in self._trouble:
             trouble.remove()
         self._trouble.clear()
+        for imposed in tuple(self._imposed):
+            self.lift(imposed)
         if self._forgetting:
             self.server.compact()
             self._forgetting = False
@@ -242,6 +314,7 @@ async def open_world(options: Options) -> AsyncIterator[World]:
     before = trio.lowlevel.current_statistics().tasks_living
     server = APIServer(
         watch_list=options.streaming,
+        aggregated_discovery=options.aggregated,
         establish_delay=options.established_after,
         random=Random(1),
     )
@@ -250,10 +323,13 @@ async def open_world(options: Options) -> AsyncIterator[World]:
         random=Random(1), cpu_clock=(lambda: float(next(ticks))) if options.breathing else lambda: 0.0
     )
     async with server:
-        client = dynkube.connect(transport=server.transport(), settings=settings)
-        async with trio.open_nursery() as nursery, client:
-            yield World(options, server, client, nursery)
-            nursery.cancel_scope.cancel()
+        async with trio.open_nursery() as nursery:
+            world = World(options, server, nursery)
+            observers = [] if world.oracle is None else [world.oracle]
+            async with dynkube.connect(transport=server.transport(), settings=settings, observers=observers) as client:
+                world.client = client
+                yield world
+                nursery.cancel_scope.cancel()
         await quiet()
         assert server.open_watches == (), "a watch was left open"
     after = trio.lowlevel.current_statistics().tasks_living

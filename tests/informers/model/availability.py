@@ -1,0 +1,245 @@
+"""The state machine about what informers know and do not know: resources and histories that change while faults last.
+
+Its steps are fewer than those of the other machine and meet where availability and history are decided; what handlers
+and states report is held to the real history of the server (``oracle.py``).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar, TypeAlias
+
+import trio
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, consumes, initialize, rule
+
+from dynkube import Unstructured
+from dynkube.errors import InvalidInput
+from dynkube.testing import Snapshot
+from tests.informers.kit import quiet
+from tests.informers.model.bridge import Bridge
+from tests.informers.model.checks import check_bounds
+from tests.informers.model.faults import EFFECTS, ENDINGS, TARGETS, Imposed
+from tests.informers.model.listener import Listener
+from tests.informers.model.scripted import ScriptedMachine, furnish, key_of, places, sizes, teams
+from tests.informers.model.truth import Truth
+from tests.informers.model.watched import SELECTIONS, Watched
+from tests.informers.model.world import Options, World, open_world
+
+Backup: TypeAlias = tuple[Snapshot, Truth]
+
+_UNTIL_NOTICED = 700.0  # seconds; longer than any watch
+_PATIENCE = 20.0  # seconds that a wait for a write is given; faults may keep it from coming
+kinds = st.sampled_from(["widgets"] * 4 + ["gadgets", "configmaps", "gauges"])
+followed = st.sampled_from(
+    [
+        *["widgets.v1.example.com"] * 5,
+        "widgets.v2.example.com",
+        "gadgets.v1.example.com",
+        "phantoms.v1.example.com",
+        "gauges.v1.metrics.test",
+        "configmaps.v1",
+    ]
+)
+shown = st.sampled_from(["all", "all", "all", "team", "~team"])
+
+
+class AvailabilityMachine(ScriptedMachine):
+    """See the README beside this file for how it works and how to read what it finds."""
+
+    always: ClassVar[frozenset[str]] = frozenset({"put", "fill", "wait", "settle", "define", "impose", "lift"})
+    never: ClassVar[frozenset[str]] = frozenset({"rewind"})  # a quiet watch from a lost revision is renewed for ever
+    informers = ScriptedMachine.informers
+    listeners = ScriptedMachine.listeners
+    faults: Bundle[Imposed] = Bundle("fault")
+    backups: Bundle[Backup] = Bundle("backup")
+
+    @initialize(
+        target=informers,
+        streaming=st.booleans(),
+        established_after=st.sampled_from([0.0, 0.0, 3.0]),
+        aggregated=st.booleans(),
+        furnished=st.booleans(),
+        early=st.sampled_from(["plain", "plain", "slow", "stuck"]),
+    )
+    def start(
+        self, streaming: bool, established_after: float, aggregated: bool, furnished: bool, early: str
+    ) -> Watched:
+        """Begin with one informer, and with some objects of a CRD already there if it is furnished."""
+        options = Options(streaming=streaming, established_after=established_after, aggregated=aggregated, judged=True)
+        self._bridge = Bridge(partial(open_world, options))
+        if furnished:
+            self._play(furnish)
+        first = self._play(lambda world: world.follow("widgets.v1.example.com", "everything", "usual", "all", early))
+        self.steps = 0
+        return first
+
+    # ── the cluster ──────────────────────────────────────────────────────────────────────────
+
+    @rule(resource=kinds, count=st.sampled_from([5, 60]))
+    def churn(self, resource: str, count: int) -> None:
+        """Create so many objects of new names, and delete each at once."""
+
+        async def churn(world: World) -> None:
+            world.moves += 1
+            for _ in range(count):
+                world.cluster.flash(resource)
+            await quiet()
+            check_bounds(world)
+
+        self._play(churn)
+
+    @rule(there=st.booleans())
+    def aggregate(self, there: bool) -> None:
+        """Have an API without a CRD come or go."""
+
+        def aggregate(world: World) -> None:
+            world.troubled = True  # it is polled for
+            world.cluster.aggregate(served=there)
+
+        self._do(aggregate)
+
+    @rule(target=backups)
+    def back_up(self) -> Backup:
+        """Take a backup."""
+        return self._do(lambda world: world.cluster.back_up(), moves=False)
+
+    @rule(backup=backups)
+    def restore(self, backup: Backup) -> None:
+        """Restore a backup; revisions go on from where they were, as with etcdutl's ``--bump-revision``."""
+
+        def restore(world: World) -> None:
+            world.troubled = True
+            world.cluster.restore(backup, rewind=False)
+
+        self._do(restore)
+
+    @rule(backup=backups)
+    def rewind(self, backup: Backup) -> None:
+        """Restore a backup, and count revisions from there: those that clients have seen come a second time.
+
+        Nothing says then what is newer, and whoever comes back late misses what has happened under numbers that it
+        knows. So this ends all faults, and lasts until all have noticed; meanwhile reports are not judged.
+        """
+
+        async def rewind(world: World) -> None:
+            world.moves += 1
+            world.troubled = True
+            world.recover()
+            with world.unjudged():
+                world.cluster.restore(backup, rewind=True)
+                await trio.sleep(_UNTIL_NOTICED)
+
+        self._play(rewind)
+
+    # ── users ────────────────────────────────────────────────────────────────────────────────
+
+    @rule(
+        target=informers,
+        resource=followed,
+        selection=st.sampled_from(["everything"] * 4 + sorted(set(SELECTIONS) - {"everything"})),
+        shown=shown,
+        early=st.sampled_from(["plain", "plain", "nobody", "slow", "stuck"]),
+    )
+    def follow(self, resource: str, selection: str, shown: str, early: str) -> Watched:
+        """Enter an informer."""
+        return self._play(lambda world: world.follow(resource, selection, "usual", shown, early))
+
+    @rule(target=listeners, informer=informers, kind=st.sampled_from(["plain", "slow", "stuck", "stream"]))
+    def listen(self, informer: Watched, kind: str) -> Listener:
+        """Add a handler, or a consumer of events()."""
+        return self._do(lambda world: world.listen(informer, kind), moves=False)
+
+    @rule(informer=informers, shown=shown)
+    def set_filter(self, informer: Watched, shown: str) -> None:
+        self._do(lambda world: world.set_filter(informer, shown))
+
+    @rule(informer=informers, at=places, team=teams, size=sizes)
+    def read_own_write(self, informer: Watched, at: str, team: str, size: str) -> None:
+        """Write an object and wait for it: what was waited for is there then, unless it never came."""
+
+        async def write(world: World) -> None:
+            world.moves += 1
+            stored = world.cluster.put_as(informer.gvr, key_of(at), team, size)
+            if stored is not None:
+                await _wait_for(world, informer, Unstructured(dict(stored)))
+
+        self._play(write)
+
+    # ── time ─────────────────────────────────────────────────────────────────────────────────
+
+    @rule(seconds=st.sampled_from([0.3, 2.0, 15.0, 40.0, 100.0, 700.0, 3600.0]))
+    def wait(self, seconds: float) -> None:
+        async def wait(world: World) -> None:
+            await trio.sleep(seconds)
+
+        self._play(wait)
+
+    # ── faults ───────────────────────────────────────────────────────────────────────────────
+
+    @rule(
+        target=faults,
+        struck=st.sampled_from(["widgets", "CRDs", "CRDs", "everything", *sorted(TARGETS)]),
+        effect=st.sampled_from(["403", "404", *sorted(EFFECTS)]),
+        ending=st.sampled_from(ENDINGS),
+    )
+    def impose(self, struck: str, effect: str, ending: str) -> Imposed:
+        """Begin a fault that lasts."""
+        return self._do(lambda world: world.impose(struck, effect, ending))
+
+    @rule(fault=consumes(faults))
+    def lift(self, fault: Imposed) -> None:
+        self._do(lambda world: world.lift(fault))
+
+    @rule()
+    def recover(self) -> None:
+        """Lift all faults."""
+        self._do(lambda world: world.recover())
+
+    @rule()
+    def discovery_lags(self) -> None:
+        """Let discovery leave out the group of the CRDs for some seconds."""
+        self._do(lambda world: world.hide_group())
+
+    @rule(resource=st.sampled_from(["*", "customresourcedefinitions", "widgets"]), how=st.sampled_from(ENDINGS[:3]))
+    def end_watches(self, resource: str, how: str) -> None:
+        self._do(lambda world: world.end_watches(resource, how))
+
+    @rule()
+    def compact(self) -> None:
+        """Forget history: who resumes from what was before gets 410."""
+        self._do(lambda world: world.compact())
+
+    @rule(seconds=st.sampled_from([1.0, 30.0]))
+    def restart(self, seconds: float) -> None:
+        """Stop the API server, and start it again."""
+
+        async def restart(world: World) -> None:
+            world.troubled = True
+            await world.server.restart(seconds)
+
+        self._play(restart)
+
+    @rule(how=st.sampled_from(["hold", "release"]))
+    def establishing(self, how: str) -> None:
+        """Keep new CRDs from being established, or let them be."""
+        self._do(lambda world: world.lose("establishing") if how == "hold" else world.release_definitions())
+
+
+async def _wait_for(world: World, watched: Watched, written: Unstructured) -> None:
+    """Wait for a write, with patience, and look."""
+    begin = world.ledger.advance()
+    with trio.move_on_after(_PATIENCE) as waiting:
+        try:
+            await watched.informer.wait_for(written)
+        except InvalidInput:
+            thing = world.truth.objects[watched.gvr.resource][written.key]
+            assert not watched.selection.selects(thing), f"{written!r} is within the selectors, and was refused"
+            return
+    expected = watched.expected(world.truth, world.words).get(written.key)
+    world.ledger.advance()
+    if waiting.cancelled_caught or expected is None or world.ledger.was_missing(watched, begin):
+        return  # objects can be written to a CRD that is not established yet; it counts as absent all the same
+    found = watched.informer.get(written.name, namespace=written.namespace or None)
+    assert found is not None, f"waited for {written!r}, and it is not there: {watched.gvr} is {watched.informer.state}"
+    assert (found.uid, found.resource_version) == (written.uid, written.resource_version), f"{found!r} is another"

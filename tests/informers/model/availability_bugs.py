@@ -1,0 +1,171 @@
+"""Bugs in what is believed of availability and history: the machine in ``availability.py`` has to find each of them.
+
+Each is one decision of dynkube's, taken as informers of other libraries take it, or as dynkube once did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace as replaced
+from typing import Any, Final
+
+import pytest
+
+from dynkube.discovery import DiscoveryClient
+from dynkube.errors import DynkubeError
+from dynkube.informers import _availability
+from dynkube.informers._availability import Availability, Generation, Observations, ServingProof, absent
+from dynkube.informers._cache import Cache, Version
+from dynkube.informers._crds import CRDWatcher
+from dynkube.informers._mailbox import Mailbox
+from dynkube.informers._recovery import Recovery
+from dynkube.informers._shared import SharedInformer
+from dynkube.informers._slices import Slices
+from dynkube.informers._states import Phase
+from dynkube.informers._tracker import AvailabilityTracker
+from dynkube.meta import GVR, Key, Unstructured, is_older
+from tests.informers.model.seeded_bugs import Bug
+
+
+def an_old_answer_believed_once_crds_are_lost(patch: pytest.MonkeyPatch) -> None:
+    """When CRDs cannot be read any more, an answer of discovery from before the CRD existed counts again."""
+
+    def with_proof(self: Observations, proof: ServingProof) -> Observations:
+        return replaced(self, proof=proof)
+
+    def after_losing(gvr: GVR, crds: Any, seen: Observations, confirm_after: float, lost: Any) -> Availability:
+        assert seen.crd is not None
+        return seen.crd if seen.denied is None else absent("CRDNotFound", seen.denied.message)
+
+    patch.setattr(Observations, "with_proof", with_proof)
+    patch.setattr(_availability, "_after_losing", after_losing)
+
+
+def lost_crds_taken_for_deleted_ones(patch: pytest.MonkeyPatch) -> None:
+    """CRDs that may not be listed are taken for an empty list of CRDs."""
+    failing = CRDWatcher.failing
+
+    def failing_empty(self: CRDWatcher, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
+        gone, self.crds = set(self.crds), {}
+        failing(self, exc, streak, recovery)
+        if gone:
+            self._on_change(gone)
+
+    patch.setattr(CRDWatcher, "failing", failing_empty)
+
+
+def restored_objects_skipped_as_old(patch: pytest.MonkeyPatch) -> None:
+    """A list takes no object back to an earlier version, also after a backup was restored."""
+    complete = Cache.replace
+
+    async def replace(self: Cache, objects: Mapping[Key, Unstructured], version: str, slices: Slices) -> Version:
+        def newer(obj: Unstructured) -> Unstructured:
+            known = self.snapshot.get(obj.key)
+            if known is None or known.uid != obj.uid:
+                return obj
+            return known if is_older(obj.resource_version, known.resource_version) else obj
+
+        return await complete(self, {key: newer(obj) for key, obj in objects.items()}, version, slices)
+
+    patch.setattr(Cache, "replace", replace)
+
+
+def a_replaced_crd_empties_the_cache(patch: pytest.MonkeyPatch) -> None:
+    """Another CRD of the name is another resource: what is cached is dropped, although it may be the new one's."""
+    follow = SharedInformer._follow_generation
+
+    async def follow_emptied(self: SharedInformer, generation: Generation) -> None:
+        if not generation.continues(self._generation):
+            await self._publish(await self._cache.emptied(self._slices))
+        await follow(self, generation)
+
+    patch.setattr(SharedInformer, "_follow_generation", follow_emptied)
+
+
+def a_wait_for_a_write_that_an_absent_resource_ends(patch: pytest.MonkeyPatch) -> None:
+    """While the resource is absent, ``wait_for`` returns at once, whatever the write proves."""
+
+    async def object_seen(self: SharedInformer, obj: Unstructured) -> None:
+        """Learn nothing."""
+
+    patch.setattr(SharedInformer, "object_seen", object_seen)
+
+
+def a_step_kept_for_what_came_and_went(patch: pytest.MonkeyPatch) -> None:
+    """A slow handler keeps an entry for each object that came and went before it saw any of it."""
+    offer, take = Mailbox.offer, Mailbox.take
+
+    def offer_and_keep(self: Mailbox, key: Key, visible: Unstructured | None) -> bool:
+        if visible is None and key in self._pending and key not in self._shown:
+            self._pending[key] = None
+            return False
+        return offer(self, key, visible)
+
+    def take_another(self: Mailbox) -> Any:
+        for key in [key for key, new in self._pending.items() if new is None and key not in self._shown]:
+            if isinstance(key, tuple):
+                del self._pending[key]
+        return take(self)
+
+    patch.setattr(Mailbox, "offer", offer_and_keep)
+    patch.setattr(Mailbox, "take", take_another)
+
+
+def a_404_believed_without_the_list_of_groups(patch: pytest.MonkeyPatch) -> None:
+    """A discovery document that is 404 is taken for a group-version that is not served, whoever answered."""
+
+    async def lists(self: DiscoveryClient, gv: object) -> bool:
+        return False
+
+    patch.setattr(DiscoveryClient, "lists", lists)
+
+
+def one_answer_of_discovery_taken_for_two(patch: pytest.MonkeyPatch) -> None:
+    """A resource that was served is gone as soon as discovery leaves it out once."""
+    judge = _availability.judge
+
+    def judge_at_once(gvr: GVR, crds: Any, seen: Observations, *, confirm_after: float) -> Availability:
+        return judge(gvr, crds, seen, confirm_after=0.0)
+
+    patch.setattr("dynkube.informers._tracker.judge", judge_at_once)
+
+
+def an_absence_never_doubted(patch: pytest.MonkeyPatch) -> None:
+    """What was absent stays ABSENT while no source of that can be read any more."""
+    patch.setattr(_availability, "_lost", lambda crds, seen: None)
+
+
+def a_404_of_the_objects_taken_for_absence(patch: pytest.MonkeyPatch) -> None:
+    """A list of objects that is answered by 404 empties the informer."""
+    failed = SharedInformer.failed
+
+    async def failed_for_good(self: SharedInformer, epoch: int, exc: Any, streak: int, recovery: Recovery) -> None:
+        if epoch == self._epoch and recovery.missing:
+            await self._vanish(Phase.ABSENT, "NotFound", str(exc))
+        await failed(self, epoch, exc, streak, recovery)
+
+    patch.setattr(SharedInformer, "failed", failed_for_good)
+
+
+def a_list_of_objects_that_proves_nothing(patch: pytest.MonkeyPatch) -> None:
+    """That objects were listed is no evidence that their resource is served; late news of its CRD counts more."""
+
+    def prove(self: AvailabilityTracker, gvr: GVR, version: str, *, namespaced: bool) -> None:
+        """Learn nothing."""
+
+    patch.setattr(AvailabilityTracker, "prove", prove)
+
+
+AVAILABILITY_BUGS: Final[tuple[Bug, ...]] = (
+    an_old_answer_believed_once_crds_are_lost,
+    lost_crds_taken_for_deleted_ones,
+    restored_objects_skipped_as_old,
+    a_replaced_crd_empties_the_cache,
+    a_wait_for_a_write_that_an_absent_resource_ends,
+    a_step_kept_for_what_came_and_went,
+    a_404_believed_without_the_list_of_groups,
+    one_answer_of_discovery_taken_for_two,
+    an_absence_never_doubted,
+    a_404_of_the_objects_taken_for_absence,
+    a_list_of_objects_that_proves_nothing,
+)

@@ -1,0 +1,142 @@
+"""What was on the server, and when: the lives of objects and of resources, as the machine that wrote them knows them.
+
+Moments are numbered: every change and every observation has its place in one order, also where no time passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from dynkube import GVR, Unstructured
+from dynkube.errors import NoMatch
+from dynkube.meta import Key
+from dynkube.testing import APIServer
+from tests.informers.model.truth import GROUP, METRICS, Thing, Truth
+from tests.informers.model.watched import Watched
+
+T = TypeVar("T")
+
+RESOURCES: Final = (
+    GVR(GROUP, "v1", "widgets"),
+    GVR(GROUP, "v2", "widgets"),
+    GVR(GROUP, "v1", "gadgets"),
+    GVR(METRICS, "v1", "gauges"),
+)
+"""Those that come and go. Others are either served all the time or never."""
+
+
+class Timeline(Generic[T]):
+    """A value that changes: what it was from which moment on."""
+
+    def __init__(self, moment: int, value: T) -> None:
+        self._states = [(moment, value)]
+
+    def note(self, moment: int, value: T) -> None:
+        """From ``moment`` on it is ``value``."""
+        if value != self._states[-1][1]:
+            self._states.append((moment, value))
+
+    def during(self, begin: int, end: int) -> Iterator[T]:
+        """Every value it had from ``begin`` to ``end``."""
+        for number, (moment, value) in enumerate(self._states):
+            ends = self._states[number + 1][0] if number + 1 < len(self._states) else end + 1
+            if moment <= end and ends > begin:
+                yield value
+
+    @property
+    def states(self) -> Sequence[tuple[int, T]]:
+        """All values, each with the moment at which it began."""
+        return self._states
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """How a resource is served: as what the CRD of this UID defines it; the UID of others is empty."""
+
+    uid: str
+    namespaced: bool
+
+
+class Ledger:
+    """The history of one server.
+
+    Args:
+        server: Asked for nothing but which resources it serves, as CRDs are established by the server itself.
+        truth: The present state, as the machine has written it.
+    """
+
+    def __init__(self, server: APIServer, truth: Truth) -> None:
+        self.moment = 0
+        self._server = server
+        self._truth = truth
+        self._resources: dict[GVR, Timeline[Served | None]] = {gvr: Timeline(0, None) for gvr in RESOURCES}
+        self._lives: dict[tuple[str, Key, str], Timeline[Thing | None]] = {}
+        self._alive: dict[tuple[str, Key, str], Thing] = {}
+
+    def advance(self) -> int:
+        """Note what has changed since the last call, and begin another moment; call it after each single change."""
+        self.moment += 1
+        for gvr, timeline in self._resources.items():
+            timeline.note(self.moment, self._served(gvr))
+        now = {
+            (resource, thing.key, thing.uid): thing
+            for resource, things in self._truth.objects.items()
+            for thing in things.values()
+        }
+        for one in self._alive.keys() - now.keys():
+            self._lives[one].note(self.moment, None)
+        for one, thing in now.items():
+            if one in self._lives:
+                self._lives[one].note(self.moment, thing)
+            else:
+                self._lives[one] = Timeline(self.moment, thing)
+        self._alive = now
+        return self.moment
+
+    def _served(self, gvr: GVR) -> Served | None:
+        try:
+            kind = self._server.kind(gvr)
+        except NoMatch:
+            return None
+        return Served(kind.crd_uid or "", kind.namespaced) if kind.listed else None
+
+    # ── what was so ──────────────────────────────────────────────────────────────────────────
+
+    def states(self, gvr: GVR, obj: Unstructured) -> Iterable[tuple[int, Thing | None]]:
+        """All that this very object (by its UID) ever was, ``None`` where it was not there."""
+        life = self._lives.get((gvr.resource, obj.key, obj.uid))
+        return () if life is None else life.states
+
+    def written(self, gvr: GVR, obj: Unstructured) -> Iterable[tuple[int, Thing]]:
+        """The states of this object in this resourceVersion: none that was never written, two after a rewind."""
+        for moment, thing in self.states(gvr, obj):
+            if thing is not None and thing.version == obj.resource_version:
+                yield moment, thing
+
+    def things(self, gvr: GVR, obj: Unstructured, begin: int) -> Iterator[Thing | None]:
+        """What this object was from ``begin`` until now."""
+        yield from self._lives[gvr.resource, obj.key, obj.uid].during(begin, self.moment)
+
+    def may_follow(self, gvr: GVR, version: str, obj: Unstructured) -> bool:
+        """Whether this object was in its present state later than in another ``version``, as after a restore."""
+        began = [moment for moment, thing in self.states(gvr, obj) if thing is not None and thing.version == version]
+        return any(moment > min(began, default=0) for moment, _ in self.written(gvr, obj))
+
+    def was_missing(self, watched: Watched, begin: int) -> bool:
+        """Whether the server did not serve what ``watched`` asks for, at some moment from ``begin`` until now."""
+        return any(
+            served is None or (watched.selection.namespace is not None and not served.namespaced)
+            for served in self._served_since(watched.gvr, begin)
+        )
+
+    def was_replaced(self, gvr: GVR, begin: int) -> bool:
+        """Whether it was one resource and then another of the same name, from ``begin`` until now."""
+        return len(set(self._served_since(gvr, begin))) > 1
+
+    def _served_since(self, gvr: GVR, begin: int) -> Iterator[Served | None]:
+        if gvr in self._resources:
+            yield from self._resources[gvr].during(begin, self.moment)
+        else:
+            yield Served("", namespaced=True) if self._truth.is_served(gvr) else None
