@@ -83,7 +83,7 @@ def a_replaced_crd_empties_the_cache(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_wait_for_a_write_that_an_absent_resource_ends(patch: pytest.MonkeyPatch) -> None:
-    """While the resource is absent, ``wait_for`` returns at once, whatever the write proves."""
+    """While the resource is absent, a wait for a write returns at once, whatever the write proves."""
 
     async def object_seen(self: SharedInformer, obj: Unstructured) -> None:
         """Learn nothing."""
