@@ -105,6 +105,11 @@ class SharedInformer:
         return self._absent
 
     @property
+    def served(self) -> bool:
+        """Whether the resource is thought to be served, so that its objects are listed and watched."""
+        return self._generation is not None
+
+    @property
     def truth_known(self) -> bool:
         """Whether the initial list is complete, or the resource is known to be absent."""
         return self._listed or self._absent
@@ -321,8 +326,8 @@ class SharedInformer:
             self.wake_waiters()
 
     async def object_seen(self, obj: Unstructured) -> None:
-        """A user has an object that the server answered with, although the resource counts as absent."""
-        if self._absent:
+        """A user has an object that the server answered with, although the resource is not known to be served."""
+        if not self.served:
             self._tracker.prove_by_object(self.key.gvr, obj)
 
     async def applied(self, epoch: int, events: list[WatchEvent]) -> None:

@@ -179,7 +179,8 @@ class AvailabilityTracker:
         """Have discovery read at intervals for what no watch notices: an absence to confirm, an API to return."""
         seen = self._seen[gvr]
         unconfirmed = now.presence is Presence.PRESENT and seen.denied is not None
-        aggregated = seen.served is not None and seen.served.crds_followed and seen.served.asked > seen.crd_gone_at
+        served = seen.served if self.crd(gvr) is None else None
+        aggregated = served is not None and served.crds_followed and served.asked > seen.crd_gone_at
         if unconfirmed or (aggregated and now.presence is Presence.ABSENT):
             self._polled.add(gvr.group_version)
             self._poller.look_again()

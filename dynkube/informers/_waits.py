@@ -116,7 +116,7 @@ class Waits(Reads):
         if not isinstance(given, Unstructured) or not given.resource_version:
             raise InvalidInput(f"{obj!r} has no metadata.resourceVersion: pass what create, update or patch returned")
         self._check_followed(obj)
-        if self._shared is not None and self._shared.absent:
+        if self._shared is not None and not self._shared.served:
             # The second message comes after the verdict that the first one may lead to.
             await self._shared.inbox.ask(partial(self._shared.object_seen, obj))
             await self._shared.inbox.ask(trio.lowlevel.checkpoint)

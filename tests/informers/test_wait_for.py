@@ -105,3 +105,20 @@ async def test_an_object_that_leaves_the_selector_is_waited_for(server: APIServe
         await followed.wait_for(moved)
 
         assert followed.list() == []
+
+
+async def test_a_write_is_newer_than_an_answer_of_discovery_that_is_on_its_way(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd("gadgets"))
+    server.inject(Refuse(403), resource=CRDS)
+    server.inject(Drip(50), path_prefix="/apis/example.com", when=lambda request: not request.resource, times=1)
+    async with client.informer(WIDGETS) as widgets:
+        await trio.sleep(1)
+        server.create(crd())
+        made = await written(client)
+
+        with trio.fail_after(60):
+            await widgets.wait_for(made)
+
+        assert widgets.get("mine", namespace="default") is not None

@@ -16,9 +16,6 @@ EXAMPLES = 25
 
 
 @pytest.mark.scenario("P2", "P3", "P7", "P8", "P9", "P13")
-# A resource whose CRD stops serving its version is polled for, and wait_for learns nothing from a write while the
-# informer is UNKNOWN. Remove this mark once both are fixed.
-@pytest.mark.xfail(raises=AssertionError, strict=False, reason="VersionNotServed is polled; wait_for while UNKNOWN")
 @pytest.mark.timeout(600)  # a script that fails is played some hundred times, to shrink it
 @pytest.mark.parametrize("seed", CI_SEEDS)
 def test_whatever_happens_no_report_is_false(seed: int, caplog: pytest.LogCaptureFixture) -> None:
