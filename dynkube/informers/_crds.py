@@ -76,6 +76,7 @@ class CRDWatcher:
         self._on_renewed = on_renewed
         self._opened = False
         self._failures = 0  # without a list or a healthy watch in between
+        self._logged = logging.NOTSET  # the level at which the present loss was logged
         self._unwatchable = False  # whether it was logged that they can be listed alone
 
     async def run(self) -> None:
@@ -92,7 +93,8 @@ class CRDWatcher:
     async def _expect_list(self) -> None:
         await trio.sleep(self._patience)
         if not self.source.listed and self.source.failure is None:
-            self._lose(SourceFailure("CRDsPending", f"the CRDs have not been listed after {self._patience:g} s"))
+            failure = SourceFailure("CRDsPending", f"the CRDs have not been listed after {self._patience:g} s")
+            self._lose(failure, logging.WARNING)
 
     # ── the reflector's sink ─────────────────────────────────────────────────────────────────
 
@@ -141,23 +143,26 @@ class CRDWatcher:
         self._failures += 1
         refused = isinstance(exc, Forbidden | Unauthorized | NotFound)
         if not self.source.listed or self._failures >= (_LOST_AFTER_REFUSALS if refused else _LOST_AFTER):
-            self._lose(SourceFailure(reason_of(exc), str(exc)))
+            # Permissions are for somebody to grant; of a server that is down every informer's state tells.
+            self._lose(SourceFailure(reason_of(exc), str(exc)), logging.WARNING if refused else logging.INFO)
         elif isinstance(exc, APIError) and refused and not self._unwatchable:
             self._unwatchable = True
             text = "CRDs can be listed and not watched (%s): they are listed at intervals"
             _log.warning(text, exc, extra={"gvr": str(CRDS), "reason": reason_of(exc)})
 
-    def _lose(self, failure: SourceFailure) -> None:
+    def _lose(self, failure: SourceFailure, level: int) -> None:
         before = self.source
         if before.failure == failure:
             return
         failed_at = self._stamp() if before.failure is None else before.failed_at
         self.source = replace(before, failure=failure, failed_at=failed_at)
-        if before.failure is None or before.failure.reason == "CRDsPending":
+        if level > self._logged:  # once for each loss, and again if it turns out to be about permissions
+            self._logged = level
             text = "CRDs cannot be read (%s): what is known of them stays, and discovery is read as well"
-            _log.warning(text, failure.message, extra={"gvr": str(CRDS), "reason": failure.reason})
+            _log.log(level, text, failure.message, extra={"gvr": str(CRDS), "reason": failure.reason})
         self._on_source()
 
     def _found(self) -> None:
+        self._logged = logging.NOTSET
         _log.info("CRDs can be read again", extra={"gvr": str(CRDS)})
         self._on_source()
