@@ -57,7 +57,7 @@ class View:
         """Whether the initial list was complete once, and handled by every handler there was."""
         self.settled: trio.Event = trio.Event()
         """Set once it has synced, or was closed and never will."""
-        self.refiltering = False
+        self.refiltering: bool = False
         """Whether a round was asked for that has not begun."""
         self._replaced = False  # whether the filter was replaced since the last round began
         self._awaited: set[Subscriber] | None = None  # handlers that has_synced waits for, once it is known
@@ -161,7 +161,8 @@ class View:
 
     def begin_round(self) -> None:
         """Whatever asks for a round from here on asks for another one."""
-        self.refiltering = self._replaced = False
+        self.refiltering = False
+        self._replaced = False
 
     async def show_difference(self, snapshot: Snapshot, subscribers: Sequence[Subscriber], slices: Slices) -> None:
         """Bring ``subscribers`` to what the filter shows of ``snapshot``: adds and deletes for the difference."""
