@@ -19,7 +19,7 @@ _SECONDS = 60.0
 
 
 def etcdutl_of(plane: ControlPlane) -> Path | None:
-    """The program that restores backups, beside the control plane's etcd; ``None`` where there is none."""
+    """The program that restores backups, beside the control plane's etcd; ``None`` if it was not built."""
     program = Path(plane.etcd.command[0]).parent / "etcdutl"
     return program if program.is_file() else None
 

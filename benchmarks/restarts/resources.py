@@ -83,7 +83,7 @@ def _built_in(plural: str, group: str, version: str, kind: str, **content: objec
 
 
 # Most are served by 1.20 and by 1.36. Of the others each is served by one of the two, in a group that both serve or in
-# one that only one of them has. A group with a dot could be a CRD's, so that CRDs alone do not tell of it.
+# one that only one of them has. A group with a dot could be a CRD's, so that the CRDs alone do not explain it.
 _BUILT_IN = (
     _built_in("configmaps", "", "v1", "ConfigMap", data={"key": "value"}),
     _built_in("leases", "coordination.k8s.io", "v1", "Lease", spec={"holderIdentity": "nobody"}),

@@ -67,7 +67,7 @@ class Outcome:
 
 
 class Writer:
-    """Creates, changes and deletes objects one after the other, whether or not somebody answers."""
+    """Creates, changes and deletes objects one after the other, also while the server is down."""
 
     def __init__(self, stage: Stage, random: Random, numbers: count[int]) -> None:
         self._stage = stage
@@ -197,7 +197,7 @@ class Run:
     # ── comparing ────────────────────────────────────────────────────────────────────────────
 
     async def _settle(self, when: str) -> None:
-        """Wait until the informers of all served resources follow, and compare. Nobody may be writing."""
+        """Wait until the informers of all served resources follow, and compare. No writes may be under way."""
         stage, number = self._stage, next(self._numbers)
         marks = {resource.gvr: await stage.mark(resource, number) for resource in stage.served()}
         for recorder in stage.recorders:
@@ -293,7 +293,7 @@ async def kill_and_start(plane: ControlPlane, label: str, options: Options, repo
 
     Args:
         plane: its servers are killed.
-        label: names the namespaces and the API group, which nobody else may use.
+        label: names the namespaces and the API group, which no other run may use.
         options: how often, and under what.
         report: called with a line after each kill.
     """

@@ -194,7 +194,7 @@ class Stage:
         return {resource.gvr: await self.content(resource) for resource in self.served()}
 
     def note(self, contents: Mapping[GVR, Mapping[Key, tuple[str, str]]]) -> None:
-        """Take what the server has for what is there: of writes without an answer nobody knows."""
+        """Take the server's content as the state: a write without an answer may or may not have taken effect."""
         self.ledger.settled({gvr: {key: uid for key, (uid, _) in found.items()} for gvr, found in contents.items()})
 
     # ── the user ─────────────────────────────────────────────────────────────────────────────

@@ -115,6 +115,7 @@ class AvailabilityTracker:
             self._note(gvr, None)
             if not self.concerns(gvr.group_version):
                 self._answers.pop(gvr.group_version, None)  # it is not kept up to date from here on
+                self._polled.discard(gvr.group_version)
         if not self._followers:
             self._stop()
 
@@ -156,12 +157,12 @@ class AvailabilityTracker:
         failures: list[Exception] = []
         if attempt_with(accepts, crd, False, failures.append):
             return judge_crd(gvr, crd)
-        for exc in failures:
-            level = logging.DEBUG if crd.name in self._filter_failed else logging.ERROR
-            self._filter_failed.add(crd.name)
-            _log.log(level, "crd_filter failed on CRD %s; it counts as left out", crd.name, exc_info=exc)
-            return absent("CRDFilterFailed", f"crd_filter failed on CRD {crd.name}: {text_of(exc)}")
-        return absent("CRDFiltered", f"CRD {crd.name} is installed, and left out by crd_filter")
+        if not failures:
+            return absent("CRDFiltered", f"CRD {crd.name} is installed, and left out by crd_filter")
+        level = logging.DEBUG if crd.name in self._filter_failed else logging.ERROR
+        self._filter_failed.add(crd.name)
+        _log.log(level, "crd_filter failed on CRD %s; it counts as left out", crd.name, exc_info=failures[0])
+        return absent("CRDFilterFailed", f"crd_filter failed on CRD {crd.name}: {text_of(failures[0])}")
 
     def _rejudge(self, gvrs: list[GVR]) -> None:
         for gvr in gvrs:

@@ -60,7 +60,7 @@ async def test_a_resource_that_has_become_namespaced_takes_a_namespace(
     widget = cluster.widget(spec={"size": 1})
     live = await cluster.create("widgets", widget, params={"fieldManager": "hand"})
 
-    await VERBS[verb](widgets, live, cluster.namespace)
+    await VERBS[verb](widgets, live, cluster.namespace)  # which raised WrongScope
 
 
 async def test_manifests_of_a_resource_that_has_become_namespaced_are_applied(cluster: Cluster, client: Client) -> None:
