@@ -20,6 +20,7 @@ from dynkube.errors import (
     UnreadableEvent,
 )
 from dynkube.informers._transitions import (
+    Confirming,
     HistoryWentBack,
     Listing,
     ReflectorState,
@@ -65,6 +66,8 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
         return Recovery(same if isinstance(state, Streaming) else state.listing, missing=True)
     if isinstance(state, Streaming) and isinstance(exc, BadRequest | Invalid | StreamSilent):
         return Recovery(state.listing, immediate=True, stop_streaming=True)
+    if isinstance(state, Confirming) and isinstance(exc, Forbidden | MethodNotAllowed):
+        return Recovery(state.watching)  # it can be watched and not be listed: nothing more can be found out
     if isinstance(exc, Forbidden | Unauthorized | MethodNotAllowed):
         # If only watching is forbidden, listing at the backoff's pace keeps the cache close to the server. A stream is
         # a watch, and whether the resource can be listed is not known yet.
@@ -72,8 +75,7 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
     if isinstance(exc, HistoryWentBack):
         return Recovery(MOST_RECENT, immediate=first)
     if isinstance(exc, StreamSilent):
-        # Silent again: a server whose revisions are behind ours is silent until it has caught up.
-        return Recovery(same, immediate=first) if first or not exc.certain else Recovery(MOST_RECENT)
+        return _after_silence(state, exc, first)
     if isinstance(exc, StreamCutShort):
         return Recovery(same if first else MOST_RECENT)
     if isinstance(exc, UnreadableEvent):
@@ -82,6 +84,13 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
         # What cuts or holds back every stream (a proxy, mostly) may still let lists through.
         return Recovery(state.listing if isinstance(state, Streaming) and streak >= 2 else same)
     return Recovery(same if streak < 2 else state.listing)
+
+
+def _after_silence(state: ReflectorState, exc: StreamSilent, first: bool) -> Recovery:
+    if isinstance(state, Watching) and not exc.certain:
+        return Recovery(Confirming(state.resource_version), immediate=first)
+    # Silent again: a server whose revisions are behind ours is silent until it has caught up.
+    return Recovery(state, immediate=True) if first else Recovery(MOST_RECENT)
 
 
 def _version_too_large(exc: APIError) -> bool:

@@ -28,7 +28,15 @@ from dynkube.informers._recovery import Recovery, reason_of, recover
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._slices import Slices
 from dynkube.informers._stream import IdleTimeout, Stream
-from dynkube.informers._transitions import Listing, ReflectorState, Streaming, StreamSilent, Watching, followed
+from dynkube.informers._transitions import (
+    Confirming,
+    Listing,
+    ReflectorState,
+    Streaming,
+    StreamSilent,
+    Watching,
+    followed,
+)
 from dynkube.meta import Bookmark, Key, Unstructured, WatchEvent
 from dynkube.telemetry import NOBODY, Observers
 
@@ -110,6 +118,8 @@ class Reflector:
         if isinstance(self._state, Listing):
             with self._observed(self._observers.list_started, self._observers.list_finished) as attempt:
                 attempt.items = await self._list(self._state)
+        elif isinstance(self._state, Confirming):
+            self._state = await self._confirm(self._state)
         else:
             with self._observed(self._observers.watch_started, self._observers.watch_finished):
                 await self._watch(nursery, streaming=isinstance(self._state, Streaming))
@@ -134,7 +144,7 @@ class Reflector:
                 self._features.streaming_lists = False
             shown = health.streak
         else:
-            shown = health.failed(exc, trio.current_time(), listing=not isinstance(self._state, Watching))
+            shown = health.failed(exc, trio.current_time(), listing=isinstance(self._state, Listing | Streaming))
         self._sink.failing(exc, shown, recovery)
         await trio.sleep(self._pace.after_failure(exc, recovery, trio.current_time()))
         self._state = recovery.state
@@ -169,6 +179,11 @@ class Reflector:
         self._statistics.last_activity = self._statistics.last_event = trio.current_time()
         await self._sink.replace(objects, state.resource_version, watched=watched)
 
+    async def _confirm(self, state: Confirming) -> Watching:
+        """Ask for one object: what counts is the version of the list."""
+        page = await self._source.list(resource_version="", limit=1, timeout=self._settings.list_timeout)
+        return state.confirm(page.resource_version)
+
     # ── Streaming, Watching ──────────────────────────────────────────────────────────────────
 
     async def _watch(self, nursery: trio.Nursery, *, streaming: bool) -> None:
@@ -193,8 +208,10 @@ class Reflector:
             stream.open = False
         if isinstance(self._state, Streaming):
             raise StreamSilent("the watch ended before the end of the initial objects was marked")
-        now = trio.current_time()
-        await trio.sleep(self._pace.after_end(stream.age(now), seconds, now, news=followed(self._state) != before))
+        now, news = trio.current_time(), followed(self._state) != before
+        await trio.sleep(self._pace.after_end(stream.age(now), seconds, now, news=news))
+        if before and not (news or self._idle.bookmarked):
+            self._state = Confirming(before)
 
     async def _follow(self, nursery: trio.Nursery, stream: Stream, seconds: int) -> None:
         """Open a watch and take what comes, until the server ends it or is not heard any more."""

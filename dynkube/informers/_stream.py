@@ -16,21 +16,22 @@ class IdleTimeout:
     doubles with each stream that was silent, until the first bookmark comes.
     """
 
-    __slots__ = ("_bookmarked", "_settings", "seconds")
+    __slots__ = ("_settings", "bookmarked", "seconds")
 
     def __init__(self, settings: InformerSettings) -> None:
         self._settings = settings
-        self._bookmarked = False
+        self.bookmarked = False
+        """Whether this resource has bookmarks, as far as is known."""
         self.seconds = settings.silence
 
     def bookmark_seen(self) -> None:
         """This resource has bookmarks."""
-        self._bookmarked = True
+        self.bookmarked = True
         self.seconds = self._settings.silence
 
     def expired(self, after: float) -> StreamSilent:
         """A watch was silent for ``after`` seconds; returns the failure."""
-        if self._bookmarked:
+        if self.bookmarked:
             return StreamSilent(f"no event and no bookmark for {after:g} s")
         self.seconds = min(self.seconds * 2, self._settings.watch_timeout[1] + self._settings.watch_margin)
         return StreamSilent(f"no event for {after:g} s", certain=False)

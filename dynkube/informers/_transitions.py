@@ -12,6 +12,10 @@ state              event                                 next state
 ``Watching(v)``    event or bookmark of version ``w``    ``Watching(w)``, or the same if ``w`` is older or missing
 ``Watching(v)``    bookmark older than ``v``             failure: ``HistoryWentBack``
 ``Watching(v)``    the server ended the watch            ``Watching(v)``; ``Pace`` says after which pause
+``Watching(v)``    ended or silent, without any event,   ``Confirming(v)``
+                   and there were never bookmarks
+``Confirming(v)``  the server is at ``w``                ``Watching(v)``
+``Confirming(v)``  ... and ``w`` is older than ``v``     failure: ``HistoryWentBack``
 any                failure                               :func:`~dynkube.informers._recovery.recover`
 =================  ====================================  ==========================================================
 
@@ -83,6 +87,37 @@ class Watching:
 
 
 @dataclass(frozen=True, slots=True)
+class Confirming:
+    """Asking whether the server has got as far as this version, before it is watched from again.
+
+    kube-apiserver sends nothing on a watch from a version that it has not reached, not even a bookmark. A backup that
+    was restored without ``--bump-revision`` looks like a quiet resource then.
+    """
+
+    resource_version: str
+
+    def confirm(self, version: str) -> Watching:
+        """After a list of the most recent state, as of ``version``.
+
+        Raises:
+            HistoryWentBack: it is older.
+        """
+        if is_older(version, self.resource_version):
+            raise HistoryWentBack(f"the server is at version {version}, and had sent version {self.resource_version}")
+        return self.watching
+
+    @property
+    def watching(self) -> Watching:
+        """The watch that goes on."""
+        return Watching(self.resource_version)
+
+    @property
+    def listing(self) -> Listing:
+        """The list that replaces the watch."""
+        return self.watching.listing
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """Fetching all objects by a list.
 
@@ -139,7 +174,7 @@ class Streaming:
         return Streaming(self.listing)
 
 
-ReflectorState: TypeAlias = Listing | Streaming | Watching
+ReflectorState: TypeAlias = Listing | Streaming | Watching | Confirming
 
 
 def followed(state: ReflectorState) -> str:

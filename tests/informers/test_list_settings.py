@@ -70,7 +70,7 @@ async def test_the_settings_of_a_client_are_those_of_its_informers(server: APISe
 async def test_lists_after_failures_are_the_most_recent_ones_too(server: APIServer, lister: Client) -> None:
     async with lister.informer(WIDGETS, consistency="most_recent", page_size=10) as widgets:
         await widgets.wait_state(LIVE)
-        await trio.sleep(20)
+        await trio.sleep(70)  # the first bookmark came
 
         server.inject(Refuse(410), verb="watch", resource="widgets", times=1)
         server.end_watches("widgets", how="clean")

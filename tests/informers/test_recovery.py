@@ -7,6 +7,7 @@ import pytest
 from dynkube.errors import APIError, ConnectFailed, CredentialError, DynkubeError, Status, StatusCause, UnreadableEvent
 from dynkube.informers._recovery import MOST_RECENT, Recovery, reason_of, recover
 from dynkube.informers._transitions import (
+    Confirming,
     HistoryWentBack,
     Listing,
     ReflectorState,
@@ -18,6 +19,7 @@ from dynkube.informers._transitions import (
 from dynkube.meta import Added, Unstructured
 
 STREAM, LIST, RELIST, WATCH = Streaming(), Listing(), Listing("7"), Watching("7")
+CONFIRM = Confirming("7")
 
 
 def answer(code: int, reason: str = "", cause: str = "", message: str = "") -> APIError:
@@ -42,7 +44,13 @@ TOO_LARGE_IN_WORDS = answer(504, "Timeout", message="Too large resource version:
         (STREAM, StreamSilent("quiet"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
         (WATCH, StreamSilent("quiet"), 0, Recovery(WATCH, immediate=True)),
         (WATCH, StreamSilent("quiet"), 1, Recovery(MOST_RECENT)),
-        (WATCH, StreamSilent("perhaps quiet", certain=False), 1, Recovery(WATCH)),
+        (WATCH, StreamSilent("perhaps quiet", certain=False), 0, Recovery(CONFIRM, immediate=True)),
+        (WATCH, StreamSilent("perhaps quiet", certain=False), 1, Recovery(CONFIRM)),
+        (CONFIRM, HistoryWentBack("5 after 7"), 0, Recovery(MOST_RECENT, immediate=True)),
+        (CONFIRM, ConnectFailed("refused"), 9, Recovery(CONFIRM)),
+        (CONFIRM, answer(403, "Forbidden"), 0, Recovery(WATCH)),
+        (CONFIRM, answer(401, "Unauthorized"), 0, Recovery(RELIST)),
+        (CONFIRM, answer(404, "NotFound"), 0, Recovery(RELIST, missing=True)),
         (LIST, answer(404, "NotFound"), 0, Recovery(LIST, missing=True)),
         (WATCH, answer(404, "NotFound"), 3, Recovery(RELIST, missing=True)),
         (LIST, answer(403, "Forbidden"), 0, Recovery(LIST)),
@@ -87,7 +95,7 @@ def test_a_stream_that_failed_begins_again_without_the_objects_it_had() -> None:
     assert (len(state.objects), len(again.objects)) == (1, 0)
 
 
-@pytest.mark.parametrize("state", [STREAM, LIST, RELIST, WATCH, MOST_RECENT], ids=repr)
+@pytest.mark.parametrize("state", [STREAM, LIST, RELIST, WATCH, CONFIRM, MOST_RECENT], ids=repr)
 @pytest.mark.parametrize("streak", [1, 2, 10])
 @pytest.mark.parametrize("code", [400, 403, 404, 410, 422, 429, 500, 503, 504])
 def test_only_the_end_of_streaming_is_not_followed_by_a_pause_the_second_time(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dynkube.errors import APIError, ConnectFailed, ConnectionLost, DynkubeError, Status, UnreadableEvent
 from dynkube.informers._recovery import recover
 from dynkube.informers._transitions import (
+    Confirming,
     HistoryWentBack,
     Listing,
     ReflectorState,
@@ -38,6 +39,16 @@ END = Bookmark("20", initial_events_end=True)
 )
 def test_a_watch_advances_to_the_last_version_and_never_back(version: str, after: Watching) -> None:
     assert Watching("7").advanced(version) == after
+
+
+@pytest.mark.parametrize("version", ["", "7", "9"])
+def test_a_server_that_has_got_as_far_is_watched_on(version: str) -> None:
+    assert Confirming("7").confirm(version) == Watching("7")
+
+
+def test_a_server_that_is_behind_what_it_has_sent_went_back() -> None:
+    with pytest.raises(HistoryWentBack, match="the server is at version 6, and had sent version 7"):
+        Confirming("7").confirm("6")
 
 
 @pytest.mark.parametrize("version", ["", "0", "7", "9"])
@@ -84,7 +95,8 @@ def test_initial_events_may_come_in_many_batches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "version"), [(Watching("7"), "7"), (Listing("7"), "7"), (Listing("0"), ""), (Streaming(), "")]
+    ("state", "version"),
+    [(Watching("7"), "7"), (Confirming("7"), "7"), (Listing("7"), "7"), (Listing("0"), ""), (Streaming(), "")],
 )
 def test_a_state_says_how_far_the_server_was_followed(state: ReflectorState, version: str) -> None:
     assert followed(state) == version
@@ -124,6 +136,8 @@ def step(state: ReflectorState, event: Success | DynkubeError, streak: int) -> R
     try:
         if isinstance(state, Streaming):
             return Watching(str(event.version))
+        if isinstance(state, Confirming):
+            return state.confirm(str(event.version))
         return state.complete(str(event.version)) if isinstance(state, Listing) else state.advanced(str(event.version))
     except HistoryWentBack as exc:
         return recover(state, exc, streak).state

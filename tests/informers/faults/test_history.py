@@ -78,6 +78,26 @@ async def test_a_backup_that_was_restored_with_later_revisions_is_followed_at_on
         assert await recorder.drain() == ["update/changed"]
 
 
+@pytest.mark.scenario("F17", "P3", "P13")
+@pytest.mark.parametrize("silence", [90.0, 1000.0], ids=["silent", "ended"])
+async def test_a_backup_with_earlier_revisions_is_noticed_before_the_first_bookmark(
+    server: APIServer, silence: float
+) -> None:
+    server.create(widget("a", n=1))
+    backup = server.snapshot()
+    replace(server, widget("a", n=2))
+    settings = dynkube.InformerSettings(random=Random(7), streaming_lists=False, silence=silence)
+    connection = dynkube.connect(transport=server.transport(), settings=settings)
+    async with connection as client, client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+
+        server.restore(backup, rewind=True)  # a watch from a later version is silent: no bookmark either
+        await trio.sleep(settings.watch_timeout[1])
+
+        assert [obj["spec"]["n"] for obj in widgets] == [1]
+        assert widgets.statistics().reasons["HistoryWentBack"] == 1
+
+
 @pytest.mark.scenario("F17", "P2")
 async def test_one_version_of_one_object_in_two_pasts_is_told_as_a_change(server: APIServer, client: Client) -> None:
     server.create(widget("a", n=1))

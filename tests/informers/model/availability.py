@@ -48,7 +48,6 @@ class AvailabilityMachine(ScriptedMachine):
     """See the README beside this file for how it works and how to read what it finds."""
 
     always: ClassVar[frozenset[str]] = frozenset({"put", "fill", "wait", "settle", "define", "impose", "lift"})
-    never: ClassVar[frozenset[str]] = frozenset({"rewind"})  # a quiet watch from a lost revision is renewed for ever
     informers = ScriptedMachine.informers
     listeners = ScriptedMachine.listeners
     faults: Bundle[Imposed] = Bundle("fault")

@@ -38,8 +38,7 @@ class _WithAlways:
         self._machine = machine
 
     def is_enabled(self, name: str) -> bool:
-        machine = self._machine
-        return name not in machine.never and (name in machine.always or self._chosen.is_enabled(name))
+        return name in self._machine.always or self._chosen.is_enabled(name)
 
 
 class ScriptedMachine(RuleBasedStateMachine):
@@ -47,8 +46,6 @@ class ScriptedMachine(RuleBasedStateMachine):
 
     always: ClassVar[frozenset[str]] = frozenset()
     """The rules that no script is without."""
-    never: ClassVar[frozenset[str]] = frozenset()
-    """The rules that are in no random script, as what they show is known; written scripts may use them."""
 
     informers: Bundle[Watched] = Bundle("informer")
     listeners: Bundle[Listener] = Bundle("listener")
