@@ -1,0 +1,73 @@
+"""Give the library small inputs that cost much, each in a process of its own, and print what they did as a table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import trio
+
+from benchmarks.bounds.cases import CASES
+from benchmarks.bounds.trial import Outcome, Trial, limit_memory
+from benchmarks.measure import ROOT
+
+_EXAMPLES = """
+examples:
+    python -m benchmarks.bounds                       # all of them
+    python -m benchmarks.bounds --only yaml           # those with this in their name
+    python -m benchmarks.bounds --library FOLDER      # of another checkout of dynkube
+"""
+_DEADLINE = 60.0  # seconds for one input
+
+
+def main() -> None:
+    """Run the cases that were asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="inputs with this in their name")
+    parser.add_argument("--library", type=Path, default=ROOT, metavar="FOLDER", help="a checkout of dynkube")
+    parser.add_argument("--child", metavar="NAME", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        limit_memory()
+        print(json.dumps(asdict(trio.run(Trial().run, CASES[given.child]))))
+        return
+    print("| input | size | result | seconds | memory | loop held |\n|---|---|---|---|---|---|")
+    for name in CASES:
+        if given.only in name:
+            print(f"| {name} | {_row(_in_child(name, given.library))} |", flush=True)
+
+
+def _in_child(name: str, library: Path) -> Outcome | str:
+    # -P, and the checkout first on the path: "dynkube" is that checkout's, "benchmarks" has the cases of this one.
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(library.resolve()), str(ROOT)])}
+    command = [sys.executable, "-P", "-m", "benchmarks.bounds", "--child", name]
+    try:
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=_DEADLINE, check=False)
+    except subprocess.TimeoutExpired:
+        return f"did not end within {_DEADLINE:g} s"
+    if done.returncode < 0:
+        return f"the process was ended by {signal.Signals(-done.returncode).name}"
+    if done.returncode:
+        return f"the process failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}"
+    return Outcome(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def _row(outcome: Outcome | str) -> str:
+    if isinstance(outcome, str):
+        return f"| {outcome} | | | "
+    return (
+        f"{outcome.size:,} B | {outcome.result.replace('|', '/')} | {outcome.seconds:.2f} s | "
+        f"{outcome.grown_mb:.0f} MB | {outcome.held_ms:.0f} ms"
+    )
+
+
+if __name__ == "__main__":
+    main()
