@@ -122,12 +122,14 @@ class CRDSource:
     Attributes:
         listed_at: when they were listed last; ``-inf`` before that.
         version: the newest resourceVersion that was seen.
+        regressed_at: when revisions were last found to have gone back; those seen before are of another history.
         failure: why they cannot be followed now; ``None`` while they can, or before the first attempt has failed.
         failed_at: since when.
     """
 
     listed_at: float = -math.inf
     version: str = ""
+    regressed_at: float = -math.inf
     failure: SourceFailure | None = None
     failed_at: float = math.inf
 
@@ -340,7 +342,7 @@ def _unless_newer(
     if verdict.reason.startswith("CRDFilter"):
         return replace(verdict, lost=lost)
     proof = seen.proof
-    if proof is not None and _is_newer(proof, crds.version, crds.failed_at):
+    if proof is not None and _is_newer(proof, crds.version, crds.failed_at, crds):
         return present("ObjectsSeen", proof.namespaced)
     if not crds.followed and seen.served is not None and seen.served.asked > crds.failed_at:
         return present("ServedUnseen", seen.served_namespaced)
@@ -353,7 +355,7 @@ def _without_crd(
     """There is no CRD of it, or that is not known."""
     proof = seen.proof
     if proof is not None and seen.crd_gone_at > -math.inf:
-        proof = proof if _is_newer(proof, seen.crd_gone_version, seen.crd_gone_at) else None
+        proof = proof if _is_newer(proof, seen.crd_gone_version, seen.crd_gone_at, crds) else None
     denied = seen.denied
     if denied is not None and (proof is None or denied.last - denied.first >= confirm_after):
         return absent(_reason(gvr), denied.message, lost)
@@ -386,9 +388,11 @@ def _undecided(gvr: GVR, crds: CRDSource, seen: Observations) -> Availability:
     return replace(verdict, awaits_discovery=True)
 
 
-def _is_newer(proof: ServingProof, version: str, time: float) -> bool:
+def _is_newer(proof: ServingProof, version: str, time: float, crds: CRDSource) -> bool:
     """Whether ``proof`` is newer than an observation of CRDs: by resourceVersion, and by time where there is none."""
-    if proof.version.isdigit() and version.isdigit():
+    if proof.time < crds.regressed_at:
+        return False
+    if proof.version.isdigit() and version.isdigit() and time >= crds.regressed_at:
         return is_older(version, proof.version)
     return proof.time > time
 

@@ -101,8 +101,9 @@ class CRDWatcher:
     async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
         """Take a complete list; CRDs that are not in it count as deleted now."""
         before, self.crds = self.crds, {obj.name: obj for obj in objects.values()}
-        source, self._failures = self.source, 0
-        self.source = CRDSource(listed_at=self._stamp(), version=resource_version)
+        source, self._failures, now = self.source, 0, self._stamp()
+        regressed_at = now if is_older(resource_version, source.version) else source.regressed_at
+        self.source = CRDSource(listed_at=now, version=resource_version, regressed_at=regressed_at)
         changed = {name for name in before.keys() | self.crds.keys() if before.get(name) != self.crds.get(name)}
         if changed:
             self._on_change(changed)

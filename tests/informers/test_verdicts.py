@@ -32,6 +32,7 @@ REFUSED = SourceFailure("Forbidden", "403 Forbidden")
 PENDING = CRDSource()
 UNREADABLE = CRDSource(failure=REFUSED, failed_at=1)
 FOLLOWED = CRDSource(listed_at=10, version="100")
+RESTORED = replace(FOLLOWED, regressed_at=70)
 LOST = replace(FOLLOWED, failure=REFUSED, failed_at=50)
 
 SERVED = Availability(Presence.PRESENT, "Established", generation=Generation("uid", namespaced=True))
@@ -101,6 +102,10 @@ def test_a_resource_without_a_crd_is_judged_by_discovery(crds: CRDSource, seen: 
         (FOLLOWED, told(GONE, yes(41)), "PRESENT Served"),
         (FOLLOWED, listed(GONE, 41, "139"), "ABSENT CRDNotFound"),
         (FOLLOWED, listed(GONE, 41, "141"), "PRESENT ObjectsSeen"),
+        (RESTORED, listed(UNSERVED_CRD, 60, "101"), "ABSENT VersionNotServed"),
+        (RESTORED, listed(UNSERVED_CRD, 71, "101"), "PRESENT ObjectsSeen"),
+        (RESTORED, listed(GONE, 60, "141"), "ABSENT CRDNotFound"),
+        (RESTORED, listed(GONE, 71, "99"), "PRESENT ObjectsSeen"),
     ],
 )
 def test_a_crd_that_is_followed_decides_unless_objects_are_newer(

@@ -29,6 +29,7 @@ from tests.informers.model.world import Options, World, open_world
 Backup: TypeAlias = tuple[Snapshot, Truth]
 
 _UNTIL_NOTICED = 700.0  # seconds; longer than any watch
+_LOST_CHANGES = 10  # more than what is written when a backup is restored
 _PATIENCE = 20.0  # seconds that a wait for a write is given; faults may keep it from coming
 kinds = st.sampled_from(["widgets"] * 4 + ["gadgets", "configmaps", "gauges"])
 followed = st.sampled_from(
@@ -117,14 +118,18 @@ class AvailabilityMachine(ScriptedMachine):
     def rewind(self, backup: Backup) -> None:
         """Restore a backup, and count revisions from there: those that clients have seen come a second time.
 
-        Nothing says then what is newer, and whoever comes back late misses what has happened under numbers that it
-        knows. So this ends all faults, and lasts until all have noticed; meanwhile reports are not judged.
+        Nothing says then what is newer: a client notices only while the server is behind what it has followed. So this
+        ends all faults, lets everybody follow more than will be written after the restore, and lasts until it was
+        noticed; meanwhile reports are not judged.
         """
 
         async def rewind(world: World) -> None:
             world.moves += 1
             world.troubled = True
             world.recover()
+            for _ in range(_LOST_CHANGES):
+                world.cluster.flash("configmaps")
+            await trio.sleep(_UNTIL_NOTICED)  # bookmarks say how far the server has got
             with world.unjudged():
                 world.cluster.restore(backup, rewind=True)
                 await trio.sleep(_UNTIL_NOTICED)

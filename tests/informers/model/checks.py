@@ -67,6 +67,7 @@ def check_bounds(world: World) -> None:
 
 async def check_quiet(world: World) -> None:
     """What holds once nothing has happened for long, and no trouble is left."""
+    await trio.sleep(QUIET)  # recovery may take as long
     world.server.forget_requests()
     await trio.sleep(QUIET)
     await quiet()
