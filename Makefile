@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo notebook notebooks test browser model fuzz test-cluster control-plane scenarios check format bench soak restarts clean
+.PHONY: help demo notebook notebooks test browser model fuzz fuzz-inputs test-cluster control-plane scenarios check format bench soak restarts clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -61,6 +61,9 @@ model: $(STAMPS)/test ## play 10,000 random scripts of what may happen to inform
 
 fuzz: $(STAMPS)/test ## compare random requests with a real API server; ARGS="--cluster a=KUBECONFIG --differential-examples 1000"
 	$(BIN)/python -m pytest tests/contract/differential/test_differential.py -q -o faulthandler_timeout=0 -k "not embedded" $(ARGS)
+
+fuzz-inputs: $(STAMPS)/test ## random bytes and requests where they come in from outside; ARGS="patches --seconds 900"
+	$(BIN)/python -m tests.fuzzing $(ARGS)
 
 control-plane: $(STAMPS)/venv ## build these API servers, once (22 minutes on one core), and print their folders
 	@$(BIN)/python -m tools.control_plane build

@@ -163,8 +163,10 @@ def _wrong_type(path: str, wanted: str, found: str) -> Finding:
 
 def _is_whole(value: Any) -> bool:
     """Whether a fraction is small enough to be an error of rounding."""
+    if abs(value) > 2**53 - 1:  # compared as it is: an integer may be too large for a float
+        return False
     number = float(value)
-    if not math.isfinite(number) or abs(number) > 2**53 - 1:
+    if not math.isfinite(number):
         return False
     whole = math.trunc(number)
     return whole == number or (whole != 0 and abs(number - whole) / (abs(number) + abs(whole)) < 1e-9)

@@ -64,10 +64,8 @@ def _wrong_custom_type(obj: JSONObject, kind: Kind) -> Exception:
     if name and obj.get("apiVersion", "") is None:
         trouble = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
         return refuse.bad_request(f'{name} in version "" cannot be handled as a {kind.kind}: {trouble}')
-    for field, value in (("apiVersion", version), ("kind", name)):
-        if not isinstance(value, str):
-            trouble = f"json: cannot unmarshal {json_name(value)} into Go struct field .{field} of type string"
-            return _unrecognized(obj, kind, f"couldn't get version/kind; json parse error: {trouble}")
+    if problem := untyped_problem(obj):
+        return _unrecognized(obj, kind, problem)
     if not name:
         return _unrecognized(obj, kind, f"Object 'Kind' is missing in '{json.dumps(obj)}'")
     if version != kind.api_version:
@@ -77,6 +75,16 @@ def _wrong_custom_type(obj: JSONObject, kind: Kind) -> Exception:
     metadata = obj.get("metadata")
     given = metadata.get("name") if isinstance(metadata, dict) else ""
     return refuse.invalid_kind(kind.gvr.group, name, str(given or ""), kind.kind)
+
+
+def untyped_problem(obj: JSONObject) -> str:
+    """What is wrong with an ``apiVersion`` or ``kind`` that is no string; ``""`` where both are strings or missing."""
+    for field in ("apiVersion", "kind"):
+        value = obj.get(field)
+        if not isinstance(value, str | None):
+            trouble = f"json: cannot unmarshal {json_name(value)} into Go struct field .{field} of type string"
+            return f"couldn't get version/kind; json parse error: {trouble}"
+    return ""
 
 
 def _unrecognized(obj: JSONObject, kind: Kind, why: str) -> Exception:

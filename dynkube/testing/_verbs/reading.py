@@ -91,13 +91,15 @@ class Reader:
         kind = call.kind
         if not isinstance(patched, dict):
             raise refuse.unprocessable()
-        if call.content_type != STRATEGIC_PATCH and patched.get("apiVersion", "") in {None, ""}:
+        if call.content_type != STRATEGIC_PATCH and patched.get("apiVersion", "") in (None, ""):
             raise _of_no_version(call)
 
         def shown() -> str:  # only where something is refused: it costs as much as all the rest
             return go_text(call.body) if call.content_type == STRATEGIC_PATCH else compact(patched)
 
-        version, name = str(patched.get("apiVersion") or kind.api_version), str(patched.get("kind") or kind.kind)
+        if problem := bodies.untyped_problem(patched):
+            raise refuse.invalid_patch(shown(), problem)
+        version, name = patched.get("apiVersion") or kind.api_version, patched.get("kind") or kind.kind
         if kind.crd_uid is None and (version, name) != (kind.api_version, kind.kind):
             raise refuse.invalid_patch(shown(), bodies.conversion_problem(version, name, kind.gvk))
         obj = bodies.own_copy(replace(call, body=patched))

@@ -150,3 +150,12 @@ async def test_a_status_takes_patches_of_its_own(cluster: Cluster) -> None:
 
     assert (patched["status"], patched["spec"]) == ({"ready": True}, {"a": 1})
     assert "labels" not in patched["metadata"]
+
+
+@pytest.mark.parametrize(("value", "given"), [([], "array"), ({}, "object"), (1, "number")], ids=repr)
+async def test_a_version_that_is_no_text_is_refused(cluster: Cluster, value: Any, given: str) -> None:
+    await cluster.create("configmaps", config())
+
+    problem = f"cannot unmarshal {given} into Go struct field .apiVersion of type string"
+    with pytest.raises(Invalid, match=rf"couldn't get version/kind; json parse error: json: {problem}"):
+        await cluster.patch("configmaps", "a", {"apiVersion": value, "kind": "ConfigMap"})
