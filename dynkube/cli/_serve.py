@@ -11,18 +11,19 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import trio
-import yaml
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from dynkube._display import printable
+from dynkube._input_files import read_file
 from dynkube.cli._notes import note
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._state import StateFile
 from dynkube.cli._state import load as load_manifests
+from dynkube.meta import yaml
 
 if TYPE_CHECKING:
     from dynkube.testing import APIServer, Endpoint, User
@@ -172,13 +173,13 @@ def _write(endpoint: Endpoint, path: Path) -> None:
 def _is_ours(path: Path) -> bool:
     """Whether losing this file loses nothing: a kubeconfig with nothing in it but a served context."""
     try:
-        content = yaml.safe_load(path.read_bytes())
+        content: Any = yaml.load_document(read_file(path, limit=yaml.MAX_CONFIG_BYTES))
         return (
             [context["name"] for context in content["contexts"]]
             == [_CONTEXT]
             == [cluster["name"] for cluster in content["clusters"]]
         )
-    except (OSError, yaml.YAMLError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return False
 
 

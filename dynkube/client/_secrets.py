@@ -187,7 +187,7 @@ def _from_yaml(document: bytes) -> object:
 
     try:
         return yaml.load_document(document, lenient=True)
-    except (yaml.MalformedYAML, UnicodeDecodeError):
+    except ValueError:  # no YAML, or several documents
         return None
 
 

@@ -10,6 +10,7 @@ import codecs
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
@@ -17,10 +18,10 @@ from typing import NoReturn
 from dynkube.errors import InvalidObject
 from dynkube.manifests._place import Place
 
-# With the directives (%YAML 1.1) before it, which belong to the document that it begins.
-_MARKER = re.compile(r"^(?:%[^\n]*\n(?:(?:[%#][^\n]*)?\n)*)?---(?=\s|\Z)", re.MULTILINE)
-# Without aliases a text has fewer values than characters; a few aliases of aliases make billions of them.
-_ALIASES_MAY_ADD = 100_000
+# Where a document begins, or a directive (%YAML 1.1) that belongs to the document after it; and what may stand between
+# the two.
+_MARKER = re.compile(r"^(?:---(?=\s|\Z)|%)", re.MULTILINE)
+_BEFORE_MARKER = re.compile(r"(?:[%#][^\n]*)?(?:\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,6 @@ def _read_yaml(text: str, name: str) -> Iterator[Document]:
         try:
             for found in yaml.load_all(chunk):
                 place = Place(name, offset + found.line)
-                if _is_bomb(found.data, chunk):
-                    yield _mistake(place, "its aliases multiply: written out it would have too many values to apply")
-                    continue
                 yield Document(place, found.data, tuple(offset + line for line in found.item_lines))
         except yaml.MalformedYAML as error:
             place = Place(name, offset + (error.line or 1), error.column)
@@ -94,29 +92,28 @@ def _read_yaml(text: str, name: str) -> Iterator[Document]:
 def _chunks(text: str) -> Iterator[tuple[int, str]]:
     """Each document's text, with the number of lines before it."""
     begin = line = 0
-    for marker in _MARKER.finditer(text):
-        chunk = text[begin : marker.start()]
+    for start in _starts(text):
+        chunk = text[begin:start]
         yield line, chunk
         line += chunk.count("\n")
-        begin = marker.start()
+        begin = start
     yield line, text[begin:]
 
 
-def _is_bomb(data: object, text: str) -> bool:
-    if "*" not in text:
-        return False
-    budget = len(text) + _ALIASES_MAY_ADD
-    open_values = [data]
-    while open_values:
-        budget -= 1
-        if budget < 0:
-            return True
-        value = open_values.pop()
-        if isinstance(value, dict):
-            open_values.extend(value.values())
-        elif isinstance(value, list):
-            open_values.extend(value)
-    return False
+def _starts(text: str) -> Iterator[int]:
+    """Where the documents begin that begin with ``---``, with the directives before it. Each line is looked at once."""
+    position = 0
+    while (found := _MARKER.search(text, position)) is not None:
+        start, position = found.span()
+        if found[0] == "---":
+            yield start
+            continue
+        position = start
+        while position < len(text) and (line := _BEFORE_MARKER.match(text, position)) is not None:
+            position = line.end()
+        if (marker := _MARKER.match(text, position)) is not None:
+            yield start
+            position = marker.end()
 
 
 # ── JSON ─────────────────────────────────────────────────────────────────────────────────────
@@ -180,8 +177,8 @@ def _item_lines(text: str, position: int, line: int) -> tuple[int, ...]:
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f'key "{next(name for name in names if names.count(name) > 1)}" is there twice')
+        repeated = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f'key "{repeated}" is there twice')
     return found
 
 

@@ -12,6 +12,8 @@ from dynkube.manifests._documents import Document
 from dynkube.manifests._place import Place
 from dynkube.meta import GVK, Unstructured, a_type, json_of
 
+_MAX_LISTS = 10  # in each other; one is usual, and two come from tools that wrap what others print
+
 Identity = tuple[str, str, str, str]
 """Group, kind, namespace and name: what says that two manifests are about one object, in whichever version."""
 
@@ -44,14 +46,23 @@ class Manifest:
         return self.object
 
 
-def from_document(document: Document) -> Iterator[Manifest]:
-    """The objects of one document; the items of a ``List``."""
+def from_document(document: Document, lists: int = 0) -> Iterator[Manifest]:
+    """The objects of one document; the items of a ``List``.
+
+    Args:
+        document: what was read.
+        lists: how many ``List``s it is within.
+    """
     if document.error is not None:
         yield Manifest(place=document.place, error=document.error)
         return
     data = document.data
     if isinstance(data, Mapping) and _is_list(data):
-        yield from _unfold(data, document)
+        if lists < _MAX_LISTS:
+            yield from _unfold(data, document, lists + 1)
+        else:
+            error = InvalidObject(f"it is a List within {_MAX_LISTS} others: put its items into one List")
+            yield Manifest(place=document.place, error=error)
     else:
         yield from_data(data, document.place)
 
@@ -84,7 +95,7 @@ def _is_list(data: Mapping[str, object]) -> bool:
     return isinstance(items, list) and not (isinstance(metadata, Mapping) and metadata.get("name"))
 
 
-def _unfold(data: Mapping[str, object], document: Document) -> Iterator[Manifest]:
+def _unfold(data: Mapping[str, object], document: Document, lists: int) -> Iterator[Manifest]:
     kind, items, lines = data["kind"], data["items"] or [], document.item_lines
     assert isinstance(kind, str)
     assert isinstance(items, list)
@@ -100,7 +111,7 @@ def _unfold(data: Mapping[str, object], document: Document) -> Iterator[Manifest
             part="" if alone else f"{outer}items[{index}]",
         )
         body = {**common, **item} if isinstance(item, Mapping) else item
-        yield from from_document(Document(place, body))
+        yield from from_document(Document(place, body), lists)
 
 
 def _problem(obj: Unstructured) -> DynkubeError | None:

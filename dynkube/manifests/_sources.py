@@ -14,11 +14,12 @@ from typing import TypeAlias
 
 import trio
 
+from dynkube._input_files import read_descriptor, read_file
 from dynkube.errors import InvalidInput
 from dynkube.manifests._documents import read_documents
 from dynkube.manifests._manifest import Manifest, from_data, from_document, refuse_contradictions
 from dynkube.manifests._place import Place
-from dynkube.meta import a_type
+from dynkube.meta import MAX_TEXT_BYTES, a_type
 
 ManifestSource: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, object] | Iterable[ManifestSource]"
 """Objects, YAML or JSON text, paths of files and folders, ``"-"`` for standard input, or any number of these."""
@@ -56,7 +57,11 @@ def leaves(source: object) -> list[Leaf]:
     """
     found: list[Leaf] = []
     objects = texts = 0
-    for leaf in _leaves(source):
+    try:
+        unfolded = list(_leaves(source))
+    except RecursionError:
+        raise InvalidInput("source is lists in lists without end: pass one list") from None
+    for leaf in unfolded:
         if isinstance(leaf, Mapping):
             objects += 1
             found.append(_Data(f"<object {objects}>", leaf))
@@ -157,7 +162,8 @@ def read(found: Iterable[Leaf], stdin: Callable[[], bytes]) -> list[Manifest]:
     """Read all of it, in order. Blocks on the file system and on ``stdin``.
 
     Of a folder all ``.yaml``, ``.yml`` and ``.json`` files below it are read, in the order of their paths; files and
-    folders whose names begin with a dot are left out. What cannot be read is a manifest with an error.
+    folders whose names begin with a dot are left out. What cannot be read, is no regular file (but ``-``) or larger
+    than 100 MiB is a manifest with an error.
     """
     return [manifest for leaf in found for manifest in _read_leaf(leaf, stdin)]
 
@@ -195,7 +201,7 @@ def _read_path(path: Path) -> Iterator[Manifest]:
         yield Manifest(place=Place(str(path)), error=nothing)
     for file in files:
         try:
-            text = file.read_bytes()
+            text = read_file(file, limit=MAX_TEXT_BYTES)
         except OSError as error:
             yield _unreadable(file, error)
             continue
@@ -222,14 +228,15 @@ def _unreadable(path: Path, error: OSError) -> Manifest:
 
 
 def read_stdin() -> bytes:
-    """All of standard input. Blocks until it ends.
+    """All of standard input, 100 MiB at most. Blocks until it ends.
 
     By its file descriptor: a thread that is left behind in ``sys.stdin`` would hold a lock that Python wants when it
     ends.
 
     Raises:
-        OSError: it cannot be read; or the process was started without one, and something else has its descriptor.
+        OSError: it cannot be read, or is larger; or the process was started without one, and something else has its
+            descriptor.
     """
     if sys.__stdin__ is None:
         raise OSError(errno.EBADF, "it is closed")
-    return b"".join(iter(lambda: os.read(0, 1 << 16), b""))
+    return read_descriptor(0, "<stdin>", limit=MAX_TEXT_BYTES)

@@ -10,6 +10,7 @@ from dynkube.meta._fields import FieldOperator, FieldRequirement, FieldSelector
 from dynkube.meta._frame import Fields
 from dynkube.meta._frozen import FrozenDict, FrozenList, freeze, freeze_fresh, thaw
 from dynkube.meta._gvr import GVK, GVR, GroupVersion, ResourceArg, check_resource, is_version, version_priority
+from dynkube.meta._input_limits import MAX_TEXT_BYTES
 from dynkube.meta._json import JSON, UNREADABLE, JSONLike, JSONObject
 from dynkube.meta._jsonpath import JSONPath
 from dynkube.meta._jsonpath_template import JSONPathTemplate
@@ -20,6 +21,7 @@ from dynkube.meta._object import Key, Unstructured
 from dynkube.meta._partial import MISSING, Missing, partial_reader
 from dynkube.meta._patch import PatchType, merge_patch
 from dynkube.meta._path import resource_path
+from dynkube.meta._shape import check_shape
 from dynkube.meta._table import PLAIN_COLUMNS, TableColumn, UnstructuredTable, joined_tables
 from dynkube.meta._versions import is_older
 from dynkube.meta._wire_events import decode_watch_line
@@ -31,6 +33,7 @@ __all__ = [
     "GVK",
     "GVR",
     "JSON",
+    "MAX_TEXT_BYTES",
     "MISSING",
     "PLAIN_COLUMNS",
     "REMOVE",
@@ -70,6 +73,7 @@ __all__ = [
     "WireTable",
     "a_type",
     "check_resource",
+    "check_shape",
     "cut_managed_fields",
     "decode_watch_line",
     "encode_json",

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from dynkube.errors import InvalidObject
+from dynkube.meta._shape import check_shape
 
 encode_json: Final[Callable[[object], bytes]] = msgspec.json.Encoder().encode
 """For data that is known to be JSON; of ``nan`` and ``inf`` it makes ``null``."""
@@ -26,8 +27,10 @@ def json_of(value: object, called: str) -> bytes:
         called: what it is, for the message.
 
     Raises:
-        InvalidObject: something in it is no JSON: a function, half a character, ``nan``.
+        InvalidObject: something in it is no JSON: a function, half a character, ``nan``; or it contains itself, is
+            nested too deep, or repeats its parts too often.
     """
+    check_shape(value, called)
     try:
         encoded = encode_json(value)
         # Only there can a number be that was none, so nearly nothing is ever looked through.

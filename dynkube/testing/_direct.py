@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from dynkube.errors import AlreadyExists, APIError, InvalidInput, NoMatch
-from dynkube.meta import GVR, ResourceArg, a_type, version_priority, yaml
+from dynkube.meta import GVR, ResourceArg, a_type, check_shape, version_priority, yaml
 from dynkube.testing._calls.api import APPLY_PATCH, Call, JSONObject, Result, Verb
 from dynkube.testing._definitions.crds import DEFINITIONS
 from dynkube.testing._engine import Engine
@@ -14,6 +14,7 @@ from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._manifests import Manifest as LoadedManifest
 from dynkube.testing._manifests import Source, read_manifests
 from dynkube.testing._verbs.namespaces import NAMESPACES
+from dynkube.testing._wire.jsonerrors import MAX_DEPTH
 
 Manifest: TypeAlias = Mapping[str, object] | str
 Objects: TypeAlias = list[JSONObject]
@@ -210,7 +211,9 @@ def _mapping(obj: Manifest) -> JSONObject:
             raise InvalidInput(f"the object is not YAML: {error}") from None
     if not isinstance(obj, Mapping):
         raise InvalidInput(f"the object is {a_type(obj)}, not a mapping with apiVersion, kind and metadata")
-    return dict(obj)
+    body = dict(obj)
+    check_shape(body, "the object", max_depth=MAX_DEPTH)
+    return body
 
 
 def _metadata(body: JSONObject) -> Mapping[str, object]:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from dynkube._input_files import read_file
 from dynkube.errors import InvalidInput
-from dynkube.meta import a_type, yaml
+from dynkube.meta import a_type, check_shape, yaml
 from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._wire.jsonerrors import MAX_DEPTH
 
 #: A path to a file or folder, YAML or JSON text, one object, or any number of these.
 Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | Iterable[Source]"
@@ -42,15 +44,19 @@ def read_manifests(source: Source) -> list[Manifest]:
     the like, as kubectl prints them) stand for their items. Blocks on the file system.
 
     Raises:
-        OSError: A path does not exist or cannot be read.
+        OSError: A path does not exist, cannot be read, is neither folder nor regular file, or is larger than 100 MiB.
         InvalidInput: Something in it is no Kubernetes object; the message begins with file and line.
     """
-    return sorted(_read(source), key=lambda manifest: manifest.body.get("kind") not in _FIRST)
+    try:
+        manifests = list(_read(source))
+    except RecursionError:
+        raise InvalidInput("the manifests are lists in lists without end: pass one list") from None
+    return sorted(manifests, key=lambda manifest: manifest.body.get("kind") not in _FIRST)
 
 
 def _read(source: object) -> Iterator[Manifest]:
     if isinstance(source, Mapping):
-        yield from _flatten(dict(source), "")
+        yield from _checked(dict(source), "")
     elif isinstance(source, str) and _is_text(source):
         yield from _parse(source, "<text>")
     elif isinstance(source, str | os.PathLike):
@@ -70,13 +76,17 @@ def _is_text(source: str) -> bool:
 
 def _read_path(path: Path) -> Iterator[Manifest]:
     if not path.is_dir():
-        yield from _parse(path.read_bytes(), str(path))
+        yield from _parse(_text_of(path), str(path))
         return
     files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
     if not files:
         raise InvalidInput(f"{path}: there is no .yaml, .yml or .json file in this folder")
     for file in files:
-        yield from _parse(file.read_bytes(), str(file))
+        yield from _parse(_text_of(file), str(file))
+
+
+def _text_of(path: Path) -> bytes:
+    return read_file(path, limit=yaml.MAX_TEXT_BYTES)
 
 
 def _parse(text: str | bytes, name: str) -> Iterator[Manifest]:
@@ -85,7 +95,12 @@ def _parse(text: str | bytes, name: str) -> Iterator[Manifest]:
     except ValueError as error:
         raise InvalidInput(f"{name}: {error}") from None
     for line, document in documents:
-        yield from _flatten(document, f"{name}:{line}")
+        yield from _checked(document, f"{name}:{line}")
+
+
+def _checked(document: object, origin: str) -> Iterator[Manifest]:
+    check_shape(document, f"{origin}: the document" if origin else "the object", max_depth=MAX_DEPTH)
+    yield from _flatten(document, origin)
 
 
 def _flatten(document: object, origin: str) -> Iterator[Manifest]:

@@ -1,7 +1,8 @@
-"""YAML is data: tags that make Python objects are refused, whoever wrote them, and aliases that explode do no harm."""
+"""YAML is data: tags that make Python objects are refused, whoever wrote them, and aliases that explode are refused."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,11 +44,11 @@ async def test_a_manifest_that_makes_objects_is_refused(tag: str, tmp_path: Path
     assert not (tmp_path / "ran").exists()
 
 
-def test_aliases_that_explode_do_no_harm_in_a_kubeconfig(write: Callable[..., str]) -> None:
+def test_aliases_that_explode_are_refused_in_a_kubeconfig(write: Callable[..., str]) -> None:
     levels = "\n".join(f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))
     path = write("config", f"kind: Config\nextensions:\n  a0: &a0 [x]\n{levels}\ncurrent-context: c\n")
 
-    with pytest.raises(ConfigError, match="has no context 'c'"):
+    with pytest.raises(ConfigError, match="is no YAML: document contains excessive aliasing"):
         load_config(kubeconfig=path)
 
 
@@ -55,3 +56,37 @@ def test_aliases_that_explode_do_no_harm_in_a_kubeconfig(write: Callable[..., st
 def test_what_is_circular_or_endlessly_deep_is_no_kubeconfig(text: str, write: Callable[..., str]) -> None:
     with pytest.raises(ConfigError):
         load_config(kubeconfig=write("config", text))
+
+
+@pytest.mark.parametrize("level", ["[{}]", "{{<<: [{}]}}"], ids=["aliases", "merge keys"])
+def test_what_multiplies_in_a_kubeconfig_is_refused_before_it_is_built(level: str, write: Callable[..., str]) -> None:
+    levels = "\n".join(f"a{n}: &a{n} {level.format(', '.join([f'*a{n - 1}'] * 10))}" for n in range(1, 9))
+    path = write("config", f"kind: Config\na0: &a0 {{k: v}}\n{levels}\n")
+
+    with pytest.raises(ConfigError, match=r"is no YAML: document contains excessive aliasing: .* \(line 5, column \d+"):
+        load_config(kubeconfig=path)
+
+
+def test_a_kubeconfig_that_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+
+    for path, kind in ((tmp_path / "fifo", r"a named pipe \(FIFO\)"), ("/dev/zero", "a device")):
+        with pytest.raises(ConfigError, match=f"kubeconfig {path} cannot be read: it is {kind}: copy what it gives"):
+            load_config(kubeconfig=path)
+
+
+def test_a_kubeconfig_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "config").open("wb") as file:
+        file.truncate(1 << 40)
+
+    with pytest.raises(
+        ConfigError, match="cannot be read: it has 1,099,511,627,776 bytes, at most 16,777,216 are read"
+    ):
+        load_config(kubeconfig=tmp_path / "config")
+
+
+def test_the_null_device_is_an_empty_kubeconfig(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", os.devnull)
+
+    with pytest.raises(ConfigError, match="there is no kubeconfig, or it is empty"):
+        load_config()

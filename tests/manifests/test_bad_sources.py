@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,8 @@ from dynkube.manifests._sources import read, read_stdin
 from tests.manifests.kit import config
 
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n"
+TO_ITSELF: list[Any] = []
+TO_ITSELF.append(TO_ITSELF)
 
 
 def told(source: ManifestSource) -> list[str]:
@@ -83,18 +86,62 @@ def test_a_json_file_is_judged_as_json(text: str, mistake: str, tmp_path: Path) 
     assert told(path) == [f"{path}{mistake}"]
 
 
-def test_aliases_that_multiply_are_refused_before_they_are_written_out() -> None:
-    levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 12))
+@pytest.mark.parametrize("level", ["&l{} [{}]", "&l{} {{<<: [{}]}}"], ids=["aliases", "merge keys"])
+def test_what_multiplies_is_refused_before_it_is_written_out(level: str) -> None:
+    levels = "".join(f"l{n}: {level.format(n, ', '.join([f'*l{n - 1}'] * 9))}\n" for n in range(1, 12))
 
-    assert told(f"l0: &l0 x\n{levels}") == [
-        "<text>:1: its aliases multiply: written out it would have too many values to apply"
-    ]
+    mistake, good = told(f"l0: &l0 {{a: 1}}\n{levels}---\n{GOOD}")
+
+    assert re.match(r"<text>:\d+:\d+: malformed YAML: document contains excessive aliasing: \d+ values", mistake)
+    assert good == "good"
 
 
 def test_an_alias_of_itself_is_refused() -> None:
-    (mistake,) = told("a: &a\n  b: *a\n")
+    assert told("a: &a\n  b: *a\n") == ["<text>:2:6: malformed YAML: anchor 'a' value contains itself"]
 
-    assert "aliases multiply" in mistake
+
+def test_what_aliases_repeat_within_the_limits_is_applied() -> None:
+    text = f"{GOOD}data: &data {{a: x, b: y}}\nbinaryData:\n  <<: *data\n  b: z\n"
+
+    (manifest,) = read(leaves(text), lambda: b"")
+
+    assert manifest.checked["binaryData"] == {"a": "x", "b": "z"}
+
+
+@pytest.mark.parametrize("source", [TO_ITSELF, [TO_ITSELF, GOOD]])
+def test_sources_within_themselves_are_refused(source: ManifestSource) -> None:
+    with pytest.raises(InvalidInput, match="source is lists in lists without end: pass one list"):
+        leaves(source)
+
+
+def test_lists_in_lists_in_lists_are_told() -> None:
+    text = "{kind: List, apiVersion: v1, items: [" * 400 + "]}" * 400
+
+    (mistake,) = told(f"# YAML\n{text}")
+
+    assert "it is a List within 10 others: put its items into one List" in mistake
+
+
+def test_a_dict_that_contains_itself_or_is_too_deep_is_told() -> None:
+    itself, deep = config("a"), config("b")
+    itself["data"]["a"] = itself
+    for _ in range(2_000):
+        deep = {"apiVersion": deep}
+
+    assert told([itself, deep]) == [
+        "<object 1>: it contains itself",
+        "<object 2>: it is nested more than 1,000 levels deep",
+    ]
+
+
+def test_a_dict_that_repeats_its_parts_is_told_before_it_is_written_out() -> None:
+    parts: object = ["x"]
+    for _ in range(40):
+        parts = [parts, parts]
+
+    (mistake,) = told(config("a") | {"data": parts})
+
+    assert mistake.startswith("<object 1>: it repeats its parts too often: ")
 
 
 def test_bytes_that_are_no_text_are_told_with_their_line(tmp_path: Path) -> None:
@@ -195,3 +242,39 @@ def test_the_same_said_twice_is_no_mistake() -> None:
 
     assert [manifest.error for manifest in manifests] == [None, None]
     assert [str(manifest.same_as or "") for manifest in manifests] == ["", "<object 1>"]
+
+
+def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.yaml")
+
+    assert told([tmp_path, "/dev/zero", config("good")]) == [
+        f"{tmp_path}/fifo.yaml: it cannot be read: it is a named pipe (FIFO): copy what it gives into a file",
+        "/dev/zero: it cannot be read: it is a device: copy what it gives into a file",
+        "good",
+    ]
+
+
+def test_a_file_that_is_too_large_is_told_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "large.yaml"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+
+    assert told(path) == [f"{path}: it cannot be read: it has 1,099,511,627,776 bytes, at most 104,857,600 are read"]
+
+
+def test_standard_input_that_never_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "read", lambda descriptor, size: bytes(size))
+
+    (manifest,) = read(leaves("-"), read_stdin)
+
+    assert str(manifest.error) == "it cannot be read: it has more, at most 104,857,600 are read"
+
+
+def test_directives_without_a_document_are_looked_at_once() -> None:
+    assert len(told("%a\n" * 30_000)) == 1
+
+
+def test_many_keys_and_one_that_is_there_twice_are_looked_at_once() -> None:
+    keys = ", ".join(f'"k{number}": 1' for number in range(30_000))
+
+    assert told(f'{{{keys}, "k29999": 1}}')[0].endswith('"k29999" already set in map')

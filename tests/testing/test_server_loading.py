@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,3 +114,67 @@ def test_a_folder_without_manifests_is_named(bare: APIServer, tmp_path: Path) ->
 def test_what_manifests_cannot_come_from_is_named(bare: APIServer, source: object, called: str) -> None:
     with pytest.raises(InvalidInput, match=f"not from {called}"):
         bare.load(source)  # type: ignore[arg-type]  # that is the test
+
+
+def test_what_is_no_file_is_refused_at_once(bare: APIServer, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+
+    for path, kind in ((tmp_path / "fifo", "a named pipe"), (Path("/dev/zero"), "a device")):
+        with pytest.raises(OSError, match=f"it is {kind}"):
+            bare.load(path)
+
+
+@pytest.mark.parametrize("level", ["[{}]", "{{<<: [{}]}}"], ids=["aliases", "merge keys"])
+def test_manifests_that_multiply_are_refused_before_they_are_built(bare: APIServer, level: str) -> None:
+    levels = "".join(f"a{n}: &a{n} {level.format(', '.join([f'*a{n - 1}'] * 10))}\n" for n in range(1, 9))
+
+    with pytest.raises(InvalidInput, match=r"<text>: yaml: line \d+, column \d+: document contains excessive aliasing"):
+        bare.load(f"{CONFIG % 'a'}a0: &a0 {{k: v}}\n{levels}")
+    with pytest.raises(InvalidInput, match=r"the object is not YAML: .* document contains excessive aliasing"):
+        bare.create(f"{CONFIG % 'a'}a0: &a0 {{k: v}}\n{levels}")
+
+
+def nested(levels: int) -> dict[str, Any]:
+    spec: dict[str, Any] = {}
+    for _ in range(levels):
+        spec = {"a": spec}
+    return widget("w") | {"spec": spec}
+
+
+def shared(levels: int) -> dict[str, Any]:
+    spec: dict[str, Any] = {"a": "b"}
+    for _ in range(levels):
+        spec = dict.fromkeys("abcdefgh", spec)
+    return widget("w") | {"spec": spec}
+
+
+def within_itself() -> dict[str, Any]:
+    obj = widget("w")
+    return obj | {"spec": obj.setdefault("spec", {}) | {"obj": obj}} | {"more": obj.setdefault("more", [obj])}
+
+
+@pytest.mark.parametrize(
+    ("obj", "problem"),
+    [
+        (within_itself(), "contains itself"),
+        (nested(1_000), "is nested more than 300 levels deep"),
+        (shared(12), "repeats its parts too often"),
+    ],
+    ids=["itself", "deep", "shared"],
+)
+@pytest.mark.parametrize("verb", ["create", "update", "apply", "load"])
+def test_objects_that_cannot_be_written_out_are_refused(
+    bare: APIServer, obj: dict[str, Any], problem: str, verb: str
+) -> None:
+    bare.load(definition())
+
+    with pytest.raises(InvalidInput, match=f"the object {problem}"):
+        getattr(bare, verb)(obj)
+
+
+def test_lists_within_themselves_are_refused(bare: APIServer) -> None:
+    manifests: list[Any] = []
+    manifests.append(manifests)
+
+    with pytest.raises(InvalidInput, match="lists in lists without end"):
+        bare.load(manifests)

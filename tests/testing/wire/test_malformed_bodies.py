@@ -45,16 +45,29 @@ async def test_malformed_json_is_told_in_the_words_of_go_with_its_position(
 _CONFIGMAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 _ITSELF = "more: &it [*it, *it]\n"
 _DOUBLED = "".join(f"a{n}: &a{n} [{f'*a{n - 1}, *a{n - 1}' if n else ''}]\n" for n in range(40))
+_MERGED = "a0: &a0 {k: v}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 9))
+_CHAINED = f"a: &a {'[' * 200}{']' * 200}\nb: {'[' * 100}*a{']' * 100}\n"
 
 
-@pytest.mark.parametrize(("more", "status"), [(_ITSELF, 400), (_DOUBLED, 201)])
-async def test_aliases_of_yaml_are_not_gone_through_one_by_one(
-    client: httpx2.AsyncClient, more: str, status: int
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (_ITSELF, "anchor 'it' value contains itself"),
+        (_DOUBLED, "document contains excessive aliasing"),
+        (_MERGED, "document contains excessive aliasing"),
+        (_CHAINED, "invalid character '[' exceeded max depth"),
+    ],
+)
+async def test_aliases_of_yaml_that_expand_without_end_are_refused_in_the_words_of_go(
+    client: httpx2.AsyncClient, more: str, told: str
 ) -> None:
     answer = await client.post(_CONFIGMAPS, content=_CONFIGMAP + more, headers={"Content-Type": "application/yaml"})
+    apply = {"Content-Type": "application/apply-patch+yaml"}
+    applied = await client.patch(f"{_CONFIGMAPS}/a?fieldManager=t", content=_CONFIGMAP + more, headers=apply)
 
-    assert answer.status_code == status
-    assert ("exceeded max depth" in answer.text) == (status == 400)
+    assert (answer.status_code, applied.status_code) == (400, 400)
+    assert told in answer.json()["message"]
+    assert told in applied.json()["message"]
 
 
 async def test_malformed_yaml_is_told_with_its_position(client: httpx2.AsyncClient) -> None:

@@ -1,0 +1,118 @@
+"""Whether plain data can be written out: no object within itself, none too deep, no few that repeat without end.
+
+Data from a parser is a tree. What callers pass is any graph of dicts and lists, and msgspec writes it as a tree: one
+that shares its parts ten times on each of ten levels becomes ten gigabytes, and msgspec ends the process with a
+segmentation fault where there is no memory for them (seen with msgspec 0.20).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dynkube.errors import InvalidObject
+from dynkube.meta._input_limits import MAX_DEPTH, excessive_aliasing
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+_CONTAINERS = (dict, list, tuple)
+
+
+def check_shape(value: object, called: str, *, max_depth: int = MAX_DEPTH) -> None:
+    """Refuse what becomes too large or too deep when it is written out. Looks at each list and dict once.
+
+    Args:
+        value: dicts, lists and what is in them.
+        called: what it is, for the message.
+        max_depth: levels of lists and dicts.
+
+    Raises:
+        InvalidObject: it contains itself, is nested too deep, or repeats its parts too often.
+    """
+    if _is_shallow_tree(value, max_depth):
+        return
+    if problem := _Walk(max_depth).problem(value):
+        raise InvalidObject(f"{called} {problem}")
+
+
+def _is_shallow_tree(value: object, max_depth: int) -> bool:
+    """Whether nothing in it is shared and it is not too deep, as is usual: level by level, with few calls for each."""
+    level = [value] if isinstance(value, _CONTAINERS) else []
+    seen: set[int] = set()
+    for _ in range(max_depth):
+        if not level:
+            return True
+        ids = set(map(id, level))
+        if len(ids) < len(level) or not ids.isdisjoint(seen):
+            return False
+        seen |= ids
+        level = [
+            part
+            for outer in level
+            for part in (outer.values() if isinstance(outer, dict) else outer)
+            if type(part) not in _PLAIN and isinstance(part, _CONTAINERS)
+        ]
+    return not level
+
+
+@dataclass(slots=True)
+class _Part:
+    """A list or dict, and what it comes to written out, as far as it has been looked at."""
+
+    value: object  # kept, so that no other object gets its id meanwhile
+    parts: Iterator[object]
+    values: int
+    levels: int = 1
+
+
+class _Walk:
+    """One look at a value; each list and dict in it is entered once, and counted as often as it is there."""
+
+    def __init__(self, max_depth: int) -> None:
+        self._max_depth = max_depth
+        self._done: dict[int, _Part] = {}
+        self._path: list[_Part] = []
+        self._open: set[int] = set()
+        self._values = 0
+        self._repeated = 0
+
+    def problem(self, root: object) -> str:
+        """What is wrong with it; ``""`` for nothing."""
+        self._enter(root)
+        while self._path:
+            part = next(self._path[-1].parts, None)
+            if part is None:
+                self._leave()
+            elif id(part) in self._open:
+                return "contains itself"
+            elif (known := self._done.get(id(part))) is None:
+                self._enter(part)
+            else:
+                self._add(known)
+                self._values += known.values
+                self._repeated += known.values
+            if len(self._path) + (self._path[-1].levels - 1 if self._path else 0) > self._max_depth:
+                return f"is nested more than {self._max_depth:,} levels deep"
+            if excessive_aliasing(self._values, self._repeated):
+                return f"repeats its parts too often: {self._repeated:,} of {self._values:,} values are repeats so far"
+        return ""
+
+    def _enter(self, value: object) -> None:
+        assert isinstance(value, dict | list | tuple)
+        values = value.values() if isinstance(value, dict) else value
+        parts = [part for part in values if type(part) not in _PLAIN and isinstance(part, _CONTAINERS)]
+        count = 1 + len(value) - len(parts) + (len(value) if isinstance(value, dict) else 0)  # each part counts itself
+        self._values += count
+        self._open.add(id(value))
+        self._path.append(_Part(value, iter(parts), count))
+
+    def _leave(self) -> None:
+        done = self._path.pop()
+        self._open.discard(id(done.value))
+        self._done[id(done.value)] = done
+        if self._path:
+            self._add(done)
+
+    def _add(self, part: _Part) -> None:
+        around = self._path[-1]
+        around.values += part.values
+        around.levels = max(around.levels, part.levels + 1)

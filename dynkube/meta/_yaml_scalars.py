@@ -1,0 +1,128 @@
+"""YAML 1.1 scalars as go-yaml (and so kubectl and the API server) reads them: without dates and sexagesimal numbers."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+Scalar: TypeAlias = "str | int | float | bool | None"
+
+YAML_TAG: Final = "tag:yaml.org,2002:"
+STR: Final = f"{YAML_TAG}str"
+MERGE: Final = f"{YAML_TAG}merge"
+
+_BOOL = re.compile(r"(?:y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)\Z")
+_TRUE = {"y", "yes", "true", "on"}
+_INT = re.compile(r"[-+]?(?:0b_*[01][01_]*|0o?_*[0-7][0-7_]*|0|[1-9][0-9_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*)\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+
+_PATTERNS: Final = (
+    (f"{YAML_TAG}bool", _BOOL, "yYnNtTfFoO"),
+    (f"{YAML_TAG}int", _INT, "-+0123456789"),
+    (f"{YAML_TAG}float", _FLOAT, "-+0123456789."),
+    (f"{YAML_TAG}null", re.compile(r"(?:~|null|Null|NULL|)\Z"), ["~", "n", "N", ""]),
+    (MERGE, re.compile(r"<<\Z"), "<"),
+)
+
+
+def _by_first_character() -> dict[str, tuple[tuple[str, re.Pattern[str]], ...]]:
+    found: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {}
+    for tag, pattern, firsts in _PATTERNS:
+        for first in firsts:
+            found[first] = (*found.get(first, ()), (tag, pattern))
+    return found
+
+
+RESOLVERS: Final[Mapping[str, tuple[tuple[str, re.Pattern[str]], ...]]] = MappingProxyType(_by_first_character())
+"""Tags and patterns by the first character of what has no quotes; ``""`` for the empty text."""
+
+
+def plain_tag(text: str) -> str:
+    """The tag of a scalar without quotes and without a tag of its own."""
+    for tag, pattern in RESOLVERS.get(text[:1], ()):
+        if pattern.match(text):
+            return tag
+    return STR
+
+
+def scalar_value(tag: str, text: str) -> Scalar:
+    """What a scalar says.
+
+    Raises:
+        KeyError: no scalar has such a tag.
+        ValueError: the text is none of that tag.
+    """
+    return text if tag == STR else _READERS[tag](text)
+
+
+def _bool(text: str) -> bool:
+    if not _BOOL.match(text):
+        raise ValueError("it is no bool")
+    return text.lower() in _TRUE
+
+
+def _int(text: str) -> int:
+    text = text.replace("_", "")
+    digits = text.lstrip("+-")
+    sign = -1 if text.startswith("-") else 1
+    for prefix, base in (("0b", 2), ("0x", 16), ("0o", 8)):
+        if digits.startswith(prefix):
+            return sign * int(digits[2:], base)
+    return sign * int(digits, 8 if digits.startswith("0") and digits != "0" else 10)
+
+
+def _float(text: str) -> float | int | str:
+    # JSON has one kind of number and Kubernetes writes whole ones without a fraction: 1e3 is 1000.
+    number = float(text)
+    if not math.isfinite(number):  # 1e999, an abbreviated commit as likely as not: text, as there is no such number
+        return text
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _binary(text: str) -> str:
+    # JSON has no bytes: go-yaml makes text of them.
+    try:
+        return base64.b64decode("".join(text.split()), validate=True).decode()
+    except binascii.Error:
+        raise ValueError("it is no base64") from None
+
+
+def _null(text: str) -> None:
+    return None
+
+
+_READERS: Final[Mapping[str, Callable[[str], Scalar]]] = MappingProxyType(
+    {
+        f"{YAML_TAG}bool": _bool,
+        f"{YAML_TAG}int": _int,
+        f"{YAML_TAG}float": _float,
+        f"{YAML_TAG}null": _null,
+        f"{YAML_TAG}binary": _binary,
+        # A date that is tagged as one stays what was written, as JSON has no dates; and << is a merge as a key alone.
+        f"{YAML_TAG}timestamp": str,
+        MERGE: str,
+    }
+)
+
+
+def json_key(value: object) -> str | None:
+    """A key as JSON has it: ``y: 1`` in a mapping is the key ``"true"``, as kubectl reads it. ``None`` for no key."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+    return None
+
+
+def reads_as_text(text: str) -> bool:
+    """Whether this text, without quotes, is text and neither a number, a bool nor null."""
+    tag = plain_tag(text)
+    return tag in (STR, MERGE) or (tag.endswith(":float") and math.isinf(float(text)))

@@ -1,0 +1,114 @@
+"""Any text gives what PyYAML's safe constructor makes of it, as far as that is JSON, or MalformedYAML; nothing else."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dynkube.meta.yaml import MalformedYAML, load_all, repeated_keys
+
+# Scalars that mean the same to PyYAML and to kubectl.
+_SCALARS = st.sampled_from(["a", "bc", "'on'", '"x y"', "1", "-20", "1.5", "true", "null", "''", "!!str 7", "<"])
+# All documents begin with these; "t" is defined in some of them, once, twice, or too late.
+_BEFORE = "[&p {a: 1, b: [x]}, &q [b, {c: 2}], &r c, &s {<<: *p, b: 2}, &u [*p, *s], "
+_ALIASES = st.sampled_from(["*p", "*q", "*r", "*s", "*t", "*u"])
+
+
+def _sequence(items: list[str]) -> str:
+    return f"[{', '.join(items)}]"
+
+
+def _mapping(pairs: list[tuple[str, str]]) -> str:
+    return f"{{{', '.join(f'{key} : {value}' for key, value in pairs)}}}"
+
+
+def _nodes(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    keys = st.sampled_from(["a", "b", "c", "1", "<<", "<<", "*r"])
+    pairs = st.lists(st.tuples(keys, inner), max_size=4)
+    plain = st.one_of(st.lists(inner, max_size=4).map(_sequence), pairs.map(_mapping))
+    return st.one_of(plain, plain.map("&t {}".format))
+
+
+_LEAVES = st.one_of(_SCALARS, _ALIASES, _SCALARS.map("&t {}".format))
+_DOCUMENTS = st.recursive(_LEAVES, _nodes, max_leaves=25).map(lambda text: f"{_BEFORE}{text}]")
+_ANY_TEXT = st.text(st.sampled_from("ab1-?:,[]{}#&*!|>'\"%@` \t\n~<=.\\\x00\x85\ufeff\u2028é"), max_size=80)
+
+
+def read(text: str | bytes, *, lenient: bool = True) -> list[Any]:
+    """What the loader makes of it; it raises nothing but MalformedYAML."""
+    repeated_keys(text)
+    return [document.data for document in load_all(text, lenient=lenient)]
+
+
+class Reference(yaml.SafeLoader):
+    """PyYAML's own, with the keys that JSON has, and anchors that may be defined again as YAML says."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if not self.check_event(yaml.AliasEvent):
+            self.anchors.pop(self.peek_event().anchor, None)  # type: ignore[no-untyped-call]
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        self.flatten_mapping(node)
+        pairs = [
+            (self.construct_object(key, deep=True), self.construct_object(value, deep)) for key, value in node.value
+        ]
+        return {_json_key(key): value for key, value in pairs}
+
+
+def _json_key(key: object) -> str:
+    if isinstance(key, str):
+        return key
+    if isinstance(key, bool):
+        return str(key).lower()
+    if isinstance(key, int | float):
+        return str(key)
+    raise yaml.constructor.ConstructorError(None, None, "no key of JSON")
+
+
+@settings(max_examples=600)
+@given(_DOCUMENTS)
+def test_anchors_aliases_and_merges_are_those_of_pyyaml(text: str) -> None:
+    try:
+        found = read(text)
+    except MalformedYAML:
+        return
+
+    assert found == [yaml.load(text, Loader=Reference)]
+
+
+@settings(max_examples=300)
+@given(_DOCUMENTS)
+def test_what_pyyaml_reads_is_refused_for_a_reason_only(text: str) -> None:
+    try:
+        yaml.load(text, Loader=Reference)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return
+
+    with suppress(MalformedYAML):
+        read(text)
+        return
+    with pytest.raises(MalformedYAML, match=r"contains itself|excessive aliasing|merge key"):
+        read(text)
+
+
+@settings(max_examples=600)
+@given(_ANY_TEXT)
+def test_any_text_is_read_or_malformed(text: str) -> None:
+    for form in (text, text.encode(), text.encode("utf-16")):
+        with suppress(MalformedYAML):
+            read(form)
+        with suppress(MalformedYAML):
+            read(form, lenient=False)
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=60))
+def test_any_bytes_are_read_or_malformed(text: bytes) -> None:
+    with suppress(MalformedYAML):
+        read(text)

@@ -1,0 +1,88 @@
+"""Files that users name are read up to a limit, and only where they have an end."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from dynkube._input_files import read_descriptor, read_file
+
+
+def test_a_file_is_read_up_to_the_limit_and_not_beyond(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"12345")
+
+    assert read_file(path, limit=5) == b"12345"
+    with pytest.raises(OSError, match="it has 5 bytes, at most 4 are read") as caught:
+        read_file(path, limit=4)
+    assert caught.value.filename == str(path)
+
+
+def test_a_large_sparse_file_is_refused_by_its_size(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+
+    with pytest.raises(OSError, match="it has 1,099,511,627,776 bytes, at most 1,000 are read"):
+        read_file(path, limit=1_000)
+
+
+def test_a_fifo_that_nobody_writes_to_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+
+    with pytest.raises(OSError, match=r"it is a named pipe \(FIFO\): copy what it gives into a file"):
+        read_file(path, limit=1)
+
+
+def test_a_fifo_that_takes_the_place_of_a_file_meanwhile_holds_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, fifo = tmp_path / "file", tmp_path / "fifo"
+    path.write_bytes(b"1")
+    os.mkfifo(fifo)
+    status = path.stat()
+    path.unlink()
+    path.symlink_to(fifo)
+    monkeypatch.setattr(os, "stat", lambda path: status)
+
+    with pytest.raises(OSError, match="it is a named pipe"):
+        read_file(path, limit=1)
+
+
+def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a socket's path may not be long
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("s")
+
+        with pytest.raises(OSError, match="it is a socket"):
+            read_file("s", limit=1)
+
+
+def test_a_device_without_an_end_is_refused_and_the_null_device_is_empty() -> None:
+    with pytest.raises(OSError, match="it is a device"):
+        read_file("/dev/zero", limit=1)
+    assert read_file("/dev/null", limit=1) == b""
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError, match="Is a directory"):
+        read_file(tmp_path, limit=1)
+
+
+def test_a_file_that_does_not_tell_its_size_is_read_up_to_the_limit() -> None:
+    found = Path("/proc/self/limits")
+    if not found.exists():
+        pytest.skip("there is no /proc here")
+
+    assert b"Max open files" in read_file(found, limit=1 << 20)
+    with pytest.raises(OSError, match="it has more, at most 10 are read"):
+        read_file(found, limit=10)
+
+
+def test_an_open_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
+    with Path("/dev/zero").open("rb") as zeros, pytest.raises(OSError, match="it has more, at most 1,000 are read"):
+        read_descriptor(zeros.fileno(), "<stdin>", limit=1_000)
