@@ -194,6 +194,13 @@ def unprocessable() -> APIError:
     return Unprocessable(Status(code=422, reason="Invalid", message=message))
 
 
+def out_of_time() -> APIError:
+    """504 for a patch that takes longer than the real server gives a request (34 seconds)."""
+    return plain(
+        504, "Timeout", "Timeout: request did not complete within requested timeout - context deadline exceeded"
+    )
+
+
 def internal(why: str) -> APIError:
     """500 for an object that does not have what its definition promises."""
     causes = (StatusCause("", "", why),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -75,13 +74,10 @@ def parts_of(value: object, shape: Shape) -> dict[str, Any] | None:
 
 
 def _with_repeated(named: list[str], items: list[Any]) -> dict[str, Any]:
-    counts = Counter(named)
-    together = {
-        element: Repeated(tuple(item for name, item in zip(named, items, strict=True) if name == element))
-        for element, count in counts.items()
-        if count > 1
-    }
-    return {**dict(zip(named, items, strict=True)), **together}
+    grouped: dict[str, list[Any]] = {}
+    for element, item in zip(named, items, strict=True):
+        grouped.setdefault(element, []).append(item)
+    return {element: found[0] if len(found) == 1 else Repeated(tuple(found)) for element, found in grouped.items()}
 
 
 def form_of(value: object, shape: Shape) -> Form:

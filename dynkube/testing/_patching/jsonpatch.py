@@ -6,59 +6,134 @@ tested to be null; indexes may count from the end of a list. Libraries for Pytho
 
 from __future__ import annotations
 
-import copy
 import re
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._schemas.correlation import same_json
+
+Value = TypeVar("Value")
+
+# Bytes of JSON that the "copy" operations of one patch may add: kube-apiserver's limit (JSONPatchMaxCopyBytes, which
+# becomes AccumulatedCopySizeLimit of github.com/evanphx/json-patch).
+MAX_COPIED = 3 * 1024 * 1024
+# List items that the operations of one patch may shift by inserting and removing in front of them. The real server has
+# no such limit, but answers 504 after 34 seconds, in which version 1.36 was seen to shift 4,000,000,000. Here a request
+# holds the event loop, and this many take a quarter of a second.
+MAX_SHIFTED = 500_000_000
+
+# What Go's encoder writes as an escape of six bytes, and the bytes that each takes here.
+_ESCAPED = {b"<": 1, b">": 1, b"&": 1, "\u2028".encode(): 3, "\u2029".encode(): 3}
 
 
 class NotApplicable(Exception):
     """An operation that cannot be carried out on the document."""
 
 
+class TooMuchWork(Exception):
+    """Operations that move more than :data:`MAX_SHIFTED` items of lists."""
+
+
 def json_patched(document: JSONObject, operations: list[JSONObject]) -> Any:
     """``document`` after ``operations``, one after the other; arguments stay as they are.
 
     Raises:
-        NotApplicable: One of the operations cannot be carried out.
+        NotApplicable: One of the operations cannot be carried out, or all copies together are too large.
+        TooMuchWork: The operations move too many items of lists.
     """
-    root: Any = copy.deepcopy(document)
-    for operation in operations:
-        root = _carried_out(root, operation)
-    return root
+    patching = _Patching(_copied(document))
+    try:
+        for operation in _copied(operations):
+            patching.carry_out(operation)
+    except RecursionError:
+        raise NotApplicable("the document is nested too deeply") from None
+    return patching.root
 
 
-def _carried_out(root: Any, operation: JSONObject) -> Any:
-    path = _pointer(operation, "path")
-    value = copy.deepcopy(operation.get("value"))
-    match operation.get("op"):
-        case "add":
-            _add(*_parent(root, path), value)
-        case "remove":
-            _remove(*_parent(root, path))
-        case "replace" if not path:
-            if not isinstance(value, dict | list):
-                raise NotApplicable("the whole document can only become an object or a list")
-            return value
-        case "replace":
-            _set(*_parent(root, path), value)
-        case "move":
-            parent, key = _parent(root, _pointer(operation, "from"))
-            moved = _get(parent, key)
-            _remove(parent, key)
-            _add(*_parent(root, path), moved)
-        case "copy":
-            copied = copy.deepcopy(_get(*_parent(root, _pointer(operation, "from"))))
-            _add(*_parent(root, path), copied)
-        case "test":
-            found = _get(*_parent(root, path)) if path else root
-            if not same_json(found, value):
-                raise NotApplicable(f"{path} has another value")
-        case other:
-            raise NotApplicable(f"there is no operation {other!r}")
-    return root
+def _copied(value: Value) -> Value:
+    """A deep copy, by way of JSON: ten times as fast as :func:`copy.deepcopy`."""
+    copied: Value = msgspec.json.decode(msgspec.json.encode(value))
+    return copied
+
+
+class _Patching:
+    """A document on which operations are carried out, and what they cost."""
+
+    __slots__ = ("_copied", "_shifted", "root")
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self._copied = 0  # bytes
+        self._shifted = 0  # items
+
+    def carry_out(self, operation: JSONObject) -> None:
+        """Change the document; the value of ``operation`` becomes a part of it."""
+        path, value = _pointer(operation, "path"), operation.get("value")
+        match operation.get("op"):
+            case "add":
+                self._add(path, value)
+            case "remove":
+                self._remove(path)
+            case "replace" if not path:
+                if not isinstance(value, dict | list):
+                    raise NotApplicable("the whole document can only become an object or a list")
+                self.root = value
+            case "replace":
+                _set(*_parent(self.root, path), value)
+            case "move":
+                source = _pointer(operation, "from")
+                moved = _get(*_parent(self.root, source))
+                self._remove(source)
+                self._add(path, moved)
+            case "copy":
+                found = _get(*_parent(self.root, _pointer(operation, "from")))
+                _parent(self.root, path)  # the destination is looked for before anything is copied
+                self._add(path, self._copy(found))
+            case "test":
+                found = _get(*_parent(self.root, path)) if path else self.root
+                if not same_json(found, value):
+                    raise NotApplicable(f"{path} has another value")
+            case other:
+                raise NotApplicable(f"there is no operation {other!r}")
+
+    def _copy(self, value: Any) -> Any:
+        """A copy of ``value``, counted in the bytes that Go's encoder would write."""
+        if value is None:
+            return None
+        encoded = msgspec.json.encode(value)
+        self._copied += len(encoded) + sum((6 - size) * encoded.count(sign) for sign, size in _ESCAPED.items())
+        if self._copied > MAX_COPIED:
+            raise NotApplicable(f"copies add {self._copied} bytes; a patch may add {MAX_COPIED} by copying")
+        return msgspec.json.decode(encoded)
+
+    def _add(self, path: str, value: Any) -> None:
+        parent, key = _parent(self.root, path)
+        if isinstance(parent, dict):
+            parent[key] = value
+        elif key == "-":
+            parent.append(value)
+        else:
+            index = _index(len(parent) + 1, key)
+            self._shift(len(parent) - index)
+            parent.insert(index, value)
+
+    def _remove(self, path: str) -> None:
+        parent, key = _parent(self.root, path)
+        if isinstance(parent, list):
+            index = _index(len(parent), key)
+            self._shift(len(parent) - index)
+            del parent[index]
+        elif key in parent:
+            del parent[key]
+        else:
+            raise NotApplicable(f"there is no {key} to remove")
+
+    def _shift(self, items: int) -> None:
+        self._shifted += items
+        if self._shifted > MAX_SHIFTED:
+            raise TooMuchWork
 
 
 def _pointer(operation: JSONObject, field: str) -> str:
@@ -85,36 +160,19 @@ def _get(parent: Any, key: str) -> Any:
     if isinstance(parent, dict):
         return parent.get(key)
     if isinstance(parent, list):
-        return parent[_index(parent, key)]
+        return parent[_index(len(parent), key)]
     raise NotApplicable(f"{key} is nowhere")
 
 
 def _set(parent: Any, key: str, value: Any) -> None:
-    parent[key if isinstance(parent, dict) else _index(parent, key)] = value
+    parent[key if isinstance(parent, dict) else _index(len(parent), key)] = value
 
 
-def _add(parent: Any, key: str, value: Any) -> None:
-    if isinstance(parent, dict):
-        parent[key] = value
-    elif key == "-":
-        parent.append(value)
-    else:
-        parent.insert(_index([*parent, None], key), value)
-
-
-def _remove(parent: Any, key: str) -> None:
-    if isinstance(parent, list):
-        del parent[_index(parent, key)]
-    elif key in parent:
-        del parent[key]
-    else:
-        raise NotApplicable(f"there is no {key} to remove")
-
-
-def _index(items: list[Any], key: str) -> int:
+def _index(length: int, key: str) -> int:
+    """The index that ``key`` says in a list of ``length`` items; it may count from the end."""
     if not re.fullmatch("[+-]?[0-9]{1,9}", key, re.ASCII):
         raise NotApplicable(f"{key!r} is no index")
     index = int(key)
-    if not -len(items) <= index < len(items):
+    if not -length <= index < length:
         raise NotApplicable(f"there is no item {index}")
-    return index % len(items)
+    return index % length

@@ -5,7 +5,7 @@ The results are those of structured-merge-diff, in the order of lists as well. O
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,7 +38,7 @@ def _merged_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]
     counts = Counter(before)
     there = {element: item for element, item in zip(before, live, strict=True) if counts[element] == 1}
     given = dict(zip(after, applied, strict=True))
-    shared = [element for element in after if element in counts]
+    shared = deque(element for element in after if element in counts)
     result: list[Any] = []
     done: set[str] = set()
 
@@ -47,7 +47,7 @@ def _merged_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]
         result.append(merged(there[element], item, shape.item()) if element in there else item)
         done.add(element)
         if shared and shared[0] == element:
-            shared.pop(0)
+            shared.popleft()
 
     left = right = 0
     while left < len(before) or right < len(after):

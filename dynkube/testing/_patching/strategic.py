@@ -7,8 +7,10 @@ the object has keeps its place before what stood behind it, and items that are n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
+
+import msgspec
 
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
@@ -58,9 +60,10 @@ def _retained(target: JSONObject, patch: JSONObject) -> JSONObject:
     retained = patch[_RETAIN_KEYS]
     directives = (_RETAIN_KEYS, _SET_ORDER, _DELETE_FROM)
     set_here = {key for key, value in patch.items() if value is not None and not key.startswith(directives)}
-    if not isinstance(retained, list) or not set_here <= {key for key in retained if isinstance(key, str)}:
+    kept = {key for key in retained if isinstance(key, str)} if isinstance(retained, list) else set()
+    if not isinstance(retained, list) or not set_here <= kept:
         raise refuse.bad_request("invalid patch format of retainKeys")
-    return {key: value for key, value in target.items() if key in retained}
+    return {key: value for key, value in target.items() if key in kept}
 
 
 def _merge_field(result: JSONObject, key: str, value: Any, shape: Shape) -> None:
@@ -80,7 +83,8 @@ def _merge_field(result: JSONObject, key: str, value: Any, shape: Shape) -> None
 def _delete_from(result: JSONObject, key: str, unwanted: Any) -> None:
     present = result.get(key)
     if isinstance(present, list) and isinstance(unwanted, list):
-        result[key] = [item for item in present if item not in unwanted]
+        unwanted_keys = {_key(item) for item in unwanted}
+        result[key] = [item for item in present if _key(item) not in unwanted_keys]
 
 
 # ── lists ─────────────────────────────────────────────────────────────────────────────────────
@@ -110,10 +114,11 @@ def _check_order(wanted: list[Any], order: list[Any], key: str) -> None:
     if not order or not wanted:
         return
     left = [_identity(item, key) for item in wanted if not _is_directive(item)]
+    found = 0
     for item in order:
-        if left and left[0] == _identity(item, key):
-            left.pop(0)
-    if left:
+        if found < len(left) and left[found] == _identity(item, key):
+            found += 1
+    if found < len(left):
         shown = (
             f"The order in patch list:\n{go_text(wanted)}\n doesn't match $setElementOrder list:\n{go_text(order)}\n"
         )
@@ -125,16 +130,17 @@ def _merged_list(present: list[Any], patch: list[Any], shape: Shape) -> list[Any
         return present
     _check_items(present, patch)
     if not isinstance((patch or present)[0], dict):
-        both = [*present, *patch]
-        return _in_order([item for at, item in enumerate(both) if item not in both[:at]], patch, present, "")
+        unique = {_key(item): item for item in (*reversed(patch), *reversed(present))}
+        once = dict.fromkeys(map(_key, (*present, *patch)))
+        return _in_order([unique[key] for key in once], patch, present, "")
     if any(isinstance(item, dict) and item.get(_PATCH) == "replace" for item in patch):
         return [item for item in patch if _PATCH not in item]
     present, wanted = _without_deleted(present, patch, shape.patch_key)
     merged, key = list(present), shape.patch_key
+    places = _places(present, key)
     for item in wanted:
-        name = _identity(item, key)
-        at = next((at for at, there in enumerate(merged) if _identity(there, key) == name), None)
-        if at is None:
+        at = places.setdefault(_identity(item, key), len(merged))
+        if at == len(merged):
             merged.append(_plain(item))
         else:
             merged[at] = strategically_merged(merged[at], item, shape.item())
@@ -143,18 +149,19 @@ def _merged_list(present: list[Any], patch: list[Any], shape: Shape) -> list[Any
 
 def _without_deleted(present: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
     """The items of the object that the patch does not delete, and what else the patch says."""
-    wanted = []
+    wanted, deleted = [], set()
     for item in patch:
         match item.get(_PATCH):
             case None:
                 wanted.append(item)
             case "delete":
-                name = _identity(item, key)
-                present = [there for there in present if _identity(there, key) != name]
+                deleted.add(_identity(item, key))
             case "merge":
                 raise refuse.failed("merging lists cannot yet be specified in the patch")
             case other:
                 raise refuse.failed(f"unknown patch type: {go_text(other)} in map: {go_text(item)}")
+    if deleted:
+        present = [there for there in present if _identity(there, key) not in deleted]
     return present, wanted
 
 
@@ -168,30 +175,44 @@ def _check_items(present: list[Any], patch: list[Any]) -> None:
 
 def _in_order(merged: list[Any], patched: list[Any], present: list[Any], key: str) -> list[Any]:
     """``merged`` with what ``patched`` names in its order, and the rest where ``present`` has it among those."""
-    before = [_identity(item, key) for item in present]
-    order = [_identity(item, key) for item in patched]
-    ours = [item for item in merged if _identity(item, key) in order]
-    ours.sort(key=lambda item: order.index(_identity(item, key)))
-    theirs = [item for item in merged if _identity(item, key) not in order]
-    theirs.sort(key=lambda item: _position(before, _identity(item, key)))
+    before, order = _places(present, key), _places(patched, key)
+    new = len(present)  # the place of what was not there
+    named = [(_identity(item, key), item) for item in merged]
+    ours = sorted((pair for pair in named if pair[0] in order), key=lambda pair: order[pair[0]])
+    theirs = sorted((pair for pair in named if pair[0] not in order), key=lambda pair: before.get(pair[0], new))
     result: list[Any] = []
-    while ours and theirs:
-        left, right = _position(before, _identity(theirs[0], key)), _position(before, _identity(ours[0], key))
-        result.append((theirs if left < right < len(before) else ours).pop(0))
-    return [*result, *ours, *theirs]
+    mine = other = 0
+    while mine < len(ours) and other < len(theirs):
+        left, right = before.get(theirs[other][0], new), before.get(ours[mine][0], new)
+        if left < right < new:
+            result.append(theirs[other][1])
+            other += 1
+        else:
+            result.append(ours[mine][1])
+            mine += 1
+    return [*result, *(item for _, item in ours[mine:]), *(item for _, item in theirs[other:])]
 
 
-def _position(names: Sequence[object], name: object) -> int:
-    return names.index(name) if name in names else len(names)
+def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
+    """The first index of each identity."""
+    places: dict[Hashable, int] = {}
+    for index, item in enumerate(items):
+        places.setdefault(_identity(item, key), index)
+    return places
 
 
-def _identity(item: Any, key: str) -> object:
+def _identity(item: Any, key: str) -> Hashable:
     """What tells an item apart: the value of its merge key, or itself in a list of values."""
     if not key or not isinstance(item, dict):
-        return item
+        return _key(item)
     if key not in item:
         raise refuse.failed(f"map: {go_text(item)} does not contain declared merge key: {key}")
-    return item[key]
+    return _key(item[key])
+
+
+def _key(value: Any) -> Hashable:
+    """``value``, or what stands for it in dicts and sets where it is not hashable."""
+    return ("json", msgspec.json.encode(value, order="sorted")) if isinstance(value, dict | list) else value
 
 
 # ── values ────────────────────────────────────────────────────────────────────────────────────

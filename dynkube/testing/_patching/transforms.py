@@ -13,8 +13,9 @@ from dynkube.testing._calls.api import (
     Undecodable,
 )
 from dynkube.testing._calls.gotext import json_name
+from dynkube.testing._calls.nesting import TooDeep, check_depth
 from dynkube.testing._kinds.kinds import Kind
-from dynkube.testing._patching.jsonpatch import NotApplicable, json_patched
+from dynkube.testing._patching.jsonpatch import NotApplicable, TooMuchWork, json_patched
 from dynkube.testing._patching.shapes import SchemaShape, Shape, shape_of
 from dynkube.testing._patching.strategic import strategically_merged
 
@@ -35,6 +36,7 @@ def patched(obj: JSONObject, call: Call) -> object:
         UnsupportedMediaType: The kind does not take this kind of patch.
         BadRequest: The body is no patch of its kind.
         Invalid: The patch cannot be carried out on this object.
+        ServerTimeout: It takes more work than the real server has time for.
     """
     if call.content_type not in accepted_patches(call.kind):
         raise refuse.unsupported_patch(accepted_patches(call.kind))
@@ -63,9 +65,13 @@ def _json_patched(obj: JSONObject, patch: object) -> object:
             if not isinstance(found := operation.get(member), str | None):
                 raise _undecodable(found, "string", into=f"struct field jsonPatchOp.{member}")
     try:
-        return json_patched(obj, patch)
-    except NotApplicable as error:
+        result = json_patched(obj, patch)
+        check_depth(result)
+    except (NotApplicable, TooDeep) as error:
         raise refuse.unprocessable() from error
+    except TooMuchWork as error:
+        raise refuse.out_of_time() from error
+    return result
 
 
 def _undecodable(value: object, wanted: str, *, into: str = "value") -> Exception:

@@ -36,7 +36,18 @@ def json_type(value: object) -> str:
 class Scalars:
     """What one schema says about values that are neither objects nor lists, and about types and enums of all."""
 
-    __slots__ = ("_enum", "_format", "_format_check", "_numeric", "_pattern", "_source", "_text", "_types", "typed")
+    __slots__ = (
+        "_enum",
+        "_format",
+        "_format_check",
+        "_numeric",
+        "_pattern",
+        "_source",
+        "_strings",
+        "_text",
+        "_types",
+        "typed",
+    )
 
     def __init__(self, node: Node) -> None:
         source = node.source
@@ -49,6 +60,8 @@ class Scalars:
         #: Whether there is a check of the type at all.
         self.typed = bool(self._types or self._format)
         self._enum: list[Any] = source.get("enum") or []
+        # Most enums are of strings: a set keeps long lists of them linear.
+        self._strings = frozenset(item for item in self._enum if isinstance(item, str))
         self._text = any(source.get(keyword) is not None for keyword in ("minLength", "maxLength", "pattern"))
         self._pattern: re.Pattern[str] | None = None
         if pattern := source.get("pattern"):
@@ -76,7 +89,9 @@ class Scalars:
 
     def check_enum(self, value: object, path: str) -> Finding | None:
         """Whether ``value`` is one of those listed, if any are; ``null`` never is."""
-        if not self._enum or (value is not None and any(same_json(value, item) for item in self._enum)):
+        if not self._enum or (isinstance(value, str) and value in self._strings):
+            return None
+        if value is not None and not isinstance(value, str) and any(same_json(value, item) for item in self._enum):
             return None
         listed = [item if isinstance(item, str) else compact(item) for item in self._enum]
         supported = ", ".join(quoted(item) for item in listed)

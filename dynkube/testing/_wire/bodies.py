@@ -9,8 +9,9 @@ from dynkube.errors import APIError
 from dynkube.meta import yaml
 from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Verb
 from dynkube.testing._calls.gotext import json_name
+from dynkube.testing._calls.nesting import TooDeep, check_depth
 from dynkube.testing._wire import protobuf, refusals
-from dynkube.testing._wire.jsonerrors import TooDeep, check_depth, parse_json
+from dynkube.testing._wire.jsonerrors import parse_json
 from dynkube.testing._wire.layouts import JSON_TYPE, YAML_TYPE
 
 _OBJECT_TYPES = (JSON_TYPE, YAML_TYPE, protobuf.MEDIA_TYPE)

@@ -10,6 +10,8 @@ import re
 
 import msgspec
 
+from dynkube.testing._calls.nesting import MAX_DEPTH, TooDeep, check_depth
+
 _END = "unexpected end of JSON input"
 _WORDS = {
     "object keys must be strings": "looking for beginning of object key string",
@@ -26,18 +28,6 @@ _WORDS = {
 _LITERALS = (b"true", b"false", b"null")
 # Of these the parser tells the byte behind.
 _BEHIND = {"invalid escape character in string", "invalid character in unicode escape", "trailing characters"}
-
-
-# Go's parser stops at 10,000. What works on objects here calls itself for each level, up to three times, and Python
-# stops a program at 1,000 calls.
-MAX_DEPTH = 300
-
-
-class TooDeep(ValueError):
-    """Objects in objects in objects."""
-
-    def __init__(self, bracket: str) -> None:
-        super().__init__(f"invalid character '{bracket}' exceeded max depth")
 
 
 def parse_json(body: bytes) -> object:
@@ -57,22 +47,6 @@ def parse_json(body: bytes) -> object:
     if body.count(b"{") + body.count(b"[") > MAX_DEPTH:  # few bodies have as many, and fewer still in each other
         check_depth(data)
     return data
-
-
-def check_depth(data: object) -> None:
-    """Refuse what is nested deeper than this server follows; aliases of YAML may make the same object a part of many.
-
-    Raises:
-        TooDeep: More than ``MAX_DEPTH`` levels, or an object that is within itself.
-    """
-    level = [data] if isinstance(data, dict | list) else []
-    for _ in range(MAX_DEPTH):
-        if not level:
-            return
-        values = (value for outer in level for value in (outer.values() if isinstance(outer, dict) else outer))
-        level = list({id(value): value for value in values if isinstance(value, dict | list)}.values())
-    if level:
-        raise TooDeep("{" if isinstance(level[0], dict) else "[")
 
 
 def _describe(body: bytes, error: str) -> str:

@@ -147,3 +147,30 @@ async def test_members_that_no_operation_has_are_told(cluster: Cluster, stored: 
     answer = await cluster.call("PATCH", path, body=[operation], content_type=JSON)
 
     assert answer.warnings == ['json patch unknown field "[0].note"']
+
+
+async def test_copies_may_add_three_megabytes_in_all(cluster: Cluster, stored: JSONObject) -> None:
+    filled = {"op": "add", "path": "/data/a", "value": "x" * 100_000}  # 100,002 bytes with its quotes
+    copying = {"op": "copy", "from": "/data/a", "path": "/data/b"}
+    assert (await cluster.patch("configmaps", "a", [filled, *[copying] * 31], JSON))["data"]["b"] == "x" * 100_000
+
+    with pytest.raises(Invalid, match="the server rejected our request due to an error in our request"):
+        await cluster.patch("configmaps", "a", [filled, *[copying] * 32], JSON)
+
+
+async def test_characters_of_html_count_as_the_escapes_that_go_writes(cluster: Cluster, stored: JSONObject) -> None:
+    filled = {"op": "add", "path": "/data/a", "value": "<" * 100_000}  # 600,002 bytes
+    copying = {"op": "copy", "from": "/data/a", "path": "/data/b"}
+    assert (await cluster.patch("configmaps", "a", [filled, *[copying] * 5], JSON))["data"]["b"] == "<" * 100_000
+
+    with pytest.raises(Invalid):
+        await cluster.patch("configmaps", "a", [filled, *[copying] * 6], JSON)
+
+
+async def test_annotations_that_are_copied_into_themselves_are_refused(cluster: Cluster, stored: JSONObject) -> None:
+    place = "/metadata/annotations"
+    copies = [{"op": "copy", "from": place, "path": f"{place}/c{number}"} for number in range(25)]
+
+    with pytest.raises(Invalid):
+        await cluster.patch("configmaps", "a", [{"op": "add", "path": place, "value": {"a": "x"}}, *copies], JSON)
+    assert await cluster.get("configmaps", "a") == stored
