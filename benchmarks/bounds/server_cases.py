@@ -15,6 +15,7 @@ from dynkube.testing import APIServer
 JSONObject: TypeAlias = dict[str, Any]
 
 _CONFIGS = "/api/v1/namespaces/default/configmaps"
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
 _FINALIZERS = "/metadata/finalizers"
 _SERVICE = "/api/v1/namespaces/default/services/a"
@@ -207,6 +208,27 @@ def _custom(schema: JSONObject, method: str, before: object, after: object) -> C
     return case
 
 
+def _patterned(pattern: str, text: str) -> Case:
+    return _custom({"type": "string", "pattern": pattern}, "POST", None, text)
+
+
+def _many_patterns(count: int) -> Case:
+    async def case(trial: Trial) -> str:
+        properties = {f"f{number}": {"type": "string", "pattern": rf"^\pL{{253}}{number}"} for number in range(count)}
+        async with _embedded() as embedded:
+            return await embedded.send(
+                trial, "POST", _DEFINITIONS, _definition({"type": "object", "properties": properties})
+            )
+
+    return case
+
+
+def _chosen(count: int) -> Case:
+    """Items of an enum, each the last of those allowed."""
+    schema = {"type": "array", "items": {"type": "string", "enum": _names(count)}}
+    return _custom(schema, "POST", None, [_names(count)[-1]] * count)
+
+
 CASES: Final[dict[str, Case]] = {
     "server: JSON patch, 40 copies into itself": _json_patch(_copies_into_itself()),
     "server: JSON patch, 10,000 copies of 10,000 items": _json_patch(
@@ -233,4 +255,15 @@ CASES: Final[dict[str, Case]] = {
     ),
     "server: list-map of 60,000, each twice": _custom(_LIST_MAP, "POST", None, _items(30_000) * 2),
     "server: set of 60,000 applied in another order": _custom(_LIST_SET, "apply", _names(60_000), _names(60_000)[::-1]),
+    "server: 20,000 items of an enum of 20,000": _chosen(20_000),
+    "server: pattern ^([a-z0-9]+-?)+$ on 27 characters": _patterned("^([a-z0-9]+-?)+$", "a" * 26 + "!"),
+    "server: pattern ^([a-z0-9]+-?)+$ on 1,000,000 characters": _patterned("^([a-z0-9]+-?)+$", "a" * 1_000_000 + "!"),
+    "server: pattern (.*a){1000} on 100,000 characters": _patterned("^(.*a){1000}$", "a" * 100_000 + "!"),
+    "server: 500 patterns with a large program each": _many_patterns(500),
+    "server: format duration on 200,000 digits": _custom(
+        {"type": "string", "format": "duration"}, "POST", None, "1" * 200_000
+    ),
+    "server: format email on 200,000 brackets": _custom(
+        {"type": "string", "format": "email"}, "POST", None, "(" * 200_000
+    ),
 }

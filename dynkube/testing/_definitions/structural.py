@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from dynkube.errors import StatusCause
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.refuse import bad_value, not_allowed, required
-from dynkube.testing._definitions.patterns import pattern_problem
+from dynkube.testing._definitions.pattern_checks import pattern_causes
 
 Level: TypeAlias = Literal["root", "item", "field"]
 
@@ -59,7 +59,11 @@ _ONLY_IN_STRUCTURE: Mapping[str, str] = {
 
 def structural_causes(schema: JSONObject, field: str) -> list[StatusCause]:
     """Why ``schema``, that of a whole resource, is not structural; sorted, as the server does."""
-    causes = [*_structure(schema, "root", field), *_missing_in_branches(schema, schema, field, field)]
+    causes = [
+        *_structure(schema, "root", field),
+        *_missing_in_branches(schema, schema, field, field),
+        *pattern_causes(schema, field),
+    ]
     return sorted(causes, key=lambda cause: f"{cause.field}: {cause.message}")
 
 
@@ -166,9 +170,6 @@ def _validations(schema: JSONObject, field: str, *, structural: bool, skip_any: 
             yield from _validation(branch, f"{field}.{junctor}[{index}]", skip_any=excused)
     if "not" in schema:
         yield from _validation(schema["not"], f"{field}.not")
-    if problem := pattern_problem(schema.get("pattern", "")):
-        detail = f"must be a valid regular expression, but isn't: {problem}"
-        yield bad_value(f"{field}.pattern", schema["pattern"], detail)
 
 
 def _is_int_or_string(schema: JSONObject) -> bool:

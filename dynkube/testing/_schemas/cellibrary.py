@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from importlib import import_module
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from dynkube.testing._schemas.formats import FORMATS
+from dynkube.testing._schemas.patterns import BadPattern, compile_pattern
 from dynkube.testing._schemas.quantities import parse
-from dynkube.testing._schemas.regexes import compile_pattern
 
 _MODULE = "cel_expr_python.cel"
 _EXTENSIONS = {
@@ -233,9 +233,11 @@ def _compare(one: Mapping[str, str], other: Mapping[str, str]) -> int:
 
 
 def _find_all(text: str, pattern: str, most: int = -1) -> list[str]:
-    compiled = compile_pattern(pattern)
-    found = [match[0] for match in compiled.finditer(text)] if compiled is not None else []
-    return found if most < 0 else found[:most]
+    try:
+        compiled = compile_pattern(pattern)
+    except BadPattern as problem:
+        raise ValueError(f"Illegal regex: {problem}") from None
+    return list(islice(compiled.matches(text), most if most >= 0 else None))
 
 
 def _find(text: str, pattern: str) -> str:

@@ -73,11 +73,17 @@ def _is_uri(text: str) -> bool:
         return False
 
 
+# Characters of a name and an address; the parser calls itself for each bracket, and an address has 254 at most.
+_MAX_EMAIL = 1000
+
+
 def _is_email(text: str) -> bool:
-    _, address = parseaddr(text)
+    if len(text) > _MAX_EMAIL:
+        return False
     try:
+        _, address = parseaddr(text)
         parsed = Address(addr_spec=address)
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, RecursionError):
         return False
     return bool(parsed.username and parsed.domain) and address in text and text.strip() == text
 
@@ -99,7 +105,7 @@ def _is_hostname(text: str) -> bool:
 
 
 _GO_DURATION = re.compile(r"[-+]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+")
-_WORDY_DURATION = re.compile(r"[0-9]+\s*([A-Za-zµ]+)")
+_WORDY_DURATION = re.compile(r"(?<![0-9])[0-9]++\s*+([A-Za-zµ]+)")  # looks at each digit once
 _WORDY_UNITS = re.compile(
     r"(?:ns|us|ms|[smhdw]|µs|sec|hr|wk)|(?:nano|micro|milli|sec|min|hour|day|week).*", re.IGNORECASE
 )

@@ -1,10 +1,17 @@
-"""Patterns are RE2's; most of them mean the same to Python, some after a translation."""
+"""Regular expressions are RE2's, in Go's syntax and with Go's messages; what is expected here is what Go 1.26 said."""
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from dynkube.testing._schemas.regexes import compile_pattern
+from dynkube.errors import Invalid
+from dynkube.testing._schemas.patterns import BadPattern, compile_pattern
+from tests.testing.engine.cluster import widget
+from tests.testing.schemas.kit import STRING, fields, serving
+
+WIDGETS = "widgets.example.com"
 
 
 @pytest.mark.parametrize(
@@ -21,23 +28,103 @@ from dynkube.testing._schemas.regexes import compile_pattern
         ("^[^[:space:]/]+$", "a-b", "a b"),
         ("^[[:digit:]a-c]$", "b", "d"),
         (r"^\Qa.b\E$", "a.b", "axb"),
+        (r"^\Q\C\E$", r"\C", "x"),
         (r"^\x{e4}$", "\u00e4", "a"),
         ("(?i)^abc$", "ABC", "abd"),
+        ("a(?i)b", "aB", "Ab"),
+        ("(?U)^(a+)$", "aa", "b"),
         ("^(?<name>a)$", "a", "b"),
         ("^(?P<name>a)$", "a", "b"),
+        ("^(?P<name>a)(?<name>b)$", "ab", "b"),
         (r"^\p{L}+$", "a\u00e4", "1"),
+        (r"^\p{Letter}+$", "a\u00e4", "1"),
+        (r"^\p{Greek}$", "\u03b1", "a"),
+        (r"^\p{greek}$", "\u03b1", "a"),
+        (r"^[\p{Lu}_]$", "A", "a"),
+        ("^[(?P<a>)(?P<a>)]$", "?", "b"),
         ("^[][]$", "]", "a"),
         (r"^[\]]$", "]", "a"),
+        ("^.$", "\u20ac", "\u20ac\u20ac"),
     ],
 )
-def test_a_pattern_finds_what_it_finds_in_re2(pattern: str, found: str, not_found: str) -> None:
+def test_a_pattern_matches_as_in_go(pattern: str, found: str, not_found: str) -> None:
     compiled = compile_pattern(pattern)
 
-    assert compiled is not None
-    assert compiled.search(found)
-    assert not compiled.search(not_found)
+    assert compiled.found_in(found)
+    assert not compiled.found_in(not_found)
 
 
-@pytest.mark.parametrize("pattern", [r"\p{Greek}", "(?U)a+", r"[\p{Lu}]", r"\C", "a(?i)b"])
-def test_what_python_cannot_say_is_left_unchecked(pattern: str) -> None:
-    assert compile_pattern(pattern) is None
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("*", "missing argument to repetition operator: `*`"),
+        ("a{1001}", "invalid repeat count: `{1001}`"),
+        ("a{2,1}?", "invalid repeat count: `{2,1}`"),
+        ("((a{100}){100}){2}", "invalid repeat count: `{100}`"),
+        ("(a", "missing closing ): `(a`"),
+        ("a)", "unexpected ): `a)`"),
+        ("[a", "missing closing ]: `[a`"),
+        ("[z-a]", "invalid character class range: `z-a`"),
+        ("[[:foo:]]", "invalid character class range: `[:foo:]`"),
+        (r"\p{Foo}", r"invalid character class range: `\p{Foo}`"),
+        ("\\", "trailing backslash at end of expression: ``"),
+        (r"\1", r"invalid escape sequence: `\1`"),
+        (r"\x{", r"invalid escape sequence: `\x{`"),
+        (r"\C", r"invalid escape sequence: `\C`"),
+        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("b(?<=a>)", "invalid named capture: `(?<=a>`"),
+        ("b(?<!a)", "invalid named capture: `(?<!a)`"),
+        ("(?P<n", "invalid named capture: `(?P<n`"),
+        ("(" * 1_000 + ")" * 1_000, "expression nests too deeply: `" + "(" * 1_000 + ")" * 1_000 + "`"),
+    ],
+)
+def test_what_go_refuses_is_refused_in_its_words(pattern: str, problem: str) -> None:
+    with pytest.raises(BadPattern) as caught:
+        compile_pattern(pattern)
+
+    assert str(caught.value) == f"error parsing regexp: {problem}"
+
+
+def test_matches_come_from_left_to_right() -> None:
+    assert list(compile_pattern("[a-z\u00e4]+").matches("ab 1 c\u00e4")) == ["ab", "c\u00e4"]
+
+
+def test_text_is_matched_in_linear_time() -> None:
+    cluster = serving({**STRING, "pattern": "^([a-z0-9]+-?)+$"})
+
+    cluster.create(WIDGETS, widget(spec={"f": "a" * 100_000}))
+    with pytest.raises(Invalid, match="should match"):
+        cluster.create(WIDGETS, widget("b", spec={"f": "a" * 100_000 + "!"}))
+
+
+def test_text_of_a_format_is_looked_at_in_linear_time() -> None:
+    cluster = serving({**STRING, "format": "duration"})
+
+    with pytest.raises(Invalid, match="must be of type duration"):
+        cluster.create(WIDGETS, widget(spec={"f": "1" * 200_000}))
+
+
+@pytest.mark.parametrize("text", ["(" * 100_000, "a" * 100_000 + "@b.c", "(" * 900])
+def test_an_email_address_has_a_length_and_few_brackets(text: str) -> None:
+    cluster = serving({**STRING, "format": "email"})
+
+    with pytest.raises(Invalid, match="must be of type email"):
+        cluster.create(WIDGETS, widget(spec={"f": text}))
+
+
+def test_all_patterns_of_a_schema_have_a_size() -> None:
+    large = {f"f{number}": {**STRING, "pattern": rf"^\pL{{{200 + number}}}$"} for number in range(8)}
+
+    with pytest.raises(Invalid) as caught:
+        serving(fields(**large))
+    problem = "must be a valid regular expression, but isn't: error parsing regexp: expression too large"
+    assert [problem in cause.message for cause in caught.value.causes] == [True] * 4
+
+
+def test_without_the_package_a_definition_with_a_pattern_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "re2", None)
+
+    with pytest.raises(ImportError, match=r"google-re2: pip install 'dynkube\[serve\]'"):
+        serving({**STRING, "pattern": "^a$"})
+    serving(STRING)

@@ -1,0 +1,46 @@
+"""The regular expressions in the schema of a CRD: each has to compile, and all of them together in reasonable time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dynkube.errors import StatusCause
+from dynkube.testing._calls.api import JSONObject
+from dynkube.testing._calls.refuse import bad_value
+from dynkube.testing._schemas.patterns import BadPattern, compile_pattern
+
+# Instructions that the expressions of one schema may compile to: 16 MB of them, in about half a second. The expressions
+# of published CRDs have some dozens each; ``\pL{253}``, which is twelve bytes of schema, has 300,000.
+MAX_INSTRUCTIONS = 1_000_000
+
+
+def pattern_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
+    """Each ``pattern`` of ``schema``, at ``field``, and below that does not compile, in the words of the real server.
+
+    Raises:
+        ImportError: There are patterns, and ``google-re2`` is not installed.
+    """
+    left = MAX_INSTRUCTIONS
+    for path, pattern in _patterns(schema, field):
+        problem = ""
+        try:
+            left -= compile_pattern(pattern).size if left > 0 else 0
+        except BadPattern as error:
+            problem = str(error)
+        if left <= 0:
+            problem = problem or "error parsing regexp: expression too large"
+        if problem:
+            yield bad_value(f"{path}.pattern", pattern, f"must be a valid regular expression, but isn't: {problem}")
+
+
+def _patterns(schema: JSONObject, field: str) -> Iterator[tuple[str, str]]:
+    if pattern := schema.get("pattern"):
+        yield field, pattern
+    for name, below in schema.get("properties", {}).items():
+        yield from _patterns(below, f"{field}.properties[{name}]")
+    for keyword in ("items", "additionalProperties", "not"):
+        if isinstance(below := schema.get(keyword), dict):
+            yield from _patterns(below, f"{field}.{keyword}")
+    for junctor in ("allOf", "anyOf", "oneOf"):
+        for index, branch in enumerate(schema.get(junctor, ())):
+            yield from _patterns(branch, f"{field}.{junctor}[{index}]")

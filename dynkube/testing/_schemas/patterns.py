@@ -1,0 +1,161 @@
+r"""Regular expressions of schemas and of rules: RE2's, in the syntax of Go's ``regexp`` and with its error messages.
+
+``google-re2`` matches in time linear in the text, whatever the pattern. Its parser and Go's are of one origin; what Go
+refuses and RE2 accepts (``\C``) is refused here. RE2 compiles to bytes and Go to characters, so
+some very large patterns that Go compiles are "too large" here; nor does it know ``\p{LC}`` and ``\p{Cn}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re2
+
+# For the program and the states of one expression. RE2's own default: it has room for \pL{253}, but not for \pL{1000}.
+_MAX_MEMORY = 8 * 1024 * 1024
+
+# What RE2's parser says, and what Go's says: https://pkg.go.dev/regexp/syntax#ErrorCode
+_IN_GO = {
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid character class range": "invalid character class range",
+    "invalid escape sequence": "invalid escape sequence",
+    "invalid named capture group": "invalid named capture",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid repetition size": "invalid repeat count",
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "unexpected )": "unexpected )",
+}
+
+# The deepest groups that Go compiles: https://pkg.go.dev/regexp/syntax#ErrNestingDepth
+_MAX_GROUPS = 999
+# ``\C`` and the brackets of groups; all that could hide them is passed over.
+_TOKENS = re.compile(
+    r"""\\Q(?s:.*?)(?:\\E|\Z)
+      | \\(?P<any>C)
+      | \\(?s:.)
+      | \[\^?\]?(?:\[:\^?\w+:\]|\\(?s:.)|[^\]\\])*\]
+      | (?P<bracket>[()])
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_CLASS_ESCAPE = re.compile(r"\\[pP]\{\^?([^}]*)\}|\\(?s:.)")
+# The long names of general categories, which Go takes since 1.25, without case, spaces, "_" and "-".
+_CATEGORIES = {
+    "other": "C", "control": "Cc", "cntrl": "Cc", "format": "Cf", "unassigned": "Cn", "privateuse": "Co",
+    "surrogate": "Cs", "letter": "L", "casedletter": "LC", "lowercaseletter": "Ll", "modifierletter": "Lm",
+    "otherletter": "Lo", "titlecaseletter": "Lt", "uppercaseletter": "Lu", "mark": "M", "combiningmark": "M",
+    "spacingmark": "Mc", "enclosingmark": "Me", "nonspacingmark": "Mn", "number": "N", "decimalnumber": "Nd",
+    "digit": "Nd", "letternumber": "Nl", "othernumber": "No", "punctuation": "P", "punct": "P",
+    "connectorpunctuation": "Pc", "dashpunctuation": "Pd", "closepunctuation": "Pe", "finalpunctuation": "Pf",
+    "initialpunctuation": "Pi", "otherpunctuation": "Po", "openpunctuation": "Ps", "symbol": "S",
+    "currencysymbol": "Sc", "modifiersymbol": "Sk", "mathsymbol": "Sm", "othersymbol": "So", "separator": "Z",
+    "lineseparator": "Zl", "paragraphseparator": "Zp", "spaceseparator": "Zs",
+}  # fmt: skip
+
+
+class BadPattern(ValueError):
+    """What is no regular expression; the text says why, in the words of Go's ``regexp``."""
+
+
+class Pattern:
+    """A regular expression that compiled.
+
+    Attributes:
+        size: instructions of its program, each of 16 bytes.
+    """
+
+    __slots__ = ("_compiled", "size")
+
+    def __init__(self, compiled: re2._Regexp) -> None:
+        self._compiled = compiled
+        self.size: int = compiled.programsize
+
+    def found_in(self, text: str) -> bool:
+        """Whether it matches anywhere in ``text``."""
+        return self._compiled.search(_bytes(text)) is not None
+
+    def matches(self, text: str) -> Iterator[str]:
+        """What it matches in ``text``, from left to right, none overlapping another."""
+        for match in self._compiled.finditer(_bytes(text)):
+            yield match[0].decode()
+
+
+def compile_pattern(pattern: str) -> Pattern:
+    """Compile a regular expression, or find it among those that were compiled lately.
+
+    Raises:
+        BadPattern: Go would not compile it.
+        ImportError: ``google-re2`` is not installed.
+    """
+    try:
+        import re2
+    except ImportError as error:
+        message = "regular expressions of schemas need the package google-re2: pip install 'dynkube[serve]'"
+        raise ImportError(message, name="re2") from error
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MAX_MEMORY
+
+    def compiled(text: str) -> re2._Regexp:
+        return re2.compile(_bytes(text), options)
+
+    try:
+        found = compiled(pattern)
+    except re2.error as error:
+        respelled = _CLASS_ESCAPE.sub(_respelled, pattern)
+        if respelled == pattern:
+            raise _bad(_in_go(error, pattern)) from None
+        try:
+            found = compiled(respelled)
+        except re2.error:
+            raise _bad(_in_go(error, pattern)) from None
+    _refuse_what_only_re2_accepts(pattern)
+    return Pattern(found)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _refuse_what_only_re2_accepts(pattern: str) -> None:
+    depth = 0
+    for token in _TOKENS.finditer(pattern):
+        if token["any"]:
+            raise _bad(r"invalid escape sequence: `\C`")  # any byte
+        if token["bracket"]:
+            depth += 1 if token["bracket"] == "(" else -1
+        if depth > _MAX_GROUPS:
+            raise _bad(f"expression nests too deeply: `{pattern}`")
+
+
+def _respelled(found: re.Match[str]) -> str:
+    r"""``\p{greek}`` and ``\p{Letter}`` as RE2 knows them: Go has looked them up with less care since 1.25."""
+    given = found[1]
+    if given is None:
+        return found[0]
+    script = "_".join(part.capitalize() for part in re.split("[ _-]", given))
+    return found[0].replace(given, _CATEGORIES.get(re.sub("[ _-]", "", given).lower(), script))
+
+
+def _bad(problem: str) -> BadPattern:
+    return BadPattern(f"error parsing regexp: {problem}")
+
+
+def _in_go(error: re2.error, pattern: str) -> str:
+    """What Go says where RE2 says ``error``."""
+    words, _, what = error.args[0].decode("utf-8", "replace").partition(": ")
+    if words.startswith("trailing "):
+        return "trailing backslash at end of expression: ``"
+    if words == "invalid UTF-8":  # the pattern is UTF-8, but ends where RE2 looks for digits
+        words, what = "invalid escape sequence", r"\x{"
+    elif words == "invalid repetition size":
+        what = what.removesuffix("?")
+    elif what in {"(?<=", "(?<!"}:  # to Go the beginning of a name
+        rest = pattern[pattern.index(what) :]
+        words, what = "invalid named capture group", rest[: rest.find(">") + 1] or rest
+    return f"{_IN_GO[words]}: `{what}`" if words in _IN_GO else "expression too large"
