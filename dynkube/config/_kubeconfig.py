@@ -1,8 +1,10 @@
 """Finding kubeconfig files and merging them as kubectl does: the first file to name a thing wins, the rest is added.
 
-The ``kubernetes`` package is not used for it: it reads files whole with PyYAML's own loader, which nothing bounds,
-lets the *last* file decide ``current-context`` where kubectl lets the first, refuses an empty file
-(``KUBECONFIG=/dev/null`` is usual), and its messages quote whole entries, tokens included.
+Parsing and merging are the ``kubernetes`` package's, which takes a second and 75 MB to import; so it is imported only
+when there is a file to read. It reads files whole with PyYAML's own loader, which nothing bounds: each file is read
+with the loader of this library first, and refused where it is too large or expands to too much. Three things that the
+package does are not taken over: it lets the *last* file decide ``current-context`` where kubectl lets the first, it
+refuses an empty file (``KUBECONFIG=/dev/null`` is usual), and its messages quote whole entries, tokens included.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol, cast
 
 from dynkube._input_files import read_file
 from dynkube.config._entries import Entry
@@ -18,6 +21,22 @@ from dynkube.config._files import absolute_path
 from dynkube.errors import ConfigError
 
 _SECTIONS = {"clusters": "cluster", "contexts": "context", "users": "user"}
+
+
+class _Node(Protocol):
+    """What is used of the package's ConfigNode."""
+
+    value: Mapping[str, object]
+    path: str
+
+
+class _Merger(Protocol):
+    """What is used of the package's KubeConfigMerger, which has no types."""
+
+    config: _Node | None
+    config_files: Mapping[str, Mapping[str, object]]
+
+    def load_config(self, path: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +66,7 @@ def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
         ConfigError: a path was given, and there is no such file; of several, none exists. Or one cannot be looked for.
     """
     if kubeconfig is None:
+        # Read at call time: the kubernetes package reads it once, at import.
         named = os.environ.get("KUBECONFIG", "")
         try:
             return _existing(named.split(os.pathsep) if named else [os.path.join("~", ".kube", "config")])  # noqa: PTH118 - "~" is expanded later
@@ -92,21 +112,29 @@ def _exists(path: Path) -> bool:
 
 
 def merge_files(paths: Sequence[str]) -> Kubeconfig:
-    """Read and merge: the first file to name a thing wins, the rest is added. Blocks for the disk.
+    """Read and merge. Blocks for the files, and at first use for the import of ``kubernetes``.
 
     Raises:
         ConfigError: a file cannot be read, is no regular file or too large, is no YAML, or is no kubeconfig; the
             message shows none of its values.
     """
-    current_context = ""
-    sections: dict[str, dict[str, Entry]] = {section: {} for section in _SECTIONS}
+    from kubernetes.config.kube_config import KubeConfigMerger
+
+    merger = cast("_Merger", KubeConfigMerger(""))  # type: ignore[no-untyped-call]  # the package has none
     for path in paths:
-        one = _read_file(path)
-        current_context = current_context or one.current_context
-        for section, merged in sections.items():
-            for name, entry in getattr(one, section).items():
-                merged.setdefault(name, entry)
-    return Kubeconfig(f"kubeconfig {os.pathsep.join(paths)}", current_context, **sections)
+        _merge_file(merger, path)
+    source = f"kubeconfig {os.pathsep.join(paths)}"
+    if merger.config is None:
+        return Kubeconfig(source)
+    contexts = (document.get("current-context") for document in merger.config_files.values())
+    sections = {}
+    for section, body in _SECTIONS.items():
+        nodes = cast("list[_Node]", merger.config.value[section])
+        sections[section] = dict(
+            _named(node.value, section, body, source=f"kubeconfig {node.path}", directory=str(Path(node.path).parent))
+            for node in nodes
+        )
+    return Kubeconfig(source, next((str(name) for name in contexts if name), ""), **sections)
 
 
 def read_mapping(document: Mapping[str, object]) -> Kubeconfig:
@@ -115,17 +143,36 @@ def read_mapping(document: Mapping[str, object]) -> Kubeconfig:
     Raises:
         ConfigError: it does not have the form of a kubeconfig.
     """
-    return _from_document(document, "the mapping given as kubeconfig=", "")
+    source = "the mapping given as kubeconfig="
+    if problem := _problem(document):
+        raise ConfigError(f"{source}: {problem}")
+    top = Entry(document, source, "kubeconfig")
+    sections = {
+        section: dict(
+            _named(entry.values, section, body, source=source, directory="") for entry in top.entries(section)
+        )
+        for section, body in _SECTIONS.items()
+    }
+    return Kubeconfig(source, top.text("current-context"), **sections)
 
 
-def _read_file(path: str) -> Kubeconfig:
-    source = f"kubeconfig {path}"
+def _named(item: Mapping[str, object], section: str, body: str, *, source: str, directory: str) -> tuple[str, Entry]:
+    """Name and content of an entry whose form has been checked."""
+    name, values = str(item["name"]), item.get(body)
+    at = f"{section}[name={name}].{body}"
+    return name, Entry(values if isinstance(values, Mapping) else {}, source, at, directory)
+
+
+def _merge_file(merger: _Merger, path: str) -> None:
+    # Nothing is raised from inside a handler: what the package and PyYAML raise quotes the file, tokens and all, and
+    # would be the context of our error, where tools that report errors find it.
     document, problem = _loaded(path)
     if problem:
-        # Nothing is raised from inside a handler: an error about a text may quote it, tokens and all, and would be
-        # the context of ours, where tools that report errors find it.
-        raise ConfigError(f"{source} {problem}")
-    return Kubeconfig(source) if document is None else _from_document(document, source, str(Path(path).parent))
+        raise ConfigError(f"kubeconfig {path} {problem}")
+    if document is None:
+        return
+    if problem := _problem(document) or _problem_in_merging(merger, path):
+        raise ConfigError(f"kubeconfig {path}: {problem}")
 
 
 def _loaded(path: str) -> tuple[object, str]:
@@ -145,23 +192,19 @@ def _loaded(path: str) -> tuple[object, str]:
         return None, "has several documents: keep one of them"
 
 
-def _from_document(document: object, source: str, directory: str) -> Kubeconfig:
-    if problem := _problem(document):
-        raise ConfigError(f"{source}: {problem}")
-    assert isinstance(document, Mapping), "it has been looked at"
-    top = Entry(document, source, "kubeconfig")
-    sections = {
-        section: dict(_named(entry.values, section, body, source, directory) for entry in top.entries(section))
-        for section, body in _SECTIONS.items()
-    }
-    return Kubeconfig(source, top.text("current-context"), **sections)
+def _problem_in_merging(merger: _Merger, path: str) -> str:
+    import yaml  # as the package: only where there is a file to read
+    from kubernetes.config import ConfigException
 
-
-def _named(item: Mapping[str, object], section: str, body: str, source: str, directory: str) -> tuple[str, Entry]:
-    """Name and content of an entry whose form has been checked."""
-    name, values = str(item["name"]), item.get(body)
-    at = f"{section}[name={name}].{body}"
-    return name, Entry(values if isinstance(values, Mapping) else {}, source, at, directory)
+    try:
+        merger.load_config(path)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return f"it is no YAML that can be read ({type(error).__name__})"
+    except (ConfigException, AttributeError, KeyError, TypeError):
+        return "it is malformed"
+    return ""
 
 
 def _problem(document: object) -> str:

@@ -29,7 +29,7 @@ def load_config(
     """Which cluster, and as whom: by kubeconfig, or by the pod's service account where there is no kubeconfig.
 
     A plain function that blocks for small files: regular ones of at most 16 MiB, and the null device, which is empty.
-    No plugin is run yet.
+    It imports the ``kubernetes`` package (a second, once) if there is a kubeconfig file. No plugin is run yet.
 
     Args:
         kubeconfig: a path, several joined by ``os.pathsep``, or a decoded kubeconfig. ``None`` means what

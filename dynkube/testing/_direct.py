@@ -8,13 +8,13 @@ from typing import TypeAlias
 from dynkube.errors import AlreadyExists, APIError, InvalidInput, NoMatch
 from dynkube.meta import GVR, ResourceArg, a_type, check_shape, version_priority, yaml
 from dynkube.testing._calls.api import APPLY_PATCH, Call, JSONObject, Result, Verb
+from dynkube.testing._calls.nesting import MAX_DEPTH
 from dynkube.testing._definitions.crds import DEFINITIONS
 from dynkube.testing._engine import Engine
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._manifests import Manifest as LoadedManifest
 from dynkube.testing._manifests import Source, read_manifests
 from dynkube.testing._verbs.namespaces import NAMESPACES
-from dynkube.testing._wire.jsonerrors import MAX_DEPTH
 
 Manifest: TypeAlias = Mapping[str, object] | str
 Objects: TypeAlias = list[JSONObject]

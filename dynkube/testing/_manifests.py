@@ -12,7 +12,7 @@ from dynkube._input_files import read_file
 from dynkube.errors import InvalidInput
 from dynkube.meta import a_type, check_shape, yaml
 from dynkube.testing._calls.api import JSONObject
-from dynkube.testing._wire.jsonerrors import MAX_DEPTH
+from dynkube.testing._calls.nesting import MAX_DEPTH
 
 #: A path to a file or folder, YAML or JSON text, one object, or any number of these.
 Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | Iterable[Source]"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 
 import dynkube.config
 
@@ -14,7 +13,7 @@ def loaded_by(code: str) -> set[str]:
     return set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
 
 
-def test_importing_and_configuring_without_files_loads_neither_kubernetes_nor_yaml() -> None:
+def test_importing_and_configuring_without_files_does_not_load_kubernetes() -> None:
     modules = loaded_by(
         "import dynkube.config as c\n"
         "c.explicit_config('https://api', token='t')\n"
@@ -23,16 +22,6 @@ def test_importing_and_configuring_without_files_loads_neither_kubernetes_nor_ya
     )
 
     assert "dynkube.config" in modules
-    assert not modules & {"kubernetes", "yaml"}
-
-
-def test_a_kubeconfig_file_is_read_without_kubernetes(write: Callable[[str, object], str]) -> None:
-    document = {"current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "c"}}]}
-    path = write("config", document | {"clusters": [{"name": "c", "cluster": {"server": "https://api"}}]})
-
-    modules = loaded_by(f"import dynkube.config as c\nc.load_config(kubeconfig={path!r})\n")
-
-    assert "yaml" in modules
     assert "kubernetes" not in modules
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from tests.fuzzing import requests, wire
+from tests.fuzzing import requests, wire, yaml_texts
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Target:
 TARGETS: Final[dict[str, Target]] = {
     "connections": Target(wire.connections, wire.read_response, 1_000),
     "answers": Target(wire.answers, wire.read_answers, 300),
+    "yaml": Target(yaml_texts.documents, yaml_texts.load, 3_000),
     "patches": Target(requests.patches, requests.patch, 300),
     "schemas": Target(requests.definitions, requests.define, 300),
 }
