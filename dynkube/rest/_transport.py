@@ -161,14 +161,25 @@ class _TappedBody(_ParsedBody):
 
 
 def _tap_of(response: httpcore2.Response, method: str) -> TappedStream | None:
-    """The connection to take the body from, if it is one to take: chunked, and untouched by the parser."""
+    """The connection to take the body from, if it is one to take: chunked, and untouched by the parser.
+
+    Where it is not, the connection learns how many bytes belong to this response.
+    """
     stream = response.extensions.get("network_stream")
     if not isinstance(stream, TappedStream) or not stream.at_body:
         return None
     if method == "HEAD" or response.status in {204, 304}:  # no body, whatever the head says
+        stream.expect(0)
         return None
-    codings = [value.strip().lower() for name, value in response.headers if name.lower() == b"transfer-encoding"]
-    return stream if codings == [b"chunked"] else None
+    fields = [(name.lower(), value.strip().lower()) for name, value in response.headers]
+    codings = [value for name, value in fields if name == b"transfer-encoding"]
+    if codings:  # which count more than a length
+        return stream if codings == [b"chunked"] else None
+    # h11 has made sure that it is a number, and one; without it the body ends with the connection.
+    for name, value in fields:
+        if name == b"content-length":
+            stream.expect(int(value))
+    return None
 
 
 def _mapped(exc: Exception) -> httpx2.TransportError:
