@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dynkube.client._identity import UnexpectedKind, check_identity
 from dynkube.client._options import GetOptions, ListOptions, Selection
 from dynkube.client._pager import ObjectIterator, joined, list_all
 from dynkube.client._tables import Tables
-from dynkube.client._target import Target
+from dynkube.client._target import Target, as_answered
 from dynkube.meta import Unstructured, UnstructuredList, UnstructuredTable, joined_tables
 from dynkube.rest import Request
 
@@ -13,12 +14,27 @@ from dynkube.rest import Request
 async def get(
     target: Target, name: str, namespace: str | None, options: GetOptions, *, subresource: str | None = None
 ) -> Unstructured:
-    """GET one object, or what a subresource of it answers."""
+    """GET one object, or what a subresource of it answers.
+
+    Raises:
+        ProtocolError: the answer is another object than the one that was asked for.
+    """
     resource, path, options = await target.resolve_within(
         options, lambda found: target.path(found, name, namespace, subresource=subresource)
     )
     request = Request(method="GET", path=path, params=options.params(), timeout=options.timeout)
-    return await target.send(request, resource)
+    answer = await target.answer(request, resource)
+    obj = as_answered(answer)
+    if subresource is None:
+        place = name, target.namespace_of(resource, namespace)
+        try:
+            check_identity(obj, resource, *place, request=answer.request)
+        except UnexpectedKind:
+            # Discovery is read when a name is used for the first time; the CRD may have another kind since.
+            target.session.mapper.recheck(target.spec)
+            resource = await target.resolve(options.timeout)
+            check_identity(obj, resource, *place, request=answer.request)
+    return obj
 
 
 async def list_objects(

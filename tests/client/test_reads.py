@@ -24,7 +24,7 @@ async def test_one_object_is_looked_for_in_the_contexts_namespace() -> None:
 
 
 async def test_a_given_namespace_comes_first() -> None:
-    server = ScriptedServer(ok(pod("a")))
+    server = ScriptedServer(ok(pod("a", namespace="other")))
 
     await connect(server).resource("pods").get("a", namespace="other", resource_version="0")
 

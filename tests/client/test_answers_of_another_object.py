@@ -1,0 +1,83 @@
+"""A get is answered with what was asked for, or it raises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from dynkube.errors import Forbidden, NotFound, ProtocolError
+from tests.client.wire import JSON, ScriptedServer, connect, ok, pod, status, stream
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (pod("b"), "its metadata.name is 'b', 'a' was asked for"),
+        (pod("a", namespace="kube-system"), "its metadata.namespace is 'kube-system', 'shop' was asked for"),
+        (pod("a") | {"kind": "Secret"}, "its kind is 'Secret', 'Pod' was asked for"),
+        (pod("a") | {"kind": "x" * 1000}, r"its kind is 'x+… \(747 characters more\)'"),
+    ],
+)
+async def test_another_object_is_refused(answer: dict[str, Any], complaint: str) -> None:
+    server = ScriptedServer(ok(answer))
+
+    with pytest.raises(ProtocolError, match=rf"GET /api/v1/namespaces/shop/pods/a: .*{complaint}"):
+        await connect(server).resource("pods").get("a")
+
+
+async def test_a_kind_that_discovery_did_not_have_yet_is_accepted_once_it_has() -> None:
+    server = Renaming(ok(pod("a") | {"kind": "Renamed"}))
+
+    assert (await connect(server).resource("pods").get("a")).kind == "Renamed"
+
+
+class Renaming(ScriptedServer):
+    """Pods are of another kind from the first request for one on."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        content = response.content.replace(b'"Pod"', b'"Renamed"') if self.requests else response.content
+        return httpx2.Response(response.status_code, headers=JSON, content=content)
+
+
+FAILURE = status(403, "Forbidden", "no")
+
+
+async def test_a_failed_status_raises_whatever_the_code_of_its_response() -> None:
+    server = ScriptedServer(ok(FAILURE), ok(FAILURE), ok(FAILURE, 201), ok(status(404, "NotFound", "gone")))
+    pods = connect(server).resource("pods")
+
+    with pytest.raises(Forbidden, match="403 Forbidden: no"):
+        await pods.get("a")
+    with pytest.raises(Forbidden, match="403 Forbidden: no"):
+        await pods.list()
+    with pytest.raises(Forbidden, match="403 Forbidden: no"):
+        await pods.create(pod("a"))
+    with pytest.raises(NotFound, match="404 NotFound: gone"):
+        await pods.delete("a")
+
+
+@pytest.mark.parametrize("code", [0, 200, 999, "403", True, None, 10**30])
+async def test_a_status_with_a_code_that_is_no_errors_is_of_code_500(code: object) -> None:
+    server = ScriptedServer(ok({**FAILURE, "code": code, "reason": ""}))
+
+    with pytest.raises(Exception, match="500 InternalError: no") as caught:
+        await connect(server).resource("pods").get("a")
+
+    assert caught.value.code == 500  # type: ignore[attr-defined]
+
+
+async def test_a_watch_that_is_answered_with_a_failed_status_raises_it() -> None:
+    server = ScriptedServer(stream(ok(FAILURE).content + b"\n"))
+
+    async with connect(server).resource("pods").watch(resource_version="1") as events:
+        with pytest.raises(Forbidden, match="403 Forbidden: no"):
+            await anext(events)
+
+
+async def test_a_success_is_no_failure() -> None:
+    server = ScriptedServer(ok({"kind": "Status", "apiVersion": "v1", "status": "Success"}))
+
+    assert await connect(server).resource("pods").delete("a") is None
