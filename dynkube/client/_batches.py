@@ -82,10 +82,10 @@ class Batches(AsyncIterator[Batch]):
             try:
                 batch.append(decode_watch_line(line, self._decoder))
             except APIError as exc:
-                self._error = exc
+                self._error = APIError.from_status(self._stream.redact.status(exc.status), request=exc.request)
                 break
             except ProtocolError as exc:
-                self._error = UnreadableEvent(f"{exc} [{self._request}]")
+                self._error = UnreadableEvent(self._stream.redact(f"{exc} [{self._request}]"))
                 break
         return batch
 

@@ -6,7 +6,6 @@ nothing and remembers nothing between two calls; whoever stands on it decides wh
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from copy import copy
@@ -14,8 +13,9 @@ from typing import Final, TypeAlias
 
 import trio
 
+from dynkube._logs import get_logger
 from dynkube.client._batches import Batches
-from dynkube.errors import DeadlineExceeded, ProtocolError
+from dynkube.errors import APIError, DeadlineExceeded, ProtocolError
 from dynkube.meta import (
     GVR,
     FieldSelector,
@@ -26,10 +26,10 @@ from dynkube.meta import (
     UnstructuredList,
     resource_path,
 )
-from dynkube.rest import LineSplitter, Request, RESTClient
+from dynkube.rest import Answer, LineSplitter, Redactor, Request, RESTClient
 from dynkube.telemetry import Collection
 
-_log = logging.getLogger("dynkube.client")
+_log = get_logger("dynkube.client")
 
 # Names for what the method ListWatch.list would otherwise hide.
 _Items: TypeAlias = list[Unstructured]
@@ -151,11 +151,11 @@ class ListWatch:
         async with self._rest.stream(request, watch=False) as stream:
             with trio.CancelScope(deadline=stream.deadline) as patience:
                 async for chunk in stream:
-                    with self._naming_the_request():
+                    with self._naming_the_request(stream.redact):
                         items += listing.feed(chunk)
             if patience.cancelled_caught:
                 raise DeadlineExceeded(f"the list did not end within {seconds:g} s [GET {self._path}]")
-        return self._finished(listing, items)
+        return self._finished(listing, items, stream.redact)
 
     def list_request(
         self,
@@ -177,7 +177,7 @@ class ListWatch:
         seconds = DEFAULT_LIST_TIMEOUT if timeout is None else timeout
         return Request(method="GET", path=self._path, params=params, timeout=seconds, obliging=self._obliging)
 
-    async def read(self, body: bytes) -> UnstructuredList:
+    async def read(self, answer: Answer) -> UnstructuredList:
         """The list in a whole answer to such a request, without holding the loop.
 
         Raises:
@@ -185,14 +185,14 @@ class ListWatch:
         """
         listing = ListDecoder(self._decoder)
         items: _Items = []
-        for start in range(0, len(body), _PIECE):
-            with self._naming_the_request():
-                items += listing.feed(body[start : start + _PIECE])
+        for start in range(0, len(answer.body), _PIECE):
+            with self._naming_the_request(answer.redact):
+                items += listing.feed(answer.body[start : start + _PIECE])
             await trio.lowlevel.checkpoint()
-        return self._finished(listing, items)
+        return self._finished(listing, items, answer.redact)
 
-    def _finished(self, listing: ListDecoder, items: _Items) -> UnstructuredList:
-        with self._naming_the_request():
+    def _finished(self, listing: ListDecoder, items: _Items, redact: Redactor) -> UnstructuredList:
+        with self._naming_the_request(redact):
             last, envelope = listing.finish()
         items += last
         return UnstructuredList(
@@ -205,10 +205,13 @@ class ListWatch:
         )
 
     @contextmanager
-    def _naming_the_request(self) -> Iterator[None]:
+    def _naming_the_request(self, redact: Redactor) -> Iterator[None]:
         try:
             yield
+        except APIError as exc:
+            raise APIError.from_status(redact.status(exc.status), request=f"GET {self._path}") from None
         except ProtocolError as exc:
+            redact.error(exc)
             raise ProtocolError(f"{exc} [GET {self._path}]") from exc
 
     def _well_formed(self, items: _Items) -> _Items:

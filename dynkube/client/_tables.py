@@ -95,9 +95,10 @@ class Tables:
             wire = WireTable.read(answer.body)
             table = None if wire is None else await self._of_table(wire)
         except ProtocolError as exc:
+            answer.redact.error(exc)
             raise ProtocolError(f"{exc} [{answer.request}]") from exc
         if wire is None:
-            return await self._of_list(await self._collection.read(answer.body))
+            return await self._of_list(await self._collection.read(answer))
         if table is not None:
             return table
         plain = await self._collection.list(

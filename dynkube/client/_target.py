@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from dynkube._bound import Bound
+from dynkube._server_text import sanitized
 from dynkube.client._deadline import Deadline, within
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._objects import (
@@ -128,8 +129,16 @@ class Target:
         """
         if not isinstance(name, str):  # None would address the collection, of DELETE as well
             raise InvalidInput(f"name is {name!r}: pass metadata.name of the object")
-        namespace = namespace_of_one(resource, namespace, default=self.session.namespace)
+        namespace = self.namespace_of(resource, namespace)
         return resource_path(resource.gvr, namespace=namespace, name=name, subresource=subresource)
+
+    def namespace_of(self, resource: APIResource, namespace: str | None) -> str | None:
+        """In which namespace one object is: the one given, else the context's; ``None`` if it is cluster-scoped.
+
+        Raises:
+            WrongScope: a namespace for a cluster-scoped resource, or none to be had for a namespaced one.
+        """
+        return namespace_of_one(resource, namespace, default=self.session.namespace)
 
     def path_of(
         self, resource: APIResource, obj: Unstructured, namespace: str | None, *, subresource: str | None = None
@@ -188,7 +197,8 @@ def as_answered(answer: Answer) -> Unstructured:
     try:
         return Unstructured(answer.body)
     except InvalidObject as exc:
-        kind = answer.headers.get("content-type", "unknown type")
+        kind = sanitized(answer.headers.get("content-type", "unknown type"), 100)
+        answer.redact.error(exc)
         raise ProtocolError(
             f"{answer.request}: answered with {len(answer.body)} bytes of {kind} instead of an object; "
             f"client.raw() reads anything: {exc}"

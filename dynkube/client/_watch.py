@@ -23,6 +23,7 @@ from typing import Final, Self
 import trio
 
 from dynkube._bound import Bound
+from dynkube._logs import get_logger
 from dynkube.client._batches import Batch, Batches
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._options import ListOptions
@@ -44,7 +45,7 @@ from dynkube.errors import (
 from dynkube.meta import Bookmark, WatchEvent, is_older
 from dynkube.rest import Backoff
 
-_log = logging.getLogger("dynkube.client")
+_log = get_logger("dynkube.client")
 
 _TOO_LARGE: Final = "ResourceVersionTooLarge"  # the server's history is behind, or was restored from a backup
 _GOOD_WHILE: Final = 10.0

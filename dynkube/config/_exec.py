@@ -8,25 +8,26 @@ lives five minutes would cost a run per request), a certificate as well, and a 4
 from __future__ import annotations
 
 import json
-import logging
 import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
 import trio
 
+from dynkube._logs import get_logger
+from dynkube._server_text import sanitized
 from dynkube.config._credentials import Combined, Credential, Credentials, Patience, utc_now
 from dynkube.config._exec_answer import ExecAnswer, parse_answer, printed_texts
-from dynkube.config._exec_process import Outcome, printable, run_bounded
+from dynkube.config._exec_process import Outcome, run_bounded
 from dynkube.config._redact import redacted, secrets_among
-from dynkube.errors import CredentialError
+from dynkube.errors import ConfigError, CredentialError
 
-logger = logging.getLogger("dynkube.config")
+logger = get_logger("dynkube.config")
 
 _TIMEOUT = 60.0
 _INTERACTIVE_TIMEOUT = 300.0  # somebody may have to find a phone
@@ -57,6 +58,13 @@ class ExecCommand:
     install_hint: str = ""
     cluster: Mapping[str, object] | None = field(default=None, repr=False)
     where: str = "exec"
+
+    def __post_init__(self) -> None:
+        for name, texts in (("command", [self.command]), ("args", self.args), ("env", [*self.env, *self.env.values()])):
+            if any("\0" in text for text in texts):
+                raise ConfigError(
+                    f"{self.where}: {name} has a NUL character in it, which no program can be given: take it out"
+                )
 
 
 class ExecPlugin:
@@ -173,13 +181,14 @@ class ExecPlugin:
         if not os.path.isabs(executable):  # noqa: PTH117 - PATH has "." in it, or Windows looks there first
             raise self._error("is found in the working directory only, where anybody may have put it: give its path")
         interactive = self._interactive()
+        secrets = (*self._secrets, *_secrets_of(self._held))
         timeout = self._seconds(interactive)
         outcome = await run_bounded(
             [executable, *command.args],
             env={**os.environ, **command.env, "KUBERNETES_EXEC_INFO": self._exec_info(interactive)},
             timeout=timeout,
             interactive=interactive,
-            redact=lambda text: redacted(text, self._secrets),
+            redact=partial(_without, secrets),
         )
         if complaint := _complaint(outcome, timeout):
             self.calls[_status(outcome)] += 1
@@ -215,15 +224,20 @@ class ExecPlugin:
 
     def _error(self, complaint: str, outcome: Outcome | None = None) -> CredentialError:
         message = f"{self._command.where}: plugin {self._command.command!r} {complaint}"
-        if outcome is not None and (words := outcome.last_words(partial(_without, self._secrets, outcome))):
+        secrets = (*self._secrets, *_secrets_of(self._held))
+        if outcome is not None and (words := outcome.last_words(lambda text: _without(secrets, text, outcome))):
             message += "\nits last words:\n  " + words.replace("\n", "\n  ")
-        hint = "\n".join(printable(line) for line in self._command.install_hint.strip().splitlines())
+        hint = "\n".join(sanitized(line) for line in self._command.install_hint.strip().splitlines())
         if hint and (outcome is None or outcome.start_error is not None):
             message += f"\n{hint}"
         return CredentialError(message)
 
 
-def _without(secrets: tuple[str, ...], outcome: Outcome, text: str) -> str:
+def _secrets_of(held: Credential | None) -> Iterable[str]:
+    return () if held is None else (value.split()[-1] for value in held.headers.values())
+
+
+def _without(secrets: tuple[str, ...], text: str, outcome: Outcome) -> str:
     return redacted(text, (*secrets, *printed_texts(bytes(outcome.stdout))))
 
 
@@ -253,7 +267,7 @@ def _status(outcome: Outcome) -> tuple[int, str]:
 
 def _complaint(outcome: Outcome, timeout: float) -> str:
     if outcome.start_error is not None:
-        return f"does not start: {outcome.start_error.strerror or outcome.start_error}"
+        return f"does not start: {getattr(outcome.start_error, 'strerror', None) or outcome.start_error}"
     if outcome.timed_out:
         return f"did not end within {timeout:g} s and was stopped: log in by hand first, or raise exec_timeout="
     if outcome.too_long:

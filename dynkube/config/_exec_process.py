@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,11 +14,15 @@ from functools import partial
 
 import trio
 
-logger = logging.getLogger("dynkube.config")
+from dynkube._logs import get_logger
+from dynkube._server_text import sanitized
+
+logger = get_logger("dynkube.config")
 
 _MAX_STDOUT = 1 << 20  # bytes; a certificate with its key is some KB
 _TAIL = 4096  # bytes of stderr kept
 _LINES = 5
+_LOGGED = 200  # lines of stderr that are logged
 # How long a process that has been asked to end may take, and how long its pipes may stay open after it has ended
 # (a daemon it started inherits them).
 _GRACE = 1.0
@@ -29,7 +33,7 @@ class Outcome:
     """How a run ended. ``returncode`` is ``None`` where the process did not start or was stopped by us."""
 
     returncode: int | None = None
-    start_error: OSError | None = None
+    start_error: OSError | ValueError | None = None
     timed_out: bool = False
     too_long: bool = False
     stdout: bytearray = field(default_factory=bytearray, repr=False)
@@ -38,13 +42,8 @@ class Outcome:
     def last_words(self, redact: Callable[[str], str]) -> str:
         """The last lines of stderr, without control characters and secrets; ``""`` if there are none."""
         text = redact(self.stderr.decode("utf-8", errors="replace"))
-        lines = [printable(line).strip() for line in text.splitlines()]
+        lines = [sanitized(line.strip(), _TAIL) for line in text.splitlines()]
         return "\n".join([line for line in lines if line][-_LINES:])
-
-
-def printable(text: str) -> str:
-    """The text without control characters: it comes from a file or a program and ends on a terminal."""
-    return "".join(character for character in text if character.isprintable() or character == "\t")
 
 
 async def run_bounded(
@@ -53,7 +52,7 @@ async def run_bounded(
     env: Mapping[str, str],
     timeout: float,
     interactive: bool,
-    redact: Callable[[str], str],
+    redact: Callable[[str, Outcome], str],
 ) -> Outcome:
     """Run ``command`` to its end and collect what it printed.
 
@@ -62,9 +61,10 @@ async def run_bounded(
         env: its whole environment.
         timeout: seconds after which it is stopped.
         interactive: give it our standard input, and show its stderr at once on ours. Otherwise its input is empty,
-            its stderr goes to the log (INFO) line by line, and it gets a process group of its own, so that what it
-            started is stopped with it; a process that talks to the terminal cannot leave the foreground group.
-        redact: takes secrets out of a line for the log.
+            its stderr goes to the log (INFO) line by line when it has ended, and it gets a process group of its own, so
+            that what it started is stopped with it; a process that talks to the terminal cannot leave the foreground
+            group.
+        redact: takes secrets out of a line for the log, also those that the process printed.
 
     Cancellation stops the process: SIGTERM, a second later SIGKILL; on Windows at once.
     """
@@ -82,17 +82,22 @@ async def run_bounded(
         deliver_cancel=partial(_stop, own_group="process_group" in options),
         **options,
     )
+    log = None if interactive else _Log()
     with trio.move_on_after(timeout) as deadline:
-        async with trio.open_nursery() as nursery:
-            try:
-                process: trio.Process = await nursery.start(run)
-            except OSError as error:
-                outcome.start_error = error
-                return outcome
-            await _collect(process, outcome, log=None if interactive else _Log(redact))
-            if outcome.too_long:
-                nursery.cancel_scope.cancel()
-            outcome.returncode = process.returncode
+        try:
+            async with trio.open_nursery() as nursery:
+                try:
+                    process: trio.Process = await nursery.start(run)
+                except (OSError, ValueError) as error:  # ValueError: what no operating system takes as text
+                    outcome.start_error = error
+                    return outcome
+                await _collect(process, outcome, log=log)
+                if outcome.too_long:
+                    nursery.cancel_scope.cancel()
+                outcome.returncode = process.returncode
+        finally:
+            if log is not None:
+                log.write(lambda text: redact(text, outcome))
     outcome.timed_out = deadline.cancelled_caught
     return outcome
 
@@ -132,23 +137,31 @@ async def _read_stderr(stream: trio.abc.ReceiveStream, outcome: Outcome, log: _L
 
 
 class _Log:
-    """Logs whole lines, as secrets are recognised in lines only."""
+    """Keeps lines, and logs them when what the process printed is known: its credential may be among them.
 
-    def __init__(self, redact: Callable[[str], str]) -> None:
-        self._redact = redact
+    Whole lines, as secrets are recognised in lines only; of very many the last.
+    """
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=_LOGGED)
         self._begun = b""
         self._in_key = False
 
+    def write(self, redact: Callable[[str], str]) -> None:
+        """Log what was kept."""
+        for line in self._lines:
+            logger.info("%s", redact(line))
+
     def take(self, chunk: bytes | bytearray) -> None:
-        """Log the lines that end in ``chunk``."""
+        """Keep the lines that end in ``chunk``."""
         *lines, rest = (self._begun + bytes(chunk)).split(b"\n")
         self._begun = rest[-_TAIL:]
         for line in lines:
-            text = printable(line.decode("utf-8", errors="replace").strip())
+            text = line[-_TAIL:].decode("utf-8", errors="replace").strip()
             if "PRIVATE KEY-----" in text:  # the lines between its first and its last are only known by these
                 self._in_key = "-----BEGIN" in text
             elif text and not self._in_key:
-                logger.info("%s", self._redact(text))
+                self._lines.append(text)
 
 
 async def _stop(process: trio.Process, *, own_group: bool) -> None:

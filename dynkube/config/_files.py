@@ -10,11 +10,12 @@ from pathlib import Path
 
 import trio
 
+from dynkube._logs import get_logger
 from dynkube.config._credentials import Credential, bearer, check_expiry, utc_now
 from dynkube.config._tls import ClientCertificate
 from dynkube.errors import CredentialError
 
-logger = logging.getLogger("dynkube.config")
+logger = get_logger("dynkube.config")
 
 _PERIOD = timedelta(minutes=1)
 

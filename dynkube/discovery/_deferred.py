@@ -7,7 +7,6 @@ fails takes nothing away: what was known stays known, and what was not is "could
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +14,8 @@ from typing import TYPE_CHECKING
 import trio
 
 from dynkube._bound import Bound
+from dynkube._logs import get_logger
+from dynkube._server_text import sanitized
 from dynkube.discovery._client import DiscoveryClient
 from dynkube.discovery._lookup import Lookup, ResourceLike
 from dynkube.discovery._mapper import RESTMapper
@@ -26,7 +27,7 @@ from dynkube.meta import GroupVersion, Unstructured
 if TYPE_CHECKING:
     from dynkube._display import Card
 
-_log = logging.getLogger("dynkube.discovery")
+_log = get_logger("dynkube.discovery")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,7 +339,7 @@ class DeferredRESTMapper(Bound):
 
     def _failed(self, error: Exception) -> None:
         self._counters.failures += 1
-        self._counters.last_error = f"{type(error).__name__}: {error}"
+        self._counters.last_error = sanitized(f"{type(error).__name__}: {error}")
 
     def _known(self) -> RESTMapper:
         assert self._mapper is not None, "asked again before anything was loaded"

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dynkube._display import Shown
+from dynkube._server_text import MOST_IN_A_MESSAGE, sanitized, word
 from dynkube.errors._base import DynkubeError
 from dynkube.errors._conflicts import FieldConflict, card_of, conflicts_of, one_line, text_of
 from dynkube.errors._status import Status, StatusCause
@@ -64,17 +65,22 @@ class APIError(Shown, DynkubeError):
         return cls(status, request=request)
 
     def _describe(self) -> str:
-        what = self.status.message or self.status.reason or "no message"
-        causes = "; ".join(f"{c.field}: {c.message}" if c.field else c.message for c in self.causes if c.message)
+        what = sanitized(self.status.message or self.status.reason or "no message", MOST_IN_A_MESSAGE, lines=True)
+        shown = [c for c in self.causes[: _CAUSES + 1] if c.message]
+        causes = "; ".join(_said(c) for c in shown[:_CAUSES])
         if causes and causes not in what:
-            what = f"{what} ({causes})"
+            more = f"; and {len(self.causes) - _CAUSES:,} more" if len(shown) > _CAUSES else ""
+            what = f"{what} ({sanitized(causes, MOST_IN_A_MESSAGE, lines=True)}{more})"
         where = f" [{self.request}]" if self.request else ""
-        return f"{self.code} {self.reason or type(self).__name__}: {what}{where}"
+        return f"{self.code} {self._title()}: {what}{where}"
+
+    def _title(self) -> str:
+        return word(self.reason) or type(self).__name__
 
     def _head(self) -> Line:
         from dynkube._display import Span, Tone, line, muted
 
-        return line(Span(f"{self.code} {self.reason or type(self).__name__}", Tone.BAD), muted(self.request))
+        return line(Span(f"{self.code} {self._title()}", Tone.BAD), muted(self.request))
 
     def _card(self, now: datetime) -> Card:
         from dynkube._display import Card, Grid, Note, Span, Tone, line, short
@@ -89,6 +95,10 @@ class APIError(Shown, DynkubeError):
         )
         said = Note(line(Span(short(self.status.message, 1000))))
         return Card(self._head(), (said, Grid(("FIELD", "REASON", "MESSAGE"), causes)) if causes else (said,))
+
+
+def _said(cause: StatusCause) -> str:
+    return f"{cause.field}: {cause.message}" if cause.field else cause.message
 
 
 class BadRequest(APIError):
@@ -159,9 +169,8 @@ class ApplyConflict(Conflict):
 
     def _heading(self) -> str:
         number = len(self.conflicts)
-        return (
-            f"{self.code} {self.reason or 'Conflict'}: Apply failed with {number} conflict{'' if number == 1 else 's'}"
-        )
+        reason = word(self.reason) or "Conflict"
+        return f"{self.code} {reason}: Apply failed with {number} conflict{'' if number == 1 else 's'}"
 
 
 class Gone(APIError):

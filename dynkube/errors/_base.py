@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
-from dynkube._display import printable
+from dynkube._server_text import sanitized
+
+_MOST: Final = 64 << 10
+"""Characters of a whole message: where a server's text is put into one, that is cut further (``sanitized``)."""
 
 
 class DynkubeError(Exception):
@@ -12,7 +16,7 @@ class DynkubeError(Exception):
 
     def __str__(self) -> str:
         # What servers and files say is quoted in messages, and tracebacks print these as they are.
-        return printable(super().__str__(), keep="\n\t")
+        return sanitized(super().__str__(), _MOST, lines=True)
 
 
 # ── what the caller passed ────────────────────────────────────────────────────────────────────

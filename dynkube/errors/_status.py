@@ -5,6 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
+
+_MOST_TEXT: Final = 1 << 20
+"""Characters of one text of a Status that are kept. Errors, states and logs show far less; see ``_server_text``."""
+_ERROR_CODES: Final = range(400, 600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +42,10 @@ class Status:
 
     @classmethod
     def from_mapping(cls, body: Mapping[str, object], *, code: int | None = None) -> Status:
-        """Read a decoded ``kind: Status`` body; ``code`` is the HTTP status where the body has none.
+        """Read a decoded ``kind: Status`` body; ``code`` is the HTTP status where the body has none that is an error's.
 
         Tolerant on purpose: a field of the wrong type counts as absent, since the body comes from
-        whatever answered (proxies and aggregated servers included).
+        whatever answered (proxies and aggregated servers included). A text of more than a million characters is cut.
         """
         details = body.get("details")
         if not isinstance(details, Mapping):
@@ -50,7 +55,7 @@ class Status:
         seconds = details.get("retryAfterSeconds")
         body_code = body.get("code")
         return cls(
-            code=body_code if isinstance(body_code, int) and body_code else code or 500,
+            code=body_code if type(body_code) is int and body_code in _ERROR_CODES else code or 500,
             reason=_text(body, "reason"),
             message=_text(body, "message"),
             kind=_text(details, "kind"),
@@ -78,4 +83,9 @@ def _seconds(value: object) -> float | None:
 
 def _text(mapping: Mapping[str, object], key: str) -> str:
     value = mapping.get(key)
-    return value if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    if not value[_MOST_TEXT:]:
+        return value
+    # At a space: half a token would not be recognised as one, to be kept out of messages.
+    return value[:_MOST_TEXT].rpartition(" ")[0] + f" … (cut: it has {len(value):,} characters)"

@@ -9,6 +9,8 @@ from typing import Final
 
 import trio
 
+from dynkube._logs import get_logger
+from dynkube._server_text import sanitized
 from dynkube.client import ListWatch
 from dynkube.errors import APIError, DynkubeError, Forbidden, NotFound, Unauthorized
 from dynkube.informers._availability import CRDSource, SourceFailure
@@ -30,7 +32,7 @@ _GRACE: Final = 5.0
 _LOST_AFTER: Final = 3
 _LOST_AFTER_REFUSALS: Final = 2
 
-_log = logging.getLogger("dynkube.informers")
+_log = get_logger("dynkube.informers")
 
 
 class CRDWatcher:
@@ -145,7 +147,7 @@ class CRDWatcher:
         refused = isinstance(exc, Forbidden | Unauthorized | NotFound)
         if not self.source.listed or self._failures >= (_LOST_AFTER_REFUSALS if refused else _LOST_AFTER):
             # Permissions are for somebody to grant; of a server that is down every informer's state tells.
-            self._lose(SourceFailure(reason_of(exc), str(exc)), logging.WARNING if refused else logging.INFO)
+            self._lose(SourceFailure(reason_of(exc), sanitized(str(exc))), logging.WARNING if refused else logging.INFO)
         elif isinstance(exc, APIError) and refused and not self._unwatchable:
             self._unwatchable = True
             text = "CRDs can be listed and not watched (%s): they are listed at intervals"

@@ -6,11 +6,13 @@ import logging
 from typing import Final
 
 from dynkube._guard import text_of
+from dynkube._logs import get_logger
+from dynkube._server_text import sanitized
 from dynkube.errors import DynkubeError
 from dynkube.meta import Unstructured
 from dynkube.telemetry import Collection
 
-_log = logging.getLogger("dynkube.informers")
+_log = get_logger("dynkube.informers")
 
 _KINDS: Final = 256
 
@@ -29,7 +31,7 @@ class FailureLog:
 
     def note(self, exc: DynkubeError) -> None:
         """The server cannot be followed; the state tells of it, so nothing is logged here."""
-        self.last = text_of(exc)
+        self.last = sanitized(text_of(exc))
 
     def function_failed(self, what: str, exc: Exception, obj: Unstructured | None = None) -> None:
         """Report that a user's function failed, on an object where it was called with one.
@@ -54,7 +56,7 @@ class FailureLog:
 
     def malformed(self, obj: Unstructured) -> None:
         """A list has an item that cannot be kept, as it has no name."""
-        self.last = f"an item without metadata.name was left out of a list: {obj!r}"
+        self.last = sanitized(f"an item without metadata.name was left out of a list: {obj!r}")
         level = logging.DEBUG if self._malformed_told else logging.WARNING  # lists are repeated, and so is the item
         self._malformed_told = True
         _log.log(level, "informer %s: %s", self._collection.gvr, self.last, extra=self._extra())

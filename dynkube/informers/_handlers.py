@@ -12,13 +12,14 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 import trio
 
 from dynkube._guard import attempt, attempt_with, finish, name_of, repr_of, text_of
+from dynkube._logs import get_logger
 from dynkube.errors import InvalidInput
 from dynkube.informers._subscriber import Subscriber
 from dynkube.informers._turns import Turns
 from dynkube.meta import Added, InformerEvent, Unstructured, Updated, a_type
 from dynkube.telemetry import Collection, HandlerRun
 
-_log = logging.getLogger("dynkube.informers")
+_log = get_logger("dynkube.informers")
 
 
 class InitialAware(Protocol):

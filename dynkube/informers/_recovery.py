@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from dynkube._server_text import word
 from dynkube.errors import (
     APIError,
     BadRequest,
@@ -101,4 +102,4 @@ def _version_too_large(exc: APIError) -> bool:
 
 def reason_of(exc: DynkubeError) -> str:
     """One CamelCase word for a failure: the server's reason, or the error's class."""
-    return exc.reason if isinstance(exc, APIError) and exc.reason else type(exc).__name__
+    return word(exc.reason) if isinstance(exc, APIError) and exc.reason else type(exc).__name__

@@ -15,6 +15,7 @@ from functools import partial
 
 import trio
 
+from dynkube._server_text import sanitized
 from dynkube.client import ListWatch
 from dynkube.errors import BadRequest, DynkubeError, Forbidden, Unauthorized
 from dynkube.informers._attempts import ReflectorStatistics
@@ -377,7 +378,7 @@ class SharedInformer:
     # ── telling ──────────────────────────────────────────────────────────────────────────────
 
     def _set_state(self, phase: Phase, reason: str, message: str = "") -> None:
-        before, now = self.state, State(phase, reason, message)
+        before, now = self.state, State(phase, reason, sanitized(message))
         if before == now:
             return
         if (before.phase, before.reason) == (phase, reason):

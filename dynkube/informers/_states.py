@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from dynkube._display import Shown, printable
+from dynkube._logs import get_logger
 from dynkube.telemetry import Collection, Observers, StateChange
 
 if TYPE_CHECKING:
     from dynkube._display import Card
 
-_log = logging.getLogger("dynkube.informers")
+_log = get_logger("dynkube.informers")
 
 
 class Phase(enum.StrEnum):

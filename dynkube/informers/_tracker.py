@@ -20,6 +20,8 @@ from typing import Final
 import trio
 
 from dynkube._guard import attempt_with, text_of
+from dynkube._logs import get_logger
+from dynkube._server_text import sanitized
 from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient
 from dynkube.errors import DynkubeError
 from dynkube.informers._apiservices import APIServices
@@ -46,7 +48,7 @@ from dynkube.meta import GVR, GroupVersion, Unstructured, is_older
 from dynkube.rest import RESTClient
 from dynkube.telemetry import NOBODY, Observers
 
-_log = logging.getLogger("dynkube.informers")
+_log = get_logger("dynkube.informers")
 
 _NOTHING: Final = Observations()
 _CONFIRM_AFTER: Final = 0.9  # poll intervals: the next poll after an answer is far enough from it
@@ -269,7 +271,7 @@ class AvailabilityTracker:
     def failed(self, gv: GroupVersion, exc: DynkubeError) -> None:
         """Discovery could not be read."""
         for gvr in self._followers.of_version(gv):
-            failure = SourceFailure("DiscoveryFailed", str(exc))
+            failure = SourceFailure("DiscoveryFailed", sanitized(str(exc)))
             self._seen[gvr] = replace(self._seen[gvr], discovery_failure=failure)
         self._rejudge(self._followers.of_version(gv))
 

@@ -27,6 +27,7 @@ from dynkube.meta._versions import is_older
 from dynkube.meta._wire_events import decode_watch_line
 from dynkube.meta._wire_lists import ListDecoder
 from dynkube.meta._wire_objects import ObjectDecoder, cut_managed_fields
+from dynkube.meta._wire_status import failed_status, raise_failed_status
 from dynkube.meta._wire_tables import WireTable
 
 __all__ = [
@@ -77,6 +78,7 @@ __all__ = [
     "cut_managed_fields",
     "decode_watch_line",
     "encode_json",
+    "failed_status",
     "freeze",
     "freeze_fresh",
     "is_number",
@@ -89,6 +91,7 @@ __all__ = [
     "label_value_problem",
     "merge_patch",
     "partial_reader",
+    "raise_failed_status",
     "resource_path",
     "thaw",
     "to_pandas",

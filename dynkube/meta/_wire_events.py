@@ -7,11 +7,13 @@ from typing import Final
 
 import msgspec
 
+from dynkube._server_text import word
 from dynkube.errors import APIError, ProtocolError, Status
 from dynkube.meta._events import Added, Bookmark, Deleted, Modified, WatchEvent
 from dynkube.meta._json import UNREADABLE
 from dynkube.meta._wire_lists import VIEWS
 from dynkube.meta._wire_objects import ObjectDecoder
+from dynkube.meta._wire_status import raise_failed_status
 
 _INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"  # KEP-3157
 _NAME: Final = re.compile(rb'"name"\s*:\s*"([^"\\]{1,253})"')
@@ -58,16 +60,16 @@ def decode_watch_line(line: bytes, decoder: ObjectDecoder) -> WatchEvent:
     except UNREADABLE as exc:
         raise ProtocolError(f"{kind} event whose object{_called(raw)} cannot be read: {exc}") from exc
     if obj.api_version.startswith(VIEWS):
-        raise ProtocolError(f"{kind} event that carries a {obj.kind}, which is not the object itself")
+        raise ProtocolError(f"{kind} event that carries a {word(obj.kind)}, which is not the object itself")
     if not obj.name:
-        raise ProtocolError(f"{kind} event whose object has no metadata.name (kind {obj.kind or 'unknown'!r})")
+        raise ProtocolError(f"{kind} event whose object has no metadata.name (kind {word(obj.kind) or 'unknown'!r})")
     return event(obj)
 
 
 def _called(raw: bytes) -> str:
     """The name that an unreadable object seems to have, for messages."""
     match = _NAME.search(raw, max(raw.find(b'"metadata"'), 0))
-    return f" (perhaps {match[1].decode('utf-8', 'replace')!r})" if match else ""
+    return f" (perhaps {word(match[1].decode('utf-8', 'replace'))!r})" if match else ""
 
 
 def _split_frame(line: bytes) -> tuple[str, bytes]:
@@ -79,6 +81,7 @@ def _split_frame(line: bytes) -> tuple[str, bytes]:
     try:
         frame = _frames.decode(line)
     except UNREADABLE as exc:
+        raise_failed_status(line, request="watch")
         excerpt = line[:80].decode("utf-8", "replace")
         raise ProtocolError(f"watch line is not a watch event: {exc} ({excerpt!r})") from exc
     return frame.type, bytes(frame.object)
@@ -95,8 +98,10 @@ def _rare_event(kind: str, raw: bytes) -> WatchEvent:
         if kind == "ERROR":
             body = _documents.decode(raw)
             if body.get("kind") != "Status":
-                raise ProtocolError(f"ERROR event that carries a {body.get('kind') or 'document'}, not a Status")
+                raise ProtocolError(
+                    f"ERROR event that carries a {word(str(body.get('kind') or 'document'))}, not a Status"
+                )
             raise APIError.from_status(Status.from_mapping(body), request="watch")
     except UNREADABLE as exc:
         raise ProtocolError(f"{kind} event that cannot be read: {exc}") from exc
-    raise ProtocolError(f"watch event of unknown type {kind!r}")
+    raise ProtocolError(f"watch event of unknown type {word(kind)!r}")

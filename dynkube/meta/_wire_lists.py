@@ -14,11 +14,13 @@ from typing import Final
 
 import msgspec
 
+from dynkube._server_text import word
 from dynkube.errors import ProtocolError
 from dynkube.meta._json import UNREADABLE
 from dynkube.meta._list import UnstructuredList
 from dynkube.meta._object import Unstructured
 from dynkube.meta._wire_objects import ObjectDecoder
+from dynkube.meta._wire_status import raise_failed_status
 
 _ITEM_START: Final = re.compile(rb'\{"(?:metadata":\{|(?:apiVersion|kind)":"[^"\\]{1,300}",")')
 _MANAGED_FIELDS_ENTRY: Final = b'fieldsType":'  # starts like an item, and there are several in each item
@@ -85,6 +87,7 @@ class ListDecoder:
         """The remaining objects, and an empty list that carries the metadata.
 
         Raises:
+            APIError: the answer is a Status that reports a failure.
             ProtocolError: the answer ended early, or is not a Kubernetes list.
         """
         try:
@@ -181,9 +184,12 @@ class ListDecoder:
         return self._finish_whole()
 
     def _finish_whole(self) -> tuple[list[Unstructured], UnstructuredList]:
-        envelope = _envelopes.decode(b"".join(self._parts) + self._buffer)
+        document = b"".join(self._parts) + self._buffer
+        envelope = _envelopes.decode(document)
         if envelope.items is None and not (envelope.kind or "").endswith("List"):
-            raise ProtocolError(f"expected a list, the server answered a {envelope.kind or 'document without kind'}")
+            raise_failed_status(document)
+            kind = word(envelope.kind or "document without kind")
+            raise ProtocolError(f"expected a list, the server answered a {kind}")
         prefix = _item_prefix(envelope)
         items: list[Unstructured] = []
         for raw in envelope.items or ():
@@ -201,7 +207,9 @@ def _item_prefix(envelope: _Envelope) -> bytes:
 
 def _list_of(envelope: _Envelope) -> UnstructuredList:
     if (envelope.api_version or "").startswith(VIEWS):
-        raise ProtocolError(f"the server answered a {envelope.kind}, which does not hold the objects themselves")
+        raise ProtocolError(
+            f"the server answered a {word(envelope.kind or 'document')}, which does not hold the objects themselves"
+        )
     meta = envelope.metadata or ListMeta()
     return UnstructuredList(
         (),

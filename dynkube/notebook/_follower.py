@@ -8,7 +8,6 @@ stretch, however much there is to do.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
 from dataclasses import replace
@@ -18,6 +17,7 @@ from typing import Final, Protocol, TypeAlias
 
 import trio
 
+from dynkube._logs import get_logger
 from dynkube.errors import ClosedError, DynkubeError
 from dynkube.informers import EventStream, Phase, Slices
 from dynkube.meta import Unstructured
@@ -29,7 +29,7 @@ from dynkube.notebook._picture import Head, PackedPicture, Painter, Picture, Row
 from dynkube.notebook._selection import Selection
 from dynkube.notebook._source import Source, head_of, title_of
 
-_log = logging.getLogger("dynkube.notebook")
+_log = get_logger("dynkube.notebook")
 
 PERIOD: Final = 0.25
 """Seconds between two pictures."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 import trio
 
 from dynkube._bound import Bound
+from dynkube._logs import get_logger
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.notebook._cells import Cells, cell_now
 from dynkube.notebook._columns import ColumnSource, own_columns
@@ -22,7 +22,7 @@ from dynkube.notebook._static import html_of, text_of
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_log = logging.getLogger("dynkube.notebook")
+_log = get_logger("dynkube.notebook")
 
 _MOST_ROWS = 2000
 _PATIENCE = 0.5  # seconds until a table is shown that knows nothing yet

@@ -4,6 +4,7 @@ from dynkube.rest._backoff import Backoff
 from dynkube.rest._client import RESTClient
 from dynkube.rest._lines import LineSplitter
 from dynkube.rest._messages import Answer, Limits, Request
+from dynkube.rest._redaction import Redactor
 from dynkube.rest._retry import parse_retry_after
 from dynkube.rest._statistics import RESTStatistics
 from dynkube.rest._stream import ByteStream
@@ -18,6 +19,7 @@ __all__ = [
     "LineSplitter",
     "RESTClient",
     "RESTStatistics",
+    "Redactor",
     "Request",
     "TokenBucket",
     "notice_suspension",

@@ -8,9 +8,15 @@ from collections.abc import Mapping
 
 import msgspec
 
+from dynkube._server_text import sanitized
 from dynkube.errors import APIError, ProtocolError, Status
+from dynkube.meta import failed_status
 from dynkube.rest._messages import Request
+from dynkube.rest._redaction import Redactor
 
+MOST_STATUS = 600
+"""Above all HTTP status codes: valid ones are 100 to 599 (RFC 9110, 15)."""
+_NO_SECRETS = Redactor()
 _MAX_ERROR_BYTES = 1 << 20  # of any error page
 # A conflict takes about 170 bytes a field, and the largest objects that etcd holds have some 100,000 fields.
 _MAX_STATUS_BYTES = 16 << 20
@@ -40,7 +46,7 @@ def error_from(
     *,
     request: str,
     retry_after: float | None = None,
-    secrets: tuple[str, ...] = (),
+    redact: Redactor = _NO_SECRETS,
 ) -> APIError | ProtocolError:
     """The exception for an answer that says no.
 
@@ -50,7 +56,7 @@ def error_from(
         body: what came of it; may be cut, see :func:`most_of_error`.
         request: what was asked, for the message.
         retry_after: what ``Retry-After`` said; used where the Status has no ``retryAfterSeconds``.
-        secrets: texts to cut out of it, in case whatever answered echoes the request.
+        redact: takes the request's secrets out of its texts, in case whatever answered echoes the request.
 
     Returns:
         By the Status if the body is one. Anything else (an error page of a proxy, ``404 page not found`` of an API
@@ -58,16 +64,24 @@ def error_from(
         does not know what the API server has: HTML with 404 or 410 is a ProtocolError, lest a load balancer that
         lost its backend makes resources look absent.
     """
-    for secret in secrets:
-        body = body.replace(secret.encode(), b"<hidden>")
     status = _status(code, body)
     if status is None:
+        described = redact(_describe(headers, body, redact))
         if code in _DEFINITE and _is_html(headers, body):
-            return ProtocolError(f"{request}: HTTP {code} with {_describe(headers, body)}")
-        status = Status(code=code, message=_describe(headers, body))
+            return ProtocolError(f"{request}: HTTP {code} with {described}")
+        status = Status(code=code, message=described)
+    status = redact.status(status)
     if status.retry_after is None and retry_after is not None:
         status = dataclasses.replace(status, retry_after=retry_after)
     return APIError.from_status(status, request=request)
+
+
+def failure_in(body: bytes, request: Request, *, text: str, redact: Redactor = _NO_SECRETS) -> APIError | None:
+    """The error that a body is which came with a status below 400: a Status that reports a failure."""
+    if not _wants_json(request):
+        return None
+    status = failed_status(body)
+    return None if status is None else APIError.from_status(redact.status(status), request=text)
 
 
 def check_head(code: int, headers: Mapping[str, str], request: Request, *, text: str) -> None:
@@ -78,8 +92,11 @@ def check_head(code: int, headers: Mapping[str, str], request: Request, *, text:
     """
     if 300 <= code < 400 and not is_not_modified(code, request):
         raise ProtocolError(f"{text}: {_redirect(code, headers)}")
-    if code < 200:
-        raise ProtocolError(f"{text}: answered with HTTP status {code}, which is not the end of an answer")
+    if not 200 <= code < MOST_STATUS:
+        raise ProtocolError(
+            f"{text}: answered with {code} as HTTP status, which is none of a response (200 to {MOST_STATUS - 1}): "
+            "this is not the Kubernetes API, check server and proxy-url"
+        )
     if encoding := _encoding(headers):
         raise ProtocolError(
             f"{text}: the answer is compressed ({encoding}) although none was asked for: "
@@ -114,12 +131,12 @@ def _status(code: int, body: bytes) -> Status | None:
     return Status.from_mapping(decoded, code=code)
 
 
-def _describe(headers: Mapping[str, str], body: bytes) -> str:
+def _describe(headers: Mapping[str, str], body: bytes, redact: Redactor) -> str:
     if not body.strip():
         return "the answer has no body"
     if encoding := _encoding(headers):
         return f"the explanation is compressed ({encoding}), although that was not asked for"
-    excerpt = _excerpt(body)
+    excerpt = _excerpt(body, redact)
     if _is_html(headers, body):
         return f"an HTML page instead of a Status, so from a proxy or load balancer before the API server: {excerpt!r}"
     return excerpt
@@ -129,22 +146,21 @@ def _is_html(headers: Mapping[str, str], body: bytes) -> bool:
     return _media_type(headers) == "text/html" or _HTML_START.match(body) is not None
 
 
-def _excerpt(body: bytes) -> str:
+def _excerpt(body: bytes, redact: Redactor) -> str:
     """One line of at most 200 characters, with no markup and no control characters."""
     body = body[:_LOOKED_AT]
     title = _TITLE.search(body)
     visible = _TAG.sub(b" ", _INVISIBLE.sub(b" ", body)) if _HTML_START.match(body) else body
-    text = visible.decode("utf-8", "replace")
+    text = redact(visible.decode("utf-8", "replace"))
     if title is not None and title[1].strip() not in visible:
         text = f"{title[1].decode('utf-8', 'replace')}: {text}"
-    text = " ".join("".join(character if character.isprintable() else " " for character in text).split())
-    return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}..."
+    return sanitized(" ".join(text.split()), _EXCERPT)
 
 
 def _redirect(code: int, headers: Mapping[str, str]) -> str:
     # The query of a login page's address carries state and tokens; the address is what helps.
     target = re.sub(r"//[^/]*@", "//", re.split(r"[?#]", headers.get("location", ""))[0])
-    where = f"to {target!r}" if target else "without saying where to"
+    where = f"to {sanitized(target, _EXCERPT)!r}" if target else "without saying where to"
     return (
         f"redirected (HTTP {code}) {where}, which is not followed, so that credentials go to no other server: "
         "if that is the API server, use its address as server; a login page means a proxy wants authentication"

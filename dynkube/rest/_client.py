@@ -14,9 +14,10 @@ import httpx2
 import trio
 
 from dynkube._bound import Bound
+from dynkube._server_text import sanitized
 from dynkube.config import ClientConfig, plugin_calls, warn_if_insecure
 from dynkube.errors import DeadlineExceeded, DynkubeError
-from dynkube.rest._answers import check_body
+from dynkube.rest._answers import check_body, failure_in
 from dynkube.rest._attempts import Attempts, Counters
 from dynkube.rest._connections import injected, peer_of, pools_over_sockets, proxy_of
 from dynkube.rest._headers import default_user_agent
@@ -93,6 +94,7 @@ class RESTClient(Bound):
             self._pools,
             self._limits,
             peer=peer_of(config, proxy_url),
+            proxy_url=proxy_url or config.proxy_url,
             user_agent=user_agent or default_user_agent(),
             now=now,
             on_warning=on_warning or WarningLog(),
@@ -161,7 +163,7 @@ class RESTClient(Bound):
             self._counters.open_streams -= 1
             self._counters.open_watches -= watch
             if exchange.failure is not None:
-                self._counters.last_error = str(exchange.failure)
+                self._counters.last_error = sanitized(str(exchange.failure))
             await exchange.aclose()
 
     @property
@@ -247,7 +249,9 @@ class RESTClient(Bound):
         finally:
             await exchange.aclose()
         check_body(exchange.status, exchange.headers, body, call.request, text=call.text)
-        return Answer(exchange.status, exchange.headers, body, exchange.warnings, call.text)
+        if (failure := failure_in(body, call.request, text=call.text, redact=exchange.redact)) is not None:
+            raise failure
+        return Answer(exchange.status, exchange.headers, body, exchange.warnings, call.text, exchange.redact)
 
     async def _read(self, exchange: Exchange, call: Call) -> bytes:
         call.doing = "reading the answer"
@@ -261,7 +265,7 @@ class RESTClient(Bound):
         try:
             yield
         except DynkubeError as error:
-            self._counters.last_error = str(error)
+            self._counters.last_error = sanitized(str(error))
             raise
 
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import httpx2
 import trio
 
+from dynkube._server_text import sanitized
 from dynkube.errors import ConnectFailed, ConnectionLost, ProtocolError, TransportError
+from dynkube.rest._redaction import Redactor
 
 # What a transport may raise. One of ours maps everything to httpx2's classes; one that was injected may not.
 FAILURES: tuple[type[Exception], ...] = (
@@ -25,6 +27,8 @@ FAILURES: tuple[type[Exception], ...] = (
 _UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, httpx2.PoolTimeout, ConnectionRefusedError)
 _PLAIN_TEXT = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
 _ENDED = ("incomplete", "closed connection", "connection ended", "disconnected", "terminated", "streamreset")
+_NO_SECRETS = Redactor()
+_MOST_REASON = 400  # characters: libraries quote the line that they do not understand
 _HOSTNAME_MISMATCH = 62
 _EXPIRED = 10
 
@@ -63,7 +67,9 @@ class Failure:
     untrusted: bool
 
 
-def understand(exc: BaseException, *, text: str, peer: Peer, received: int | None = None) -> Failure:
+def understand(
+    exc: BaseException, *, text: str, peer: Peer, received: int | None = None, redact: Redactor = _NO_SECRETS
+) -> Failure:
     """Explain a failure.
 
     Args:
@@ -71,9 +77,10 @@ def understand(exc: BaseException, *, text: str, peer: Peer, received: int | Non
         text: what was asked.
         peer: of whom.
         received: bytes of the body that had come; ``None`` if the answer had not begun.
+        redact: takes the request's secrets out of what the other side sent.
     """
     chain = list(_chain(exc))
-    reason = _reason(chain)
+    reason = sanitized(redact(_reason(chain)), _MOST_REASON)
     tls = next((link for link in chain if isinstance(link, ssl.SSLError)), None)
     refused = any(isinstance(link, ConnectionRefusedError) for link in chain)
     if isinstance(exc, _UNREACHED) or tls is not None or refused:
@@ -92,6 +99,13 @@ def understand(exc: BaseException, *, text: str, peer: Peer, received: int | Non
     error = ConnectionLost(message) if lost else ProtocolError(message)
     again = lost and received is None and not isinstance(exc, httpx2.TimeoutException)
     return Failure(error, lost=again, untrusted=False)
+
+
+def harmless_cause(exc: Exception, redact: Redactor) -> Exception | None:
+    """The cause to show, in tracebacks: none that quotes the request or an echo of it, and with it the token."""
+    if isinstance(exc, httpx2.LocalProtocolError) or any(map(redact.finds, map(str, _chain(exc)))):
+        return None
+    return exc
 
 
 def _is_lost(exc: BaseException) -> bool:

@@ -62,12 +62,6 @@ def compose(
     return raw
 
 
-def secrets_of(credential: Credential) -> tuple[str, ...]:
-    """The texts of a credential that must not show up in a message: the last word of each value."""
-    words = (value.split() for value in credential.headers.values())
-    return tuple(parts[-1] for parts in words if parts)
-
-
 def joined(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
     """Names in lower case; the values of a name that comes several times joined by a comma, as HTTP allows."""
     headers: dict[str, str] = {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from dynkube.errors import InvalidInput
 from dynkube.meta import is_number, is_seconds
+from dynkube.rest._redaction import Redactor
 
 _MOST_HEADER_BYTES = 96 << 10  # httpcore2 has h11 refuse a head of 100 KiB
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
@@ -77,6 +78,7 @@ class Answer:
         body: as it came, not decoded.
         warnings: texts of the server's ``Warning`` fields: deprecated versions, unknown fields.
         request: what was asked (``"GET /api/v1/pods"``), for messages.
+        redact: takes the request's secrets out of an error that quotes the body.
     """
 
     status: int
@@ -84,6 +86,7 @@ class Answer:
     body: bytes = field(repr=False)
     warnings: tuple[str, ...]
     request: str
+    redact: Redactor = field(default_factory=Redactor, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

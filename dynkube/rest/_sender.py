@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,19 +14,22 @@ from urllib.parse import quote, urlencode
 import httpx2
 import trio
 
+from dynkube._logs import get_logger
 from dynkube.config import ClientConfig, Credential, patience_of
 from dynkube.errors import APIError, DynkubeError, InvalidInput, ProtocolError, TransportError
-from dynkube.rest._answers import check_head, error_from, is_json, most_of_error
+from dynkube.rest._answers import MOST_STATUS, check_head, error_from, is_json, most_of_error
 from dynkube.rest._attempts import Attempt, Attempts, Counters, Subject
-from dynkube.rest._failures import FAILURES, Failure, Peer, understand
-from dynkube.rest._headers import compose, secrets_of
+from dynkube.rest._failures import FAILURES, Failure, Peer, harmless_cause, understand
+from dynkube.rest._headers import compose
 from dynkube.rest._messages import Limits, Request
 from dynkube.rest._pools import PoolKeeper, Pools
+from dynkube.rest._redaction import Redactor
 from dynkube.rest._retry import Retries, parse_retry_after
 from dynkube.rest._stream import Exchange
 from dynkube.rest._throttle import TokenBucket
 
-_logger = logging.getLogger("dynkube.rest")
+_logger = get_logger("dynkube.rest")
+_SHOWN = 2  # credentials whose echoes are recognised: the one in use, and the one before it
 _MOST_AT_ONCE = 256 << 10  # bytes of a Status, which are read within some ten milliseconds
 
 
@@ -77,6 +81,7 @@ class Sender:
         pools: where connections come from.
         limits: how often and how long.
         peer: the other side, for messages.
+        proxy_url: the proxy on the way, whose password is kept out of messages.
         user_agent: what to call oneself.
         now: the wall clock.
         on_warning: called with each warning of the server.
@@ -90,6 +95,7 @@ class Sender:
         limits: Limits,
         *,
         peer: Peer,
+        proxy_url: str | None = None,
         user_agent: str,
         now: Callable[[], datetime],
         on_warning: Callable[[str], None],
@@ -98,6 +104,9 @@ class Sender:
         self._config = config
         self._pools = pools
         self._peer = peer
+        self._proxy_url = proxy_url
+        self._shown: deque[Credential] = deque(maxlen=_SHOWN)
+        self._redact = Redactor((), proxy_url)
         self._user_agent = user_agent
         self._now = now
         self._on_warning = on_warning
@@ -135,9 +144,9 @@ class Sender:
             exchange = await self._send(call, credential)
             if exchange is None:
                 continue
-            if exchange.status < 400:
+            if not 400 <= exchange.status < MOST_STATUS:
                 return await self._checked(exchange, call)
-            error = await self._read_error(exchange, call, credential)
+            error = await self._read_error(exchange, call)
             if exchange.status == 401 and not refreshed:
                 refreshed = True
                 newer = await self._refresh(call, credential, error)
@@ -151,6 +160,7 @@ class Sender:
         pools = await self._pools.acquire(credential.certificate)
         call.doing = f"waiting for {self._peer} to answer"
         call.attempts += 1
+        redact = self._redactor(credential)
         attempt = self._attempts.begin(
             call.request, call.subject, url=url, number=call.attempts, throttled=call.throttled
         )
@@ -159,8 +169,8 @@ class Sender:
             message = self._compose(call.request, url, credential, attempt)
             response = await (pools.long if call.streaming else pools.short).handle_async_request(message)
         except FAILURES as exc:
-            failure = await self._failed(exc, call, pools, attempt)
-            cause = _harmless(exc)
+            failure = await self._failed(exc, call, pools, attempt, redact)
+            cause = harmless_cause(exc, redact)
         except BaseException as exc:
             attempt.end(error=exc)
             with trio.CancelScope(shield=True):
@@ -168,7 +178,14 @@ class Sender:
             raise
         else:
             exchange = Exchange(
-                response, pools, attempt, self._counters, text=call.text, peer=self._peer, bound=call.bound
+                response,
+                pools,
+                attempt,
+                self._counters,
+                text=call.text,
+                peer=self._peer,
+                bound=call.bound,
+                redact=redact,
             )
             return self._begun(exchange, call)
         # Out here, where the error does not get what caused it as its context: that may quote the credential.
@@ -177,6 +194,13 @@ class Sender:
             raise failure.error from cause
         await self._pause(call, failure.error, delay)
         return None
+
+    def _redactor(self, credential: Credential) -> Redactor:
+        """For what comes back from a request with ``credential``; the one before it may be echoed, too."""
+        if credential not in self._shown:
+            self._shown.append(credential)
+            self._redact = Redactor(self._shown, self._proxy_url)
+        return self._redact
 
     def _begun(self, exchange: Exchange, call: Call) -> Exchange:
         """The head of an answer came."""
@@ -216,20 +240,21 @@ class Sender:
             self._throttle.give_back()
             raise
 
-    async def _failed(self, exc: Exception, call: Call, pools: Pools, attempt: Attempt) -> Failure:
+    async def _failed(self, exc: Exception, call: Call, pools: Pools, attempt: Attempt, redact: Redactor) -> Failure:
         """Understand a failure and give the pools back.
 
         Raises:
             ClosedError: it failed because the client was closed.
         """
         closed = pools.closed
-        failure = understand(exc, text=call.text, peer=self._peer)
+        failure = understand(exc, text=call.text, peer=self._peer, redact=redact)
         attempt.end(error=failure.error)  # not exc itself, which may quote the request, and with it the token
         if failure.untrusted:  # the file with the CA may hold another one by now
             await self._pools.forget(pools)
         await pools.release()
         if closed:
-            raise self._pools.closed_error(f"{call.text}: the client was closed while waiting for the answer", exc)
+            text = f"{call.text}: the client was closed while waiting for the answer"
+            raise self._pools.closed_error(text, harmless_cause(exc, redact))
         return failure
 
     async def _checked(self, exchange: Exchange, call: Call) -> Exchange:
@@ -240,7 +265,7 @@ class Sender:
             raise
         return exchange
 
-    async def _read_error(self, exchange: Exchange, call: Call, credential: Credential) -> APIError | ProtocolError:
+    async def _read_error(self, exchange: Exchange, call: Call) -> APIError | ProtocolError:
         """Read the body of an answer that says no, as far as it comes, and close it."""
         call.doing = f"reading the {exchange.status} that {self._peer} answered"
         try:
@@ -252,7 +277,7 @@ class Sender:
                 body,
                 request=call.text,
                 retry_after=self._retry_after(exchange),
-                secrets=secrets_of(credential),
+                redact=exchange.redact,
             )
             if is_json(exchange.headers) and len(body) > _MOST_AT_ONCE:
                 # Not abandoned: it ends within a second, and the answer is there, whatever deadline passes meanwhile.
@@ -327,8 +352,3 @@ async def _error_body(exchange: Exchange) -> bytes:
 
 def _in_time(call: Call, delay: float | None) -> bool:
     return delay is not None and trio.current_time() + delay < call.deadline
-
-
-def _harmless(exc: Exception) -> Exception | None:
-    """The cause to show: h11's complaints about a request quote its header fields, the token among them."""
-    return None if isinstance(exc, httpx2.LocalProtocolError) else exc

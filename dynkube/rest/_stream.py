@@ -8,11 +8,13 @@ from collections.abc import AsyncIterator, Mapping
 import httpx2
 import trio
 
+from dynkube._server_text import sanitized
 from dynkube.errors import ClosedError, ConnectionLost, DynkubeError, ProtocolError
 from dynkube.rest._attempts import Attempt, Counters
-from dynkube.rest._failures import FAILURES, Peer, understand
+from dynkube.rest._failures import FAILURES, Peer, harmless_cause, understand
 from dynkube.rest._headers import joined
 from dynkube.rest._pools import Pools
+from dynkube.rest._redaction import Redactor
 from dynkube.rest._warnings import parse_warnings
 
 
@@ -36,6 +38,7 @@ class Exchange:
         "peer",
         "pools",
         "received",
+        "redact",
         "status",
         "text",
         "warnings",
@@ -51,6 +54,7 @@ class Exchange:
         text: str,
         peer: Peer,
         bound: int | None,
+        redact: Redactor,
     ) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         self._response = response
@@ -64,8 +68,14 @@ class Exchange:
         self.text: str = text
         self.peer: Peer = peer
         self.status: int = response.status_code
-        self.headers: Mapping[str, str] = joined(response.headers.multi_items())
-        self.warnings: tuple[str, ...] = parse_warnings(response.headers.get_list("warning"))
+        self.redact: Redactor = redact
+        self.headers: Mapping[str, str] = {
+            name: redact.address(value) if name == "location" else redact(value)
+            for name, value in joined(response.headers.multi_items()).items()
+        }
+        self.warnings: tuple[str, ...] = tuple(
+            sanitized(redact(warning)) for warning in parse_warnings(response.headers.get_list("warning"))
+        )
         self.received: int = 0
         self.failure: DynkubeError | None = None
 
@@ -82,6 +92,7 @@ class Exchange:
         announced = self.headers.get("content-length", "")
         if self._bound is not None and not self.received and announced.isdecimal() and len(announced) < 20:
             self._check_size(int(announced), self._bound)
+        cause: Exception | None = None
         try:
             while not (chunk := await anext(self._chunks)):
                 pass  # an empty chunk is no end
@@ -89,10 +100,16 @@ class Exchange:
             self._ended = True
             return b""
         except FAILURES as exc:
-            if self.pools.closed:
-                raise ClosedError(f"{self.text}: the client was closed under the stream") from exc
-            self.failure = understand(exc, text=self.text, peer=self.peer, received=self.received).error
-            raise self.failure from exc
+            if not self.pools.closed:
+                failed = understand(exc, text=self.text, peer=self.peer, received=self.received, redact=self.redact)
+                self.failure = failed.error
+            cause = harmless_cause(exc, self.redact)
+            chunk = b""
+        # Out here, where the error does not get what caused it as its context: that may quote the credential.
+        if self.failure is not None:
+            raise self.failure from cause
+        if not chunk:
+            raise ClosedError(f"{self.text}: the client was closed under the stream") from cause
         self.received += len(chunk)
         self._counters.received += len(chunk)
         if self._bound is not None:
@@ -166,6 +183,11 @@ class ByteStream(AsyncIterator[bytes]):
         if not chunk:
             raise StopAsyncIteration
         return chunk
+
+    @property
+    def redact(self) -> Redactor:
+        """Takes the request's secrets out of an error that quotes what came."""
+        return self._exchange.redact
 
     def give_up(self, reason: str) -> None:
         """Trust it no longer: wake whoever waits, by ``reader``, and have the next step raise ConnectionLost."""

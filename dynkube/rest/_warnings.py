@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable
 
-from dynkube._display import printable
+from dynkube._logs import get_logger
 
 # warn-code SP warn-agent SP quoted warn-text [SP quoted warn-date]; several may share a field, separated by commas.
 _WARNING = re.compile(r'\s*,?\s*(\d{3}) ([^\s",]+) "((?:[^"\\]|\\.)*)"(?: "[^"]*")?\s*(?=,|\Z)')
 _ESCAPED = re.compile(r"\\(.)")
 _REMEMBERED = 256
 
-_logger = logging.getLogger("dynkube.rest")
+_logger = get_logger("dynkube.rest")
 
 
 def parse_warnings(fields: Iterable[str]) -> tuple[str, ...]:
@@ -42,7 +41,6 @@ class WarningLog:
 
     def __call__(self, text: str) -> None:
         """A warning came."""
-        text = printable(text)  # many logs are read in terminals
         if text in self._seen or len(self._seen) >= _REMEMBERED:
             _logger.debug("the API server warns again: %s", text)
             return

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from types import TracebackType
 from typing import Final
 
+from dynkube._logs import get_logger
 from dynkube.errors import DynkubeError
 
-_log = logging.getLogger("dynkube.sync")
+_log = get_logger("dynkube.sync")
 
 _INNER: Final = frozenset(
     {"dynkube", "trio", "anyio", "outcome", "httpx2", "httpcore2", "concurrent", "contextlib", "ssl", "socket"}

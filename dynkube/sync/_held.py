@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeAlias, TypeVar
 
 import trio
 
+from dynkube._logs import get_logger
 from dynkube.errors import ClosedError
 from dynkube.sync._call import is_cancellation
 from dynkube.sync._thread import TrioThread
@@ -18,7 +18,7 @@ T = TypeVar("T")
 Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], object]
 """Starts a task of something that ends it; to be called in the trio thread. It raises ClosedError after the end."""
 
-_log = logging.getLogger("dynkube.sync")
+_log = get_logger("dynkube.sync")
 
 
 class Held(Generic[T]):

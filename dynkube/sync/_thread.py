@@ -9,7 +9,6 @@ registered it.
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
@@ -22,6 +21,7 @@ import trio
 from anyio.from_thread import BlockingPortal
 
 from dynkube._guard import repr_of
+from dynkube._logs import get_logger
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers import in_function_of_a_read
 from dynkube.sync._call import ENDED, Call, is_cancellation
@@ -30,7 +30,7 @@ from dynkube.sync._errors import shorten
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_log = logging.getLogger("dynkube.sync")
+_log = get_logger("dynkube.sync")
 
 _AT_EXIT: Final = 1.5  # seconds; Jupyter sends SIGTERM 2.5 s after it asked a kernel to end
 _CANCELLING: Final = 0.5  # seconds for a call that was interrupted to clean up

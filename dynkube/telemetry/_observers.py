@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final, Generic, ParamSpec, TypeVar
 
 from dynkube._guard import attempt
+from dynkube._logs import get_logger
 from dynkube.errors import InvalidInput
 from dynkube.meta import a_type
 from dynkube.telemetry._observed import ObservedClient
@@ -22,7 +22,7 @@ from dynkube.telemetry._records import (
     StateChange,
 )
 
-_log = logging.getLogger("dynkube.telemetry")
+_log = get_logger("dynkube.telemetry")
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 # They say where a request goes and how long it is: another one there makes it another request, or none.

@@ -63,7 +63,7 @@ async def test_a_failing_plugin_is_an_error_with_its_last_words(plugin: Write) -
     message = str(caught.value)
     assert message.startswith("kubeconfig: users[name=u].user.exec: plugin ")
     assert "failed with exit code 3" in message
-    assert message.endswith("its last words:\n  16\n  17\n  18\n  19\n  please [31mlog in")
+    assert message.endswith("its last words:\n  16\n  17\n  18\n  19\n  please \\x1b[31mlog in")
 
 
 async def test_a_plugin_killed_from_outside_is_an_error(plugin: Write) -> None:
@@ -137,7 +137,7 @@ async def test_a_missing_plugin_is_an_error_with_the_install_hint() -> None:
 
     assert str(caught.value) == (
         "k: exec: plugin 'no-such-plugin-anywhere' is not there or not executable: install it or correct the path\n"
-        "brew install it]0;evil"
+        "brew install it\\x1b]0;evil\\x07"
     )
 
 

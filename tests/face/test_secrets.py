@@ -216,3 +216,15 @@ async def test_informers_tell_their_trouble_without_secrets(answer: Any, caplog:
     # All of a record, with the facts that come as fields of it.
     assert_silent([record.getMessage() + repr(vars(record)) for record in caplog.records])
     assert [record for record in caplog.records if record.name.startswith("dynkube")]
+
+
+@pytest.mark.real_time
+async def test_the_token_of_a_plugin_is_not_logged_from_its_stderr(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    answer = json.dumps({"kind": "ExecCredential", "apiVersion": API, "status": {"token": MARKER}})
+    script = f"import sys; print('got {MARKER}', file=sys.stderr, flush=True); print({answer!r})"
+    command = ExecCommand(command=sys.executable, args=("-ISc", script), api_version=API, interactive_mode="Never")
+
+    await ExecPlugin(command).current()
+
+    assert [record.getMessage() for record in caplog.records] == ["got <hidden>"]

@@ -74,10 +74,10 @@ async def test_causes_of_a_status_are_kept(make_client: MakeClient) -> None:
          ServerError, "an HTML page instead of a Status, so from a proxy .*'502 Bad Gateway: Oh nginx'"),
         (503, "", b"", ServiceUnavailable, "the answer has no body"),
         (403, "application/json", b'{"error": "denied by gateway"}', Forbidden, "denied by gateway"),
-        (500, "text/plain", b"a\x1b[31mb\x00\r\nc\xff", APIError, "a \\[31mb c\ufffd"),
-        (500, "application/json", b"[" * 100_000, APIError, "\\[{200}\\.\\.\\."),
+        (500, "text/plain", b"a\x1b[31mb\x00\r\nc\xff", APIError, r"a\\x1b\[31mb\\x00 c\ufffd"),
+        (500, "application/json", b"[" * 100_000, APIError, r"\[{200}… \(65,336 characters more\)"),
         (500, "application/json", b'{"kind":"Status"', APIError, '{"kind":"Status"'),
-        (500, "text/plain", "é".encode() * 300, APIError, "é{200}\\.\\.\\."),
+        (500, "text/plain", "é".encode() * 300, APIError, r"é{200}… \(100 characters more\)"),
     ],
 )  # fmt: skip
 async def test_a_body_that_is_no_status_gives_the_class_of_the_code_and_an_excerpt(
@@ -146,7 +146,7 @@ async def test_an_endless_error_page_is_read_no_further_than_a_megabyte(make_cli
 
     wire = Wire(httpx2.Response(500, content=endless()))  # type: ignore[arg-type]  # an async generator is one
 
-    with pytest.raises(APIError, match=r"x{200}\.\.\."):
+    with pytest.raises(APIError, match=r"x{200}… \("):
         await make_client(wire).request(GET)
 
     assert read <= 17

@@ -1,0 +1,25 @@
+"""Loggers whose records are one line of limited length, whatever the text of a server that is part of them."""
+
+from __future__ import annotations
+
+import logging
+
+from dynkube._server_text import MOST_IN_A_LINE, sanitized
+
+
+class _OneLine(logging.Filter):
+    """Rewrites records with control characters, or with more text than a log should have to take."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        if len(text) > MOST_IN_A_LINE or not text.isprintable():
+            record.msg, record.args = sanitized(text), ()
+        return True
+
+
+def get_logger(name: str) -> logging.Logger:
+    """The logger of that name, with the filter; tracebacks (``exc_info``) keep their lines."""
+    logger = logging.getLogger(name)
+    if not any(isinstance(each, _OneLine) for each in logger.filters):
+        logger.addFilter(_OneLine())
+    return logger

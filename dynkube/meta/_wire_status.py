@@ -1,0 +1,48 @@
+"""Error responses that do not look like one: a ``Status`` that reports a failure, sent with HTTP status 200 or 201."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from dynkube.errors import APIError, Status
+from dynkube.meta._json import UNREADABLE
+
+_MOST: Final = 1 << 20
+"""Bytes of a document that is looked into; a larger one is an object or a list."""
+
+
+class _Outline(msgspec.Struct):
+    kind: object = None
+    status: object = None
+
+
+_outlines: Final = msgspec.json.Decoder(_Outline)
+_documents: Final = msgspec.json.Decoder(dict)
+
+
+def failed_status(document: bytes) -> Status | None:
+    """The Status in a document that reports a failure; ``None`` where it is anything else.
+
+    Its ``code`` is an error's: 500 where the document has none. client-go looks into responses of 200 likewise
+    (``rest.Result.Into``).
+    """
+    # Both words have to be there; of nearly all documents they are not.
+    if len(document) > _MOST or b"Failure" not in document or b"Status" not in document:
+        return None
+    try:
+        outline = _outlines.decode(document)
+        if outline.kind != "Status" or outline.status != "Failure":
+            return None
+        body = _documents.decode(document)
+    except UNREADABLE:
+        return None
+    return Status.from_mapping(body, code=500)
+
+
+def raise_failed_status(document: bytes, *, request: str = "") -> None:
+    """Raise the APIError that a document is; return where it is something else."""
+    status = failed_status(document)
+    if status is not None:
+        raise APIError.from_status(status, request=request)

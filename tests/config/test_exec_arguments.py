@@ -1,0 +1,35 @@
+"""Arguments of plugins that no operating system takes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from dynkube.config import ExecCommand, ExecPlugin
+from dynkube.errors import ConfigError, CredentialError
+
+API = "client.authentication.k8s.io/v1"
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"command": "a\0b"}, "command"),
+        ({"command": "a", "args": ("x", "a\0b")}, "args"),
+        ({"command": "a", "env": {"A": "a\0b"}}, "env"),
+        ({"command": "a", "env": {"a\0b": "A"}}, "env"),
+    ],
+)
+def test_a_nul_character_is_a_mistake_of_the_configuration(given: dict[str, Any], field: str) -> None:
+    with pytest.raises(ConfigError, match=f"users.u.exec: {field} has a NUL character in it"):
+        ExecCommand(**given, api_version=API, where="users.u.exec")
+
+
+@pytest.mark.real_time
+async def test_text_that_cannot_be_encoded_is_an_error_of_the_plugin() -> None:
+    plugin = ExecPlugin(ExecCommand(command=sys.executable, args=("\ud800",), api_version=API))
+
+    with pytest.raises(CredentialError, match=r"does not start: .*surrogates not allowed"):
+        await plugin.current()

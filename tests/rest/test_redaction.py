@@ -1,0 +1,81 @@
+"""Secrets that come back in a response are in no error and none of its causes, no warning and no log record."""
+
+from __future__ import annotations
+
+import json
+import logging
+from urllib.parse import quote
+
+import httpx2
+import pytest
+
+from dynkube.config import Credential, explicit_config
+from dynkube.errors import DynkubeError
+from dynkube.rest import Redactor, Request, RESTClient
+from tests.face.test_secrets import told
+from tests.rest.sockets import answering, serving
+from tests.rest.wire import MakeClient, Wire
+
+TOKEN = "s3cret/t0ken+of=mine"
+PASSWORD = 'p"ä s3cret'
+GET = Request(method="GET", path="/api/v1/pods")
+ESCAPED = json.dumps({"kind": "Status", "status": "Failure", "message": TOKEN}).replace("s3", "\\u00733")
+
+ECHOES = {
+    "a Warning": httpx2.Response(200, headers={"Warning": f'299 - "you sent {TOKEN}"'}, content=b"{}"),
+    "a Warning with escapes": httpx2.Response(
+        200, headers={"Warning": '299 - "you sent ' + "".join(f"\\{c}" for c in TOKEN) + '"'}, content=b"{}"
+    ),
+    "a Location": httpx2.Response(302, headers={"Location": f"https://login/{TOKEN}"}),
+    "a quoted Location": httpx2.Response(302, headers={"Location": f"https://login/{quote(TOKEN, safe='')}"}),
+    "another quoted Location": httpx2.Response(302, headers={"Location": f"https://login/%733{TOKEN[2:]}"}),
+    "an escaped Status": httpx2.Response(403, content=ESCAPED.encode()),
+    "an escaped Status with 200": httpx2.Response(200, content=ESCAPED.encode()),
+    "a content type": httpx2.Response(403, headers={"Content-Encoding": TOKEN}, content=b"x"),
+    "a parser's error": httpx2.RemoteProtocolError(f"illegal header line: bytearray(b'Bearer {TOKEN}')"),
+    "a proxy's refusal": httpx2.ProxyError(f"407 {PASSWORD}"),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES.keys())
+async def test_an_echo_is_shown_nowhere(
+    make_client: MakeClient, echo: httpx2.Response | Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    proxy = f"http://me:{quote(PASSWORD, safe='')}@proxy:3128"
+    config = explicit_config("https://api.example", token=TOKEN, proxy_url=proxy)
+    client, error = make_client(Wire(echo), config=config), None
+    try:
+        answer = await client.request(GET)
+        assert TOKEN not in str(answer.warnings)
+    except DynkubeError as exc:
+        error = exc
+
+    shown = [*told(error), client.statistics().last_error, *(record.getMessage() for record in caplog.records)]
+    assert not [text for text in shown if TOKEN in text or PASSWORD in text or quote(TOKEN, safe="") in text]
+    assert "hidden" in str(shown) or "another quoted" in str(echo)
+
+
+@pytest.mark.real_time
+@pytest.mark.parametrize("sent", [b"%s\r\n\r\n", b"HTTP/1.1 200 OK\r\n%s : x\r\n\r\n", b"HTTP/1.1 999 %s\r\n\r\n"])
+async def test_a_line_that_is_no_http_is_quoted_without_the_token(sent: bytes) -> None:
+    async with serving(answering(sent % TOKEN.encode())) as server:
+        config = explicit_config(server.url(), token=TOKEN)
+        async with RESTClient(config) as client:
+            with pytest.raises(DynkubeError) as caught:
+                await client.request(GET)
+
+    assert not [text for text in told(caught.value) if TOKEN in text]
+
+
+@pytest.mark.parametrize("text", [PASSWORD, json.dumps(PASSWORD), quote(PASSWORD), repr(PASSWORD.encode())])
+def test_a_password_is_found_in_each_way_of_writing_it(text: str) -> None:
+    redact = Redactor([Credential({"Authorization": "Basic bWU6cCLDpCBzM2NyZXQ="})])
+
+    assert "s3cret" not in redact(f"you are {text}")
+
+
+def test_the_credential_before_is_kept_out_as_well() -> None:
+    redact = Redactor([Credential({"Authorization": "Bearer older-token"}), Credential()])
+
+    assert redact("older-token") == "<hidden>"
