@@ -15,6 +15,7 @@ import trio
 
 from dynkube._logs import get_logger
 from dynkube.client._batches import Batches
+from dynkube.client._paging import Paging
 from dynkube.errors import APIError, DeadlineExceeded, ProtocolError
 from dynkube.meta import (
     GVR,
@@ -116,6 +117,7 @@ class ListWatch:
         limit: int | None = None,
         continue_token: str | None = None,
         timeout: float | None = None,
+        paging: Paging | None = None,
     ) -> UnstructuredList:
         """One list request, turned into objects while it arrives.
 
@@ -127,6 +129,7 @@ class ListWatch:
             continue_token: from the page before. The server refuses it together with ``resource_version``.
             timeout: seconds for everything, retries of the request included (but not what a plugin takes while somebody
                 at a terminal may have to log in); ``None`` means 75.
+            paging: of the list that this page belongs to; counts its bytes.
 
         Returns:
             The objects in the server's order, with the list's own metadata.
@@ -134,6 +137,7 @@ class ListWatch:
         Raises:
             APIError: the server said no; :class:`~dynkube.errors.Gone` for an expired token or version.
             ProtocolError: the answer is no list, or was cut short. Nothing of it is handed out.
+            EndlessList: ``paging`` has had enough.
             ConnectionLost: the connection broke.
             DeadlineExceeded: it did not end in time.
             TransportError: the server was not reached.
@@ -151,11 +155,17 @@ class ListWatch:
         async with self._rest.stream(request, watch=False) as stream:
             with trio.CancelScope(deadline=stream.deadline) as patience:
                 async for chunk in stream:
+                    if paging is not None:
+                        paging.received(len(chunk))
                     with self._naming_the_request(stream.redact):
                         items += listing.feed(chunk)
             if patience.cancelled_caught:
                 raise DeadlineExceeded(f"the list did not end within {seconds:g} s [GET {self._path}]")
         return self._finished(listing, items, stream.redact)
+
+    def paging(self, *, kept: bool = True) -> Paging:
+        """The bounds of one list of this collection, over all its pages."""
+        return Paging(self._rest.limits, f"GET {self._path}", kept=kept)
 
     def list_request(
         self,

@@ -16,6 +16,7 @@ from dynkube._bound import Bound
 from dynkube.client._deadline import within
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._options import ListOptions, Selection
+from dynkube.client._paging import Paging
 from dynkube.client._target import Target
 from dynkube.errors import Gone
 from dynkube.meta import Unstructured, UnstructuredList
@@ -35,27 +36,45 @@ class Pages(Protocol[PageT_co]):
         limit: int | None = None,
         continue_token: str | None = None,
         timeout: float | None = None,
+        paging: Paging | None = None,
     ) -> PageT_co:
         """One page; see :meth:`ListWatch.list`."""
         ...
 
+    def paging(self) -> Paging:
+        """The bounds of one list, over all its pages."""
+        ...
+
 
 async def list_all(collection: Pages[PageT], options: ListOptions, join: Callable[[Sequence[PageT]], PageT]) -> PageT:
-    """The whole collection, or one page of it if ``options.limit`` or ``options.continue_token`` says so."""
-    with within(options.timeout, f"{collection}: not everything was listed"):
-        return await _list_all(collection, options, join)
+    """The whole collection, or one page of it if ``options.limit`` or ``options.continue_token`` says so.
+
+    Raises:
+        EndlessList: there are too many pages, or the same ones again.
+    """
+    paging = collection.paging()
+    with (
+        within(options.timeout, f"{collection}: not everything was listed")
+        if options.timeout is not None
+        else paging.in_time()
+    ):
+        return await _list_all(collection, options, join, paging)
 
 
-async def _list_all(collection: Pages[PageT], options: ListOptions, join: Callable[[Sequence[PageT]], PageT]) -> PageT:
-    paging = options.limit is None and options.continue_token is None
-    page = await _first_page(collection, options, limit=options.page_size if paging else options.limit)
-    if not paging or not page.continue_token:
+async def _list_all(
+    collection: Pages[PageT], options: ListOptions, join: Callable[[Sequence[PageT]], PageT], paging: Paging
+) -> PageT:
+    all_of_it = options.limit is None and options.continue_token is None
+    page = await _first_page(
+        collection, options, limit=options.page_size if all_of_it else options.limit, paging=paging
+    )
+    if not all_of_it or not page.continue_token:
         return page
     pages = [page]
-    while page.continue_token:
+    while token := paging.token_after(page):
         try:
             page = await collection.list(
-                limit=options.page_size, continue_token=page.continue_token, timeout=options.timeout
+                limit=options.page_size, continue_token=token, timeout=options.timeout, paging=paging
             )
         except Gone:
             return await _first_page(collection, options, limit=None)
@@ -63,13 +82,16 @@ async def _list_all(collection: Pages[PageT], options: ListOptions, join: Callab
     return join(pages)
 
 
-async def _first_page(collection: Pages[PageT], options: ListOptions, *, limit: int | None) -> PageT:
+async def _first_page(
+    collection: Pages[PageT], options: ListOptions, *, limit: int | None, paging: Paging | None = None
+) -> PageT:
     return await collection.list(
         resource_version=options.resource_version,
         resource_version_match=options.resource_version_match,
         continue_token=options.continue_token,
         limit=limit,
         timeout=options.timeout,
+        paging=paging,
     )
 
 
@@ -99,6 +121,7 @@ class ObjectIterator(Bound, AsyncIterator[Unstructured]):
         "_items",
         "_namespace",
         "_options",
+        "_paging",
         "_selection",
         "_target",
         "_token",
@@ -121,6 +144,7 @@ class ObjectIterator(Bound, AsyncIterator[Unstructured]):
         self._options = options
         self._allow_inconsistent = allow_inconsistent
         self._collection: ListWatch | None = None
+        self._paging: Paging | None = None
         self._items: Iterator[Unstructured] = iter(())
         self._token: str | None = None  # None: no page was read yet; "": the last one was
         self.resource_version: str = ""
@@ -137,8 +161,10 @@ class ObjectIterator(Bound, AsyncIterator[Unstructured]):
             if self._token == "":
                 raise StopAsyncIteration
             page = await self._next_page()
+            assert self._paging is not None
+            token = self._paging.token_after(page)
             self.resource_version = page.resource_version
-            self._token = page.continue_token
+            self._token = token
             self._items = iter(page)
 
     async def take(self) -> list[Unstructured]:
@@ -158,6 +184,7 @@ class ObjectIterator(Bound, AsyncIterator[Unstructured]):
 
     async def _next_page(self) -> UnstructuredList:
         collection = self._collection = self._collection or await self._opened()
+        self._paging = self._paging or collection.paging(kept=False)
         with self._target.noticing_absence(collection.gvr):
             if self._token is None:
                 return await _first_page(collection, self._options, limit=self._options.page_size)

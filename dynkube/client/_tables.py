@@ -17,6 +17,7 @@ import trio
 
 from dynkube._display import age_of
 from dynkube.client._listwatch import ListWatch
+from dynkube.client._paging import Paging
 from dynkube.discovery import APIResource
 from dynkube.errors import ProtocolError
 from dynkube.meta import (
@@ -74,6 +75,7 @@ class Tables:
         limit: int | None = None,
         continue_token: str | None = None,
         timeout: float | None = None,
+        paging: Paging | None = None,
     ) -> UnstructuredTable:
         """One page; see :meth:`ListWatch.list`.
 
@@ -91,6 +93,8 @@ class Tables:
         )
         params = {**request.params, "includeObject": "Object"}
         answer = await self._rest.request(replace(request, params=params, accept=_ACCEPT))
+        if paging is not None:
+            paging.received(len(answer.body))
         try:
             wire = WireTable.read(answer.body)
             table = None if wire is None else await self._of_table(wire)
@@ -107,8 +111,13 @@ class Tables:
             limit=limit,
             continue_token=continue_token,
             timeout=timeout,
+            paging=paging,
         )
         return await self._of_list(plain)
+
+    def paging(self) -> Paging:
+        """See :meth:`ListWatch.paging`."""
+        return self._collection.paging()
 
     async def _of_table(self, wire: WireTable) -> UnstructuredTable | None:
         """The table, or ``None`` if its rows do not hold whole objects."""

@@ -19,7 +19,8 @@
     │   ├── ConnectionLost          the connection ended before the answer did
     │   ├── DeadlineExceeded        it was reached and did not answer in time
     │   └── ProtocolError           it answered something that is not the Kubernetes API
-    │       └── UnreadableEvent         a line of a watch came whole, and is no event
+    │       ├── UnreadableEvent         a line of a watch came whole, and is no event
+    │       └── EndlessList             a list has too many pages, or the same ones again
     ├── APIError                the server answered with a Status
     │   ├── BadRequest 400, Unauthorized 401, Forbidden 403, NotFound 404, MethodNotAllowed 405,
     │   │   NotAcceptable 406, AlreadyExists 409, Conflict 409 (─ ApplyConflict), Gone 410,
@@ -66,6 +67,7 @@ from dynkube.errors._base import (
     DeadlineExceeded,
     DiscoveryFailed,
     DynkubeError,
+    EndlessList,
     InvalidInput,
     InvalidJSONPath,
     InvalidObject,
@@ -97,6 +99,7 @@ __all__ = [
     "DeadlineExceeded",
     "DiscoveryFailed",
     "DynkubeError",
+    "EndlessList",
     "FieldConflict",
     "Forbidden",
     "Gone",

@@ -123,6 +123,13 @@ class UnreadableEvent(ProtocolError):
     """
 
 
+class EndlessList(ProtocolError):
+    """A list that does not end: a continue token came again, or there were too many pages, bytes or seconds.
+
+    The message names what was too much, and the setting of :class:`~dynkube.Limits` that bounds it.
+    """
+
+
 # ── a control plane for tests ─────────────────────────────────────────────────────────────────
 
 

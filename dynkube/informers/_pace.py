@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynkube.errors import APIError, DynkubeError
+from dynkube.errors import APIError, DynkubeError, EndlessList
 from dynkube.informers._health import GOOD_WHILE
 from dynkube.informers._recovery import Recovery
 from dynkube.informers._settings import InformerSettings
@@ -17,19 +17,23 @@ _PUNCTUAL = 1.0  # the server counts from a little earlier than we do: so much b
 class Pace:
     """The pauses of one reflector. Time comes from outside."""
 
-    __slots__ = ("_backoff", "_missing", "_settings", "_short")
+    __slots__ = ("_backoff", "_endless", "_missing", "_settings", "_short")
 
     def __init__(self, settings: InformerSettings) -> None:
         self._settings = settings
         self._backoff = Backoff(random=settings.random)
         # A resource that was just created is often not served for a moment: look again sooner.
         self._missing = Backoff(initial=0.2, random=settings.random)
+        # Such a list has cost the server and the network as much as it may, and the next one costs as much again.
+        self._endless = Backoff(initial=30.0, cap=600.0, reset_after=7200.0, random=settings.random)
         self._short = 0  # watches in a row that the server ended within a good while
 
     def after_failure(self, exc: DynkubeError, recovery: Recovery, now: float) -> float:
         """Seconds until the next attempt."""
         if recovery.immediate:
             return 0.0
+        if isinstance(exc, EndlessList):
+            return self._endless.next(now)
         backoff = self._missing if recovery.missing else self._backoff
         return backoff.next(now, asked=exc.retry_after if isinstance(exc, APIError) else None)
 

@@ -10,6 +10,7 @@ from dynkube.errors import (
     APIError,
     BadRequest,
     DynkubeError,
+    EndlessList,
     Forbidden,
     Gone,
     Invalid,
@@ -79,8 +80,10 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
         return _after_silence(state, exc, first)
     if isinstance(exc, StreamCutShort):
         return Recovery(same if first else MOST_RECENT)
-    if isinstance(exc, UnreadableEvent):
-        return Recovery(MOST_RECENT)  # it came whole, and would come again
+    if isinstance(exc, UnreadableEvent | EndlessList):  # it came whole, and would come again
+        # Where pages do not end, one response may do; and the other way round.
+        other = state.listing if isinstance(state, Listing) and state.whole else MOST_RECENT
+        return Recovery(other, immediate=first and isinstance(exc, EndlessList))
     if isinstance(exc, TransportError):
         # What cuts or holds back every stream (a proxy, mostly) may still let lists through.
         return Recovery(state.listing if isinstance(state, Streaming) and streak >= 2 else same)

@@ -157,19 +157,22 @@ class Reflector:
         version = "" if self._settings.consistency == "most_recent" else listing.resource_version
         timeout = self._settings.list_timeout
         limit = None if listing.whole else self._settings.page_size
-        page = await self._source.list(
-            resource_version=version,
-            resource_version_match="NotOlderThan" if version not in ("", "0") else None,
-            limit=limit,
-            timeout=timeout,
-        )
-        # Some servers give every page a version of its own: nothing is lost if the watch begins at the first.
-        complete = listing.complete(page.resource_version)
         objects: dict[Key, Unstructured] = {}
-        await add_page(objects, page, self._slices)
-        while page.continue_token:
-            page = await self._source.list(limit=limit, continue_token=page.continue_token, timeout=timeout)
+        paging = self._source.paging()
+        with paging.in_time():
+            page = await self._source.list(
+                resource_version=version,
+                resource_version_match="NotOlderThan" if version not in ("", "0") else None,
+                limit=limit,
+                timeout=timeout,
+                paging=paging,
+            )
+            # Some servers give every page a version of its own: nothing is lost if the watch begins at the first.
+            complete = listing.complete(page.resource_version)
             await add_page(objects, page, self._slices)
+            while token := paging.token_after(page):
+                page = await self._source.list(limit=limit, continue_token=token, timeout=timeout, paging=paging)
+                await add_page(objects, page, self._slices)
         await self._synced(complete, objects, watched=False)
         self._health.listed(trio.current_time())
         return len(objects)

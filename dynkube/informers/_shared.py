@@ -17,7 +17,7 @@ import trio
 
 from dynkube._server_text import sanitized
 from dynkube.client import ListWatch
-from dynkube.errors import BadRequest, DynkubeError, Forbidden, Unauthorized
+from dynkube.errors import BadRequest, DynkubeError, EndlessList, Forbidden, Unauthorized
 from dynkube.informers._attempts import ReflectorStatistics
 from dynkube.informers._availability import Availability, Generation, Presence
 from dynkube.informers._cache import Cache, Version
@@ -372,7 +372,7 @@ class SharedInformer:
         if recovery.missing:
             self._tracker.suspect(self.key.gvr)
         # One failure that the next attempt heals is everyday life of a watch, and no state of its own.
-        if streak > 0 or isinstance(exc, BadRequest | Forbidden | Unauthorized):
+        if streak > 0 or isinstance(exc, BadRequest | EndlessList | Forbidden | Unauthorized):
             self._set_state(Phase.DEGRADED, reason_of(exc), str(exc))
 
     # ── telling ──────────────────────────────────────────────────────────────────────────────

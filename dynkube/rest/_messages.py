@@ -107,6 +107,12 @@ class Limits:
         max_reconnects: how often a GET is repeated because the connection was refused or lost before an answer.
         max_response_bytes: of one answer, or of one page of a list; a larger one is given up as soon as that is known.
             A watch has no total.
+        max_list_bytes: of all pages of one list together. A million objects of 4 KB are an answer.
+        max_list_pages: of one list. In pages of 500 these are 10 million objects, more than fit into the 8 GiB that
+            etcd recommends as its largest database.
+        max_list_seconds: for all pages of one list together, where the call has no ``timeout``. kube-apiserver keeps
+            the moment that pages show for 5 to 10 minutes (``--etcd-compaction-interval``). Of ``iterate()`` neither
+            bytes nor seconds are bounded: its pages are not in memory together, and its user takes time.
         max_line_bytes: of one event of a watch. An object is some MB at most, as etcd takes 1.5 MB; aggregated API
             servers vary.
         max_header_bytes: of the head of an answer: its status and all header fields. At most 98304, since the HTTP
@@ -126,15 +132,26 @@ class Limits:
     max_retries: int = 10
     max_reconnects: int = 3
     max_response_bytes: int = 1 << 30
+    max_list_bytes: int = 4 << 30
+    max_list_pages: int = 20_000
+    max_list_seconds: float = 600.0
     max_line_bytes: int = 64 << 20
     max_header_bytes: int = 64 << 10
     qps: float | None = None
     burst: int = 10
 
     def __post_init__(self) -> None:
-        for name in ("connect_timeout", "stream_opening_timeout"):
+        for name in ("connect_timeout", "stream_opening_timeout", "max_list_seconds"):
             check_seconds(f"Limits.{name}", getattr(self, name))
-        for name in ("max_connections", "max_response_bytes", "max_line_bytes", "max_header_bytes", "burst"):
+        for name in (
+            "max_connections",
+            "max_response_bytes",
+            "max_list_bytes",
+            "max_list_pages",
+            "max_line_bytes",
+            "max_header_bytes",
+            "burst",
+        ):
             if not (is_number(given := getattr(self, name)) and given >= 1):
                 raise InvalidInput(f"Limits.{name} must be a number, at least 1, not {given!r}")
         if self.max_header_bytes > _MOST_HEADER_BYTES:

@@ -14,7 +14,7 @@ import trio
 from dynkube.client import APIClient, WatchSettings
 from dynkube.config import ClientConfig
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
-from dynkube.rest import RESTClient
+from dynkube.rest import Limits, RESTClient
 
 JSON = {"content-type": "application/json"}
 
@@ -149,10 +149,14 @@ def describe(request: httpx2.Request) -> str:
 
 
 def connect(
-    server: httpx2.AsyncBaseTransport, *, settings: WatchSettings | None = None, namespace: str = "shop"
+    server: httpx2.AsyncBaseTransport,
+    *,
+    settings: WatchSettings | None = None,
+    namespace: str = "shop",
+    limits: Limits | None = None,
 ) -> APIClient:
     """The real client over ``server``, without jitter."""
-    rest = RESTClient(ClientConfig(server="http://api.example"), transport=server, random=NoJitter())
+    rest = RESTClient(ClientConfig(server="http://api.example"), transport=server, random=NoJitter(), limits=limits)
     mapper = DeferredRESTMapper(DiscoveryClient(rest))
     return APIClient(
         rest,

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from dynkube.errors import APIError, ConnectFailed, CredentialError, DynkubeError, Status, StatusCause, UnreadableEvent
+from dynkube.errors import (
+    APIError,
+    ConnectFailed,
+    CredentialError,
+    DynkubeError,
+    EndlessList,
+    Status,
+    StatusCause,
+    UnreadableEvent,
+)
 from dynkube.informers._recovery import MOST_RECENT, Recovery, reason_of, recover
 from dynkube.informers._transitions import (
     Confirming,
@@ -73,6 +82,9 @@ TOO_LARGE_IN_WORDS = answer(504, "Timeout", message="Too large resource version:
         (STREAM, UnreadableEvent("not JSON"), 1, Recovery(MOST_RECENT)),
         (WATCH, HistoryWentBack("5 after 9"), 0, Recovery(MOST_RECENT, immediate=True)),
         (RELIST, HistoryWentBack("5 after 9"), 1, Recovery(MOST_RECENT)),
+        (LIST, EndlessList("the same token"), 0, Recovery(MOST_RECENT, immediate=True)),
+        (LIST, EndlessList("too many pages"), 1, Recovery(MOST_RECENT)),
+        (MOST_RECENT, EndlessList("too many bytes"), 1, Recovery(Listing(""))),
         (LIST, CredentialError("plugin failed"), 0, Recovery(LIST)),
         (MOST_RECENT, ConnectFailed("refused"), 0, Recovery(Listing(""))),
         (Streaming(Listing("")), answer(403, "Forbidden"), 0, Recovery(Listing(""), immediate=True)),

@@ -1,0 +1,91 @@
+"""What one list may take over all its pages: each page is an answer of its own, and a server may always add another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import trio
+
+from dynkube.errors import EndlessList
+from dynkube.meta import UnstructuredList
+from dynkube.rest import Limits
+
+_MAX_EMPTY_PAGES: Final = 100
+"""Empty pages in a row that are not the last one. kube-apiserver goes on reading until a page is full or nothing is
+left, so it sends none; an aggregated API that filters its pages may send some."""
+
+
+class Paging:
+    """Counts the pages, tokens and bytes of one list.
+
+    Args:
+        limits: of the client.
+        request: what is listed, for messages.
+        kept: all pages are in memory in the end, so their bytes and the time are bounded as well. ``False`` where the
+            caller works through them page by page.
+    """
+
+    __slots__ = ("_bytes", "_empty", "_kept", "_limits", "_pages", "_request", "_tokens")
+
+    def __init__(self, limits: Limits, request: str, *, kept: bool = True) -> None:
+        self._limits = limits
+        self._request = request
+        self._kept = kept
+        self._bytes = 0
+        self._pages = 0
+        self._empty = 0
+        self._tokens: set[int] = set()  # hashes: a token may be as long as a page
+
+    def received(self, size: int) -> None:
+        """Bytes of a page came.
+
+        Raises:
+            EndlessList: they are too many.
+        """
+        self._bytes += size
+        if self._kept and self._bytes > self._limits.max_list_bytes:
+            raise self._endless(f"it has more than {self._limits.max_list_bytes} bytes (Limits.max_list_bytes)")
+
+    def token_after(self, page: UnstructuredList) -> str:
+        """The continue token of a page; ``""`` if it is the last one.
+
+        Raises:
+            EndlessList: the token was there before, or there are too many pages.
+        """
+        token = page.continue_token
+        if not token:
+            return ""
+        self._pages += 1
+        self._empty = 0 if len(page) else self._empty + 1
+        if hash(token) in self._tokens:
+            raise EndlessList(
+                f"{self._request}: page {self._pages} has the continue token of an earlier one, so that the same pages "
+                "would come again: the server's paging is broken; page_size=None asks for one answer"
+            )
+        self._tokens.add(hash(token))
+        if self._empty >= _MAX_EMPTY_PAGES:
+            raise self._endless(f"{self._empty} pages in a row are empty, and none is the last one")
+        if self._pages >= self._limits.max_list_pages:
+            raise self._endless(f"it has more than {self._limits.max_list_pages} pages (Limits.max_list_pages)")
+        return token
+
+    @contextmanager
+    def in_time(self) -> Iterator[None]:
+        """Cancels what takes longer than a list may.
+
+        Raises:
+            EndlessList: it took longer.
+        """
+        seconds = self._limits.max_list_seconds
+        with trio.move_on_after(seconds) as scope:
+            yield
+        if scope.cancelled_caught:
+            raise self._endless(f"it did not end within {seconds:g} s (Limits.max_list_seconds)")
+
+    def _endless(self, why: str) -> EndlessList:
+        return EndlessList(
+            f"{self._request}: the list is given up after {self._pages} pages and {self._bytes} bytes: {why}; "
+            "narrow it by a namespace or selectors, or raise the bound: connect(limits=...)"
+        )
