@@ -22,12 +22,20 @@ from __future__ import annotations
 
 import math
 
-from dynkube.errors import DynkubeError, UnreadableEvent
+from dynkube.errors import (
+    ConfigError,
+    ConnectFailed,
+    ConnectionLost,
+    DeadlineExceeded,
+    DynkubeError,
+    UnreadableEvent,
+)
 from dynkube.informers._transitions import StreamSilent
 
 GOOD_WHILE = 10.0
 """Seconds after which a stream has proved to be one: its end, whatever the reason, says nothing about the next."""
 
+_UNANSWERED = (ConnectFailed, ConnectionLost, DeadlineExceeded, StreamSilent, ConfigError)
 _FIRST = 1.0  # seconds that a stream must hold after normal failures
 _MEMORY = 600.0  # for how long trouble that ended is remembered
 _LONGEST = 60.0  # seconds that a stream must hold at most, ...
@@ -37,18 +45,40 @@ _LONGEST_UNREADABLE = _MEMORY  # ... and where a line was unreadable: the object
 class Health:
     """The failures in a row, and what it takes to call them over."""
 
-    __slots__ = ("_healed_at", "_hold", "_lists", "_mute", "_open_since", "_trouble_ended_at", "_troubled", "streak")
+    __slots__ = (
+        "_healed_at",
+        "_hold",
+        "_lists",
+        "_mute",
+        "_open_since",
+        "_trouble_ended_at",
+        "_troubled",
+        "_unanswered",
+        "streak",
+    )
 
     def __init__(self) -> None:
         self.streak = 0
         """Failures without a success that heals them."""
         self._lists = 0  # those among them that a complete list heals
         self._hold = _FIRST
+        self._unanswered = False  # whether the last failure was one of the connection
         self._mute = False  # streams opened, and nothing came
         self._open_since: float | None = None  # also over streams that end as they should
         self._troubled = False
         self._healed_at = -math.inf
         self._trouble_ended_at = -math.inf
+
+    def streak_before(self, exc: DynkubeError) -> int:
+        """How many failures count as having come before this one for what is done next. Called once for each failure.
+
+        None, if it is the first answer after connections had failed: what it says (410, a version from the past) is
+        news, and the failures before it say nothing about it.
+        """
+        answered = not isinstance(exc, _UNANSWERED)
+        first = answered and self._unanswered
+        self._unanswered = not answered
+        return 0 if first else self.streak
 
     def failed(self, exc: DynkubeError, now: float, *, listing: bool = False) -> int:
         """Count a failure.

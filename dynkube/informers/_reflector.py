@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import trio
@@ -23,6 +23,7 @@ from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, 
 from dynkube.informers._attempts import Attempt, Finished, ReflectorStatistics, Started, told
 from dynkube.informers._cache import add_page
 from dynkube.informers._health import GOOD_WHILE, Health
+from dynkube.informers._outage import OutageWaits
 from dynkube.informers._pace import Pace
 from dynkube.informers._recovery import Recovery, reason_of, recover
 from dynkube.informers._settings import InformerSettings
@@ -59,9 +60,15 @@ class Sink(Protocol):
 
 @dataclass(slots=True)
 class ServerFeatures:
-    """What one server turned out to be able to do; shared by all reflectors of a client."""
+    """What is known of one server; shared by all reflectors of a client.
+
+    Attributes:
+        streaming_lists: whether it can stream lists; ``None`` before that was tried.
+        waits: those who wait for it after failures.
+    """
 
     streaming_lists: bool | None = None
+    waits: OutageWaits = field(default_factory=OutageWaits)
 
 
 class Reflector:
@@ -98,6 +105,7 @@ class Reflector:
         self._state: ReflectorState = Streaming(Listing("" if consistent else "0"))
         self._streamable = True  # as far as this resource has shown
         self._watched = False
+        self._woken = False  # whether the last pause was cut short
         self._health = Health()
         self._pace = Pace(settings)
         self._idle = IdleTimeout(settings)
@@ -135,7 +143,7 @@ class Reflector:
 
     async def _recover(self, exc: APIError | TransportError | ConfigError) -> None:
         health = self._health
-        recovery = recover(self._state, exc, health.streak)
+        recovery = recover(self._state, exc, health.streak_before(exc))
         self._statistics.failures += 1
         self._statistics.reasons[reason_of(exc)] += 1
         if recovery.stop_streaming:  # finding out what the server can do is no failure of it
@@ -146,8 +154,21 @@ class Reflector:
         else:
             shown = health.failed(exc, trio.current_time(), listing=isinstance(self._state, Listing | Streaming))
         self._sink.failing(exc, shown, recovery)
-        await trio.sleep(self._pace.after_failure(exc, recovery, trio.current_time()))
+        await self._wait(self._pace.after_failure(exc, recovery, trio.current_time()), exc)
         self._state = recovery.state
+
+    async def _wait(self, seconds: float, exc: DynkubeError) -> None:
+        """Wait after a failure, unless another reflector finds the server back.
+
+        One that was woken and failed again waits to the end: success of others is no promise, and so it makes at most
+        one request more for each of its pauses.
+        """
+        if self._woken:
+            self._woken = False
+            await trio.sleep(seconds)
+            return
+        settings = self._settings
+        self._woken = await self._features.waits.sleep(seconds, exc, settings.random, settings.reconnect_spread)
 
     # ── Listing ──────────────────────────────────────────────────────────────────────────────
 
@@ -173,6 +194,7 @@ class Reflector:
             while token := paging.token_after(page):
                 page = await self._source.list(limit=limit, continue_token=token, timeout=timeout, paging=paging)
                 await add_page(objects, page, self._slices)
+        self._features.waits.answered()
         await self._synced(complete, objects, watched=False)
         self._health.listed(trio.current_time())
         return len(objects)
@@ -247,6 +269,7 @@ class Reflector:
         return self._idle.expired(stream.idle)
 
     def _opened(self, nursery: trio.Nursery, stream: Stream) -> None:
+        self._features.waits.answered()
         hold = self._health.opened(stream.opened)
         if isinstance(self._state, Streaming):  # its success is the end of the initial events
             return

@@ -62,10 +62,10 @@ async def test_a_token_that_the_caller_kept_too_long_is_gone() -> None:
 
 
 async def test_the_timeout_of_a_list_is_for_all_its_pages() -> None:
-    def slowly(_: object) -> Any:
-        return stream(15.0, pods(9, pod("a"), token="more").content)
+    def slowly(token: str) -> Any:
+        return stream(15.0, pods(9, pod("a"), token=token).content)
 
-    server = ScriptedServer(slowly, slowly, slowly)
+    server = ScriptedServer(slowly("a"), slowly("b"), slowly("c"))
 
     with pytest.raises(DeadlineExceeded, match="not everything was listed within 40 s"):
         await connect(server).resource("pods").list(timeout=40)

@@ -1,0 +1,118 @@
+"""The end of an outage: what was down for all comes back for all within seconds, and nobody asks in a loop."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from random import Random
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import InformerSettings
+from dynkube.errors import ConnectFailed, Gone, ServiceUnavailable, Status, TooManyRequests
+from dynkube.informers._health import Health
+from dynkube.informers._outage import OutageWaits
+from dynkube.testing import APIServer
+
+pytestmark = pytest.mark.scenario("P13")
+
+NUMBER = 200
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_after_an_outage_no_informer_waits_much_longer_than_the_first(status: int) -> None:
+    settings = InformerSettings(random=Random(5))
+    async with (
+        APIServer() as server,
+        dynkube.connect(url=server.url, transport=server.transport(), settings=settings) as client,
+        AsyncExitStack() as stack,
+    ):
+        informers = [
+            await stack.enter_async_context(client.informer("configmaps.v1", namespace=f"n{number}"))
+            for number in range(NUMBER)
+        ]
+        for informer in informers:
+            await informer.wait_state(dynkube.LIVE)
+        outage = server.fail(status=status)
+        server.end_watches(how="cut")
+        await trio.sleep(100)
+        outage.remove()
+        live_at: list[float] = []
+        async with trio.open_nursery() as nursery:
+            for informer in informers:
+                nursery.start_soon(when_live, informer, live_at)
+
+    assert len(live_at) == NUMBER
+    assert max(live_at) - min(live_at) < 15
+
+
+async def when_live(informer: dynkube.Informer, times: list[float]) -> None:
+    await informer.wait_state(dynkube.LIVE)
+    times.append(trio.current_time())
+
+
+async def test_informers_that_are_answered_wake_another_for_one_request_a_pause() -> None:
+    settings = InformerSettings(random=Random(5), watch_timeout=(1, 1), streaming_lists=False)
+    async with (
+        APIServer() as server,
+        dynkube.connect(url=server.url, transport=server.transport(), settings=settings) as client,
+        client.informer("configmaps.v1") as answered,
+        client.informer("secrets.v1"),
+    ):
+        await answered.wait_state(dynkube.LIVE)
+        server.fail(resource="secrets", status=503)
+        server.end_watches()
+        before = len(server.requests)
+        await trio.sleep(3600)
+        asked = [request for request in list(server.requests)[before:] if "/secrets" in request.path]
+
+    assert 80 < len(asked) < 3 * 3600 / 30
+
+
+async def test_those_who_wait_are_woken_over_a_spread_of_time() -> None:
+    waits, failure, random = OutageWaits(), TooManyRequests(Status(429)), Random(1)
+    times: list[float] = []
+
+    async def wait() -> None:
+        assert await waits.sleep(30, failure, random, 1.0)
+        times.append(trio.current_time())
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(100):
+            nursery.start_soon(wait)
+        await trio.sleep(1)
+        waits.answered()
+
+    assert 1 < min(times) < 1.1
+    assert 2.9 < max(times) < 3
+
+
+@pytest.mark.parametrize(
+    ("failure", "seconds"),
+    [
+        (ServiceUnavailable(Status(503, retry_after=20)), 20),
+        (ServiceUnavailable(Status(503, retry_after=40)), 30),
+        (Gone(Status(410)), 30),
+    ],
+)
+async def test_what_was_asked_for_is_kept_and_what_is_about_one_resource_waits(
+    failure: dynkube.errors.APIError, seconds: float
+) -> None:
+    waits = OutageWaits()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(waits.sleep, 30, failure, Random(1), 0.0)
+        await trio.sleep(1)
+        waits.answered()
+
+    assert seconds <= trio.current_time() < seconds + 0.1
+
+
+def test_the_first_answer_after_connections_failed_counts_as_a_first_failure() -> None:
+    health, refused, gone = Health(), ConnectFailed("refused"), Gone(Status(410))
+    streaks = []
+    for now, failure in enumerate([refused, refused, gone, gone, refused, gone]):
+        streaks.append(health.streak_before(failure))
+        health.failed(failure, now)
+
+    assert streaks == [0, 1, 0, 3, 4, 0]
