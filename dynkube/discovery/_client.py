@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from functools import partial
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 import trio
@@ -13,6 +14,7 @@ from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource, 
 from dynkube.discovery._snapshot import Documents, assemble
 from dynkube.errors import (
     ClosedError,
+    DeadlineExceeded,
     DiscoveryFailed,
     DynkubeError,
     InvalidInput,
@@ -20,10 +22,12 @@ from dynkube.errors import (
     ProtocolError,
 )
 from dynkube.meta import GroupVersion
-from dynkube.rest import Request, RESTClient
+from dynkube.rest import Answer, Request, RESTClient
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+
+_MOST_AT_ONCE: Final = 256 << 10  # bytes that are parsed on the event loop, within some milliseconds
 
 
 class DiscoveryClient:
@@ -36,10 +40,12 @@ class DiscoveryClient:
     Args:
         rest: who does the requests.
         parallel: how many documents are read at a time from a server with the legacy form.
+        timeout: seconds for all documents of group-versions together; those that have not come by then are failures.
     """
 
-    def __init__(self, rest: RESTClient, *, parallel: int = 16) -> None:
+    def __init__(self, rest: RESTClient, *, parallel: int = 16, timeout: float = 60.0) -> None:
         self._rest = rest
+        self._timeout = timeout
         self._parallel = parallel
         self._cached: dict[str, tuple[str, RootDocument]] = {}
 
@@ -135,7 +141,7 @@ class DiscoveryClient:
             TransportError: no usable answer.
         """
         answer = await self._rest.request(Request(method="GET", path="/version", timeout=timeout))
-        return parse_version(answer.body, path="/version")
+        return await _read(partial(parse_version, answer.body, path="/version"), answer)
 
     async def _root(self, path: str) -> RootDocument:
         etag, known = self._cached.get(path, ("", None))
@@ -143,7 +149,7 @@ class DiscoveryClient:
         answer = await self._rest.request(Request(method="GET", path=path, accept=ACCEPT, headers=headers))
         if answer.status == 304 and known is not None:
             return known
-        root = parse_root(answer.body, path=path)
+        root = await _read(partial(parse_root, answer.body, path=path), answer)
         # Only aggregated documents have an ETag.
         if root.aggregated and (etag := answer.headers.get("etag", "")):
             self._cached[path] = (etag, root)
@@ -153,7 +159,7 @@ class DiscoveryClient:
         version = _segment("version", gv.version)
         path = f"/apis/{_segment('group', gv.group)}/{version}" if gv.group else f"/api/{version}"
         answer = await self._rest.request(Request(method="GET", path=path))
-        return parse_resource_list(answer.body, path=path, gv=gv, preferred=preferred)
+        return await _read(partial(parse_resource_list, answer.body, path=path, gv=gv, preferred=preferred), answer)
 
     async def _missing(self, roots: Iterable[RootDocument]) -> Documents:
         """Read what the documents of ``roots`` leave out: the resources of each version, on legacy servers."""
@@ -182,13 +188,33 @@ class DiscoveryClient:
                 except DynkubeError as error:
                     results[place] = error
 
-        async with trio.open_nursery() as nursery:
-            for place, item in enumerate(wanted):
-                nursery.start_soon(one, place, item)
+        with trio.move_on_after(self._timeout):
+            async with trio.open_nursery() as nursery:
+                for place, item in enumerate(wanted):
+                    nursery.start_soon(one, place, item)
         for result in results.values():
             if isinstance(result, ClosedError):
                 raise result
-        return [results[place] for place in range(len(wanted))]
+        late = DeadlineExceeded(
+            f"discovery read {len(results):,} of {len(wanted):,} documents within {self._timeout:g} s; the others are "
+            "read when it is asked again"
+        )
+        return [results.get(place, late) for place in range(len(wanted))]
+
+
+async def _read(parse: Callable[[], _T], answer: Answer) -> _T:
+    """Parse a document; a large one in a thread, as it takes some time.
+
+    Raises:
+        ProtocolError: it is something else.
+    """
+    try:
+        if len(answer.body) <= _MOST_AT_ONCE:
+            return parse()
+        return await trio.to_thread.run_sync(parse)
+    except ProtocolError as exc:
+        answer.redact.error(exc)
+        raise
 
 
 def _segment(what: str, text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import trio
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dynkube._display import Card
 
 _log = get_logger("dynkube.discovery")
+
+_LOGGED: Final = 20  # group-versions that get a log record of their own when they fail together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,12 +332,17 @@ class DeferredRESTMapper(Bound):
         """One log record for each group-version that cannot be read any more, and one when it can be again."""
         for error in now.values():
             self._failed(error)
-        for gv in now.keys() - before.keys():
+        lost, found = sorted(now.keys() - before.keys()), sorted(before.keys() - now.keys())
+        for gv in lost[:_LOGGED]:
             _log.warning(
                 "discovery of %s failed, what is known of it stays: %s", gv, now[gv], extra={"group_version": gv}
             )
-        for gv in before.keys() - now.keys():
+        for gv in found[:_LOGGED]:
             _log.info("discovery of %s works again", gv, extra={"group_version": gv})
+        if len(lost) > _LOGGED:
+            _log.warning("discovery of %d more group-versions failed", len(lost) - _LOGGED)
+        if len(found) > _LOGGED:
+            _log.info("discovery of %d more group-versions works again", len(found) - _LOGGED)
 
     def _failed(self, error: Exception) -> None:
         self._counters.failures += 1

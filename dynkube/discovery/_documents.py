@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
+from dynkube._server_text import word
 from dynkube.discovery._resources import APIResource, ServerVersion
 from dynkube.errors import ProtocolError
 from dynkube.meta import GVR, UNREADABLE, GroupVersion
@@ -28,6 +29,10 @@ ACCEPT = ",".join(
         "application/json",
     )
 )
+
+MOST_VERSIONS: Final = 10_000
+"""Versions of groups, all groups together. Clusters with some thousand CRDs have some hundred; kubectl's rate limit for
+discovery was raised for 300 of them (kubernetes/kubernetes#105520)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,20 @@ def parse_root(body: bytes, *, path: str) -> RootDocument:
     Raises:
         ProtocolError: it is not a discovery document; the message says what it is instead.
     """
+    return _bounded(_read_root(body, path), path)
+
+
+def _bounded(root: RootDocument, path: str) -> RootDocument:
+    number = sum(max(1, len(group.versions)) for group in root.groups)
+    if number > MOST_VERSIONS:
+        raise ProtocolError(
+            f"GET {path}: lists {number:,} versions of API groups, and {MOST_VERSIONS:,} are taken at most: "
+            "this is not the Kubernetes API, check server and proxy-url"
+        )
+    return root
+
+
+def _read_root(body: bytes, path: str) -> RootDocument:
     kind = _decode(body, _Envelope, path).kind
     match kind:
         case "APIGroupDiscoveryList":
@@ -75,7 +94,7 @@ def parse_root(body: bytes, *, path: str) -> RootDocument:
             return RootDocument(tuple(_legacy_group(group) for group in _decode(body, _GroupList, path).groups or []))
         case "APIGroup":
             return RootDocument((_legacy_group(_decode(body, _Group, path)),))
-    raise ProtocolError(f"GET {path}: expected a discovery document, got kind {kind!r}")
+    raise ProtocolError(f"GET {path}: expected a discovery document, got kind {word(kind)!r}")
 
 
 def parse_resource_list(body: bytes, *, path: str, gv: GroupVersion, preferred: str) -> tuple[APIResource, ...]:
@@ -86,7 +105,7 @@ def parse_resource_list(body: bytes, *, path: str, gv: GroupVersion, preferred: 
     """
     document = _decode(body, _ResourceList, path)
     if document.kind != "APIResourceList":
-        raise ProtocolError(f"GET {path}: expected an APIResourceList, got kind {document.kind!r}")
+        raise ProtocolError(f"GET {path}: expected an APIResourceList, got kind {word(document.kind)!r}")
     entries = document.resources or []
     subresources: dict[str, set[str]] = {}
     for entry in entries:

@@ -21,7 +21,7 @@ from dynkube.errors import (
     TooManyRequests,
 )
 
-_A_SECOND: Final = 50
+_A_SECOND: Final = 20
 """How many are woken a second, about: far below the 600 requests that kube-apiserver takes at a time (400 that read and
 200 that write), as other clients come back as well."""
 

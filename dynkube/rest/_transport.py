@@ -34,7 +34,8 @@ _ERRORS: Mapping[type[Exception], type[httpx2.TransportError]] = MappingProxyTyp
         httpcore2.RemoteProtocolError: httpx2.RemoteProtocolError,
     }
 )
-_FAILURES = tuple(_ERRORS)
+_FAILURES: tuple[type[Exception], ...] = tuple(_ERRORS)
+_RAISED: tuple[type[Exception], ...] = (*_FAILURES, ValueError)  # of a :status of HTTP/2 that is no number
 
 # A peer that vanished without a word is noticed by TCP in about a minute, as with Go's dialer.
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
@@ -90,7 +91,7 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         )
         try:
             response = await self._pool.handle_async_request(message)
-        except _FAILURES as exc:
+        except _RAISED as exc:
             raise _mapped(exc) from exc
         tap = _tap_of(response, request.method)
         body = _ParsedBody(response) if tap is None else _TappedBody(response, tap)
@@ -121,7 +122,7 @@ class _ParsedBody(httpx2.AsyncByteStream):
     async def __anext__(self) -> bytes:
         try:
             return await anext(self._chunks)
-        except _FAILURES as exc:
+        except _RAISED as exc:
             raise _mapped(exc) from exc
 
     async def aclose(self) -> None:
@@ -183,6 +184,11 @@ def _tap_of(response: httpcore2.Response, method: str) -> TappedStream | None:
 
 
 def _mapped(exc: Exception) -> httpx2.TransportError:
+    if isinstance(exc, ValueError):
+        return httpx2.RemoteProtocolError(f"not a response of HTTP/2: {exc}")
+    if isinstance(exc, httpcore2.LocalProtocolError) and exc.args and type(exc.args[0]).__module__ == "h2.exceptions":
+        # httpcore2 calls all that h2 raises a fault of the request; requests are checked before, responses are not.
+        return httpx2.RemoteProtocolError(f"not HTTP/2: {exc} ({type(exc.args[0]).__name__})")
     return _ERRORS[type(exc)](str(exc))
 
 

@@ -44,7 +44,7 @@ async def test_after_an_outage_no_informer_waits_much_longer_than_the_first(stat
                 nursery.start_soon(when_live, informer, live_at)
 
     assert len(live_at) == NUMBER
-    assert max(live_at) - min(live_at) < 15
+    assert 2 < max(live_at) - min(live_at) < 15
 
 
 async def when_live(informer: dynkube.Informer, times: list[float]) -> None:
@@ -85,7 +85,7 @@ async def test_those_who_wait_are_woken_over_a_spread_of_time() -> None:
         waits.answered()
 
     assert 1 < min(times) < 1.1
-    assert 2.9 < max(times) < 3
+    assert 5.5 < max(times) < 6
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ async def test_streams_that_end_together_begin_again_one_by_one(
 
 
 @pytest.mark.scenario("F22", "P13")
-async def test_after_an_outage_everybody_is_back_within_a_minute_and_not_in_one_moment(
+async def test_after_an_outage_everybody_is_back_soon_after_the_first_and_not_in_one_moment(
     server: APIServer, informers: list[Informer]
 ) -> None:
     outage = server.inject(Disconnect())
@@ -69,7 +69,7 @@ async def test_after_an_outage_everybody_is_back_within_a_minute_and_not_in_one_
     assert {informer.state.phase for informer in informers} == {LIVE}
     assert [len(informer) for informer in informers] == [1] * MANY
     times = watches(server)
-    assert times[-1] - times[0] > 20
+    assert 1 < times[-1] - times[0] < 10
     assert all(one < other for one, other in pairwise(times))
 
 

@@ -1,0 +1,72 @@
+"""Discovery without end: the number of groups is bounded, and the time for all of their documents."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.config import ClientConfig
+from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
+from dynkube.errors import DeadlineExceeded, DiscoveryFailed
+from dynkube.rest import RESTClient
+
+JSON = {"content-type": "application/json"}
+
+
+class ManyGroups(httpx2.AsyncBaseTransport):
+    """A server with the legacy form of discovery, whose documents take ten seconds each."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.requests = 0
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests += 1
+        path, document = request.url.path, {"kind": "APIVersions", "versions": []}
+        if path == "/apis":
+            groups = [{"name": f"g{n}", "versions": [{"version": "v1"}]} for n in range(self.number)]
+            document = {"kind": "APIGroupList", "groups": groups}
+        elif path != "/api":
+            await trio.sleep(10)
+            document = {"kind": "APIResourceList", "resources": []}
+        return httpx2.Response(200, headers=JSON, content=json.dumps(document).encode())
+
+
+def discovery_of(server: ManyGroups) -> DiscoveryClient:
+    return DiscoveryClient(RESTClient(ClientConfig(server="http://api.example"), transport=server))
+
+
+@pytest.mark.real_time
+async def test_more_groups_than_a_cluster_has_are_refused() -> None:
+    server = ManyGroups(100_000)
+
+    snapshot = await discovery_of(server).fetch()
+
+    assert "lists 100,000 versions of API groups, and 10,000 are taken at most" in str(snapshot.failures["*"])
+    assert server.requests == 2
+
+
+async def test_the_time_for_all_documents_is_bounded() -> None:
+    server = ManyGroups(1000)
+
+    snapshot = await discovery_of(server).fetch()
+
+    assert trio.current_time() == 60
+    late = snapshot.failures["g999/v1"]
+    assert isinstance(late, DeadlineExceeded)
+    assert "read 80 of 1,000 documents within 60 s" in str(late)
+
+
+async def test_of_many_failures_at_once_some_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="dynkube")
+    mapper = DeferredRESTMapper(discovery_of(ManyGroups(1000)))
+
+    with pytest.raises(DiscoveryFailed):
+        await mapper.resolve("widgets")
+
+    assert len(caplog.messages) < 50
+    assert "more group-versions failed" in str(caplog.messages)
