@@ -184,7 +184,8 @@ def _loaded(path: str) -> tuple[object, str]:
     except OSError as error:
         return None, f"cannot be read: {error.strerror}"
     try:
-        return yaml.load_document(text, lenient=True), ""  # kubectl takes the last of equal keys as well
+        # kubectl takes the last of equal keys as well.
+        return yaml.load_document(text, lenient=True, max_values=yaml.MAX_CONFIG_VALUES), ""
     except yaml.MalformedYAML as error:
         where = f" (line {error.line}, column {error.column})" if error.line is not None else ""
         return None, f"is no YAML: {error.problem}{where}"

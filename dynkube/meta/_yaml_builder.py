@@ -8,6 +8,7 @@ before; so counting is linear in the text. An alias refers to what its anchor ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -158,13 +159,14 @@ def _bases(node: _Node, document: _Document) -> Iterator[dict[str, object]]:
 class _Document:
     """One document on its way."""
 
-    def __init__(self, text_bytes: int, *, lenient: bool) -> None:
+    def __init__(self, text_bytes: int, *, lenient: bool, max_values: float) -> None:
         self.open: list[_List | _Dict] = []
         self.root: _Node | None = None
         self.item_lines: tuple[int, ...] = ()
         self.repeats: list[tuple[int, str]] = []
         self._lenient = lenient
         self._anchors: dict[str, _Node] = {}
+        self._most_values = max_values
         self._most_nodes = max_nodes(text_bytes)
         self._most_levels = max_levels(text_bytes)
         self._written = 0
@@ -235,6 +237,8 @@ class _Document:
             much = f"{self._written:,} values are written, and aliases and merge keys (<<) repeat {self._aliased:,}"
         elif self._aliased_bytes > MAX_ALIASED_BYTES:
             much = f"aliases repeat more than {MAX_ALIASED_BYTES:,} bytes"
+        elif self._values > self._most_values:
+            much = f"with what aliases repeat there are more than {self._most_values:,} keys and values"
         else:
             return
         raise refusal(f"document contains excessive aliasing: {much}; write out what is meant", mark)
@@ -252,6 +256,8 @@ class _Document:
         self._levels += len(self.open)
         if self._written > self._most_nodes:
             much = f"{self._most_nodes:,} keys and values"
+        elif self._values > self._most_values:
+            much = f"{self._most_values:,} keys and values"
         elif self._levels > self._most_levels:
             much = f"{self._most_levels:,} levels of nesting, those of all its keys and values added up"
         else:
@@ -287,7 +293,7 @@ class _Chunks:
         return chunk
 
 
-def documents(text: str | bytes, *, lenient: bool) -> Iterator[Located]:
+def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf) -> Iterator[Located]:
     """Each document of ``text`` that is not empty; see :func:`dynkube.meta.yaml.load_all`.
 
     Raises:
@@ -297,7 +303,7 @@ def documents(text: str | bytes, *, lenient: bool) -> Iterator[Located]:
         encoded = text if isinstance(text, bytes) else text.encode()
         if len(encoded) > MAX_TEXT_BYTES:
             raise MalformedYAML(f"the text has {len(encoded):,} bytes, at most {MAX_TEXT_BYTES:,} are read: split it")
-        yield from _documents(encoded, lenient=lenient)
+        yield from _documents(encoded, lenient=lenient, max_values=max_values)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "malformed"
@@ -306,9 +312,9 @@ def documents(text: str | bytes, *, lenient: bool) -> Iterator[Located]:
         raise MalformedYAML(" ".join(str(error).split())) from None
 
 
-def _documents(text: bytes, *, lenient: bool) -> Iterator[Located]:
+def _documents(text: bytes, *, lenient: bool, max_values: float) -> Iterator[Located]:
     parser = _Parser(_Chunks(text))  # type: ignore[arg-type]  # its stubs want more of a file than is used
-    document = _Document(len(text), lenient=lenient)
+    document = _Document(len(text), lenient=lenient, max_values=max_values)
     try:
         while not isinstance(event := parser.get_event(), yaml.StreamEndEvent):  # type: ignore[no-untyped-call]
             if isinstance(event, yaml.ScalarEvent):
@@ -321,7 +327,7 @@ def _documents(text: bytes, *, lenient: bool) -> Iterator[Located]:
                 document.alias(event)
             elif isinstance(event, yaml.DocumentEndEvent):
                 root, done = document.root, document
-                document = _Document(len(text), lenient=lenient)
+                document = _Document(len(text), lenient=lenient, max_values=max_values)
                 if root is not None and root.value is not None:
                     yield Located(_line(root.mark), root.value, done.item_lines, tuple(sorted(done.repeats)))
     finally:

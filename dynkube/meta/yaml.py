@@ -8,16 +8,18 @@ A module to import by itself: PyYAML is loaded with it, which those who read no 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import yaml
 
-from dynkube.meta._input_limits import MAX_CONFIG_BYTES, MAX_TEXT_BYTES
+from dynkube.meta._input_limits import MAX_CONFIG_BYTES, MAX_CONFIG_VALUES, MAX_TEXT_BYTES
 from dynkube.meta._yaml_builder import Located, MalformedYAML, documents
 from dynkube.meta._yaml_scalars import RESOLVERS, reads_as_text
 
 __all__ = [
     "MAX_CONFIG_BYTES",
+    "MAX_CONFIG_VALUES",
     "MAX_TEXT_BYTES",
     "Located",
     "MalformedYAML",
@@ -30,15 +32,19 @@ __all__ = [
 ]
 
 
-def load_all(text: str | bytes, *, lenient: bool = False) -> Iterator[Located]:
+def load_all(text: str | bytes, *, lenient: bool = False, max_values: float = math.inf) -> Iterator[Located]:
     """Read each document of ``text`` that is not empty. A plain function; the documents come one by one.
 
-    Where it is ``lenient`` the last of several equal keys counts; they are refused otherwise.
+    Args:
+        text: what to read.
+        lenient: the last of several equal keys counts; they are refused otherwise.
+        max_values: keys and values that one document may have, aliases counted as all that they stand for, where that
+            is to be less than what the limits allow anyway.
 
     Raises:
         MalformedYAML: It is not YAML, contains itself, or is over the limits on text, depth, values and repeats.
     """
-    return documents(text, lenient=lenient)
+    return documents(text, lenient=lenient, max_values=max_values)
 
 
 def load_located(text: str | bytes, *, lenient: bool = False) -> Iterator[tuple[int, object]]:
@@ -47,13 +53,13 @@ def load_located(text: str | bytes, *, lenient: bool = False) -> Iterator[tuple[
         yield document.line, document.data
 
 
-def load_document(text: str | bytes, *, lenient: bool = False) -> object:
+def load_document(text: str | bytes, *, lenient: bool = False, max_values: float = math.inf) -> object:
     """The only document of ``text``; ``None`` where it has none. See :func:`load_all`.
 
     Raises:
         ValueError: It is not YAML (:class:`MalformedYAML`), or has more than one document.
     """
-    documents = [document for _, document in load_located(text, lenient=lenient)]
+    documents = [document.data for document in load_all(text, lenient=lenient, max_values=max_values)]
     if len(documents) > 1:
         raise ValueError(f"yaml: expected one document, found {len(documents)}")
     return documents[0] if documents else None

@@ -90,3 +90,26 @@ def test_the_null_device_is_an_empty_kubeconfig(monkeypatch: pytest.MonkeyPatch)
 
     with pytest.raises(ConfigError, match="there is no kubeconfig, or it is empty"):
         load_config()
+
+
+@pytest.mark.parametrize("items", ["a," * 50_000, "*a," * 90], ids=["written", "repeated"])
+def test_a_kubeconfig_of_too_many_values_is_refused(items: str, write: Callable[..., str]) -> None:
+    path = write("config", f"kind: Config\na: &a [{'a,' * 1_000}]\nextensions: [{items}]\n")
+
+    with pytest.raises(ConfigError, match=r"is no YAML: .* 50,000 keys and values"):
+        load_config(kubeconfig=path)
+
+
+def test_a_kubeconfig_of_a_thousand_clusters_is_read(write: Callable[..., str]) -> None:
+    user = {
+        "command": "p",
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "interactiveMode": "Never",
+        "args": list("abcd"),
+    }
+    clusters = [{"name": f"c{n}", "cluster": {"server": f"https://{n}"}} for n in range(1_000)]
+    users = [{"name": f"c{n}", "user": {"exec": user}} for n in range(1_000)]
+    contexts = [{"name": f"c{n}", "context": {"cluster": f"c{n}", "user": f"c{n}"}} for n in range(1_000)]
+    path = write("config", {"clusters": clusters, "users": users, "contexts": contexts, "current-context": "c999"})
+
+    assert load_config(kubeconfig=path).server == "https://999"
