@@ -61,7 +61,8 @@ def check_bounds(world: World) -> None:
         listed = {obj.key for obj in watched.informer.list()}
         for listener in watched.listeners:
             if listener.is_handler and not listener.removed:
-                bound, backlog = len(listed | listener.folded.keys()), listener.handle.backlog
+                known = listed | listener.folded.keys() | ({listener.in_hand} if listener.in_hand else set())
+                bound, backlog = len(known), listener.handle.backlog
                 assert backlog <= bound, f"{backlog} events wait for {listener}, and {bound} objects can have any"
 
 

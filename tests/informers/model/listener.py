@@ -63,6 +63,8 @@ class Listener(Folding):
         self._stage = stage
         self.watched = watched
         self._busy = False
+        self.in_hand: Key | None = None
+        """The object whose event it is handling. A changed UID is two events, taken at once: the second may be next."""
         self._events = 0
         self._taken_late = 0  # events that a stream gave after it was cancelled
         self._scope = trio.CancelScope()
@@ -146,11 +148,13 @@ class Listener(Folding):
             self.wrong.extend(self._stage.oracle.event(self.watched, objects[-1], deleted=deleted))
         try:
             self._events += 1
+            self.in_hand = objects[-1].key
             step(*objects)
             self._look(objects[-1], shown=step != self.delete)
             yield
         finally:
             self._busy = False
+            self.in_hand = None
             if initial and self.handle.has_synced:
                 self.wrong.append("it has synced while it was handling an initial event")
 
