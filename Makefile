@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo notebook notebooks test browser model fuzz fuzz-inputs test-cluster control-plane scenarios check format bench soak restarts clean
+.PHONY: help demo notebook notebooks test browser model mutants fuzz fuzz-inputs test-cluster control-plane scenarios check format bench soak restarts clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -24,6 +24,10 @@ $(STAMPS)/demo: $(STAMPS)/venv pyproject.toml
 
 $(STAMPS)/test: $(STAMPS)/venv pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group test
+	@touch $@
+
+$(STAMPS)/mutants: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group mutants
 	@touch $@
 
 $(STAMPS)/browser: $(STAMPS)/venv pyproject.toml
@@ -59,8 +63,11 @@ test-cluster: $(STAMPS)/test ## run what a cluster decides on real API servers t
 model: $(STAMPS)/test ## play 10,000 random scripts of what may happen to informers; ARGS="--seeds 0-49 --examples 200 --jobs 2"
 	$(BIN)/python -m tests.informers.model $(ARGS)
 
+mutants: $(STAMPS)/mutants ## change the code in 300 places, one at a time, and see whether tests fail; ARGS="--seed 7 --count 20 rest"
+	$(BIN)/python -m tools.mutants $(ARGS)
+
 fuzz: $(STAMPS)/test ## compare random requests with a real API server; ARGS="--cluster a=KUBECONFIG --differential-examples 1000"
-	$(BIN)/python -m pytest tests/contract/differential/test_differential.py -q -o faulthandler_timeout=0 -k "not embedded" $(ARGS)
+	$(BIN)/python -m pytest tests/contract/differential/test_differential.py -q -k "not embedded" $(ARGS)
 
 fuzz-inputs: $(STAMPS)/test ## random bytes and requests where they come in from outside; ARGS="patches --seconds 900"
 	$(BIN)/python -m tests.fuzzing $(ARGS)

@@ -6,14 +6,18 @@ import os
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator
+from functools import partial
 from random import Random
 
 import hypothesis
 import pytest
 import trio.testing
+from anyio._backends._trio import TrioBackend
 
 import dynkube
 from dynkube.testing import APIServer
+from tests.suite.limits import Limits
+from tests.suite.runner import Runner
 from tools.scenarios import NUMBERS, read_numbers
 
 pytest.register_assert_rewrite("tests.contract.recorded")  # so that its assertions show what differs
@@ -37,12 +41,17 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have processes that tests start end by Ctrl-C also where the tests are a shell's background job.
+    """Make sure that every test ends, and every process that a test starts, by Ctrl-C as well.
 
-    Such a job ignores SIGINT, and so does whatever it starts.
+    A shell's background job ignores SIGINT, and so does whatever it starts.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    limits = Limits()
+    config.pluginmanager.register(limits)
+    # anyio has no other way to use a runner of one's own.
+    runner = partial(Runner, lambda: limits.timeout)
+    TrioBackend.create_test_runner = lambda options: runner(**options)  # type: ignore[assignment,method-assign,return-value]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 
-from dynkube import ABSENT, DEGRADED, LIVE, Client, Unstructured
+from dynkube import ABSENT, DEGRADED, LIVE, Client, Unstructured, connect
 from dynkube.errors import ClosedError
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
@@ -121,8 +121,9 @@ async def test_both_may_be_asked_on_any_thread(server: APIServer, client: Client
     assert statistics.lag is not None
 
 
-async def test_a_closed_client_has_no_informers_to_list(server: APIServer, client: Client) -> None:
-    await client.__aexit__(None, None, None)
+async def test_a_closed_client_has_no_informers_to_list(server: APIServer) -> None:
+    async with connect(transport=server.transport()) as client:
+        pass
 
     with pytest.raises(ClosedError, match="the client is closed"):
         client.informers()
