@@ -53,6 +53,19 @@ def test_it_prints_as_a_tree_beside_what_each_object_says_of_itself() -> None:
     assert repr(tree) == "<OwnerTree of <Deployment v1 shop/web>: 3 below>"
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_among_several_owners_the_way_up_goes_to_the_controller(place: int) -> None:
+    owners = [thing("Owner", name) for name in ("one", "two", "three")]
+    child = thing("Pod", "child", *(owner.name for owner in owners)).to_dict()
+    references = child["metadata"]["ownerReferences"]
+    for number, reference in enumerate(references):
+        reference["controller"] = number == place
+
+    tree = owner_tree(Unstructured(child), [owners, [Unstructured(child)]], from_top=True)
+
+    assert drawn(tree) == [f"Owner/{owners[place].name}", "  Pod/child"]
+
+
 def test_a_circle_is_gone_round_once() -> None:
     one, two = thing("A", "one", "two"), thing("B", "two", "one")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -141,3 +142,22 @@ async def test_g3_nothing_is_asked_of_a_resource_that_is_gone_and_it_is_said_onc
 
         assert not [request for request in server.requests if "widgets" in request.path.split("/")]
         assert len([record for record in caplog.records if "widgets" in record.getMessage()]) == 1
+
+
+@pytest.mark.scenario("G1", "F2")
+async def test_a_crd_whose_names_are_taken_is_absent_with_the_servers_words_for_it(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    rival = crd("rivals")
+    rival["spec"]["names"]["kind"] = "Widget"
+    async with client.informer("rivals.v1.example.com") as rivals:
+        await rivals.wait_state(ABSENT)
+
+        server.create(rival)
+        async with aclosing(rivals.states()) as states:
+            state = [await anext(states) for _ in range(2)][-1]
+
+        assert state.reason == "NamesNotAccepted"
+        assert "CRD rivals.example.com is not served" in state.message
+        assert "Widget" in state.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Awaitable, Callable
 
 import trio
@@ -91,3 +92,18 @@ async def test_closing_lets_askers_go_and_drops_what_waits_and_what_comes() -> N
         await work(inbox)
     assert patience.cancelled_caught
     assert not done
+
+
+async def test_an_answered_question_leaves_nothing_behind() -> None:
+    inbox, done = Inbox(), list[str]()
+    before = sum(isinstance(each, trio.Event) for each in gc.get_objects())
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(200):
+            nursery.start_soon(inbox.ask, noting(done, "a"))
+        await trio.testing.wait_all_tasks_blocked()
+        await work(inbox)
+    gc.collect()
+
+    assert len(done) == 200
+    assert sum(isinstance(each, trio.Event) for each in gc.get_objects()) <= before + 1

@@ -124,3 +124,20 @@ async def test_a_list_that_succeeds_says_nothing_of_watches_that_are_forbidden(
             nursery.cancel_scope.cancel()
 
         assert phases == {DEGRADED}
+
+
+async def test_states_end_when_the_client_is_closed_before_the_informer_is_left(server: APIServer) -> None:
+    phases: list[Phase] = []
+
+    async def follow() -> None:
+        phases.extend([state.phase async for state in widgets.states()])
+
+    async with trio.open_nursery() as nursery, dynkube.connect(transport=server.transport()) as client:
+        widgets = client.informer(WIDGETS)
+        await widgets.__aenter__()
+        nursery.start_soon(follow)
+        await widgets.wait_state(ABSENT)
+        await quiet()
+
+    assert phases[-2:] == [ABSENT, STOPPED]
+    await widgets.aclose()

@@ -125,3 +125,28 @@ async def test_a_server_that_does_not_finish_its_handshake_runs_into_the_connect
         async with RESTClient(config, limits=Limits(connect_timeout=0.05)) as client:
             with pytest.raises(ConnectFailed, match="it did not take the connection in time"):
                 await client.request(GET)
+
+
+@pytest.mark.parametrize(
+    ("alert", "reason"),
+    [
+        (40, r"TLS failed: .*ALERT_HANDSHAKE_FAILURE"),
+        (70, r"TLS failed: .*ALERT_PROTOCOL_VERSION"),
+        (48, r"the server refuses the client certificate \(.*UNKNOWN_CA\)"),
+        (42, r"the server refuses the client certificate \(.*BAD_CERTIFICATE\)"),
+    ],
+)
+async def test_only_a_tls_alert_about_certificates_blames_the_client_certificate(alert: int, reason: str) -> None:
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+
+    async def connection(stream: trio.SocketStream) -> None:
+        await stream.receive_some()
+        await stream.send_all(bytes([21, 3, 3, 0, 2, 2, alert]))  # a fatal alert of TLS 1.2
+        await stream.aclose()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.serve_listeners, connection, listeners)
+        async with client_of(Server(listeners[0].socket.getsockname()[1]), TLSSettings()) as client:
+            with pytest.raises(ConnectFailed, match=reason):
+                await client.request(GET)
+        nursery.cancel_scope.cancel()

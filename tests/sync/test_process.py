@@ -132,3 +132,34 @@ def test_what_a_program_leaves_open_is_closed_with_the_client(cluster: ServerThr
 
     with pytest.raises(ClosedError):
         next(watch)
+
+
+def test_a_fork_while_another_thread_starts_the_loop_leaves_no_lock_held() -> None:
+    script = """
+        import os, signal, sys, threading, warnings
+        from dynkube.sync import _thread
+        process = _thread.Process()
+        process.thread().close()
+        warnings.simplefilter("ignore")  # from 3.12 on, Python warns of forks beside threads
+        starting, started, make = threading.Event(), threading.Event(), _thread.TrioThread
+        def slowly():
+            starting.set()
+            started.wait()
+            return make()
+        _thread.TrioThread = slowly
+        other = threading.Thread(target=process.thread)
+        other.start()
+        starting.wait()
+        child = os.fork()
+        if child:
+            started.set()
+            other.join()
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        signal.alarm(10)  # which ends a child that waits for the lock
+        _thread.TrioThread = make
+        assert process.thread().run(os.getpid) == os.getpid()
+    """
+
+    done = run_script(script)
+
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
