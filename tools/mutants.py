@@ -1,0 +1,408 @@
+"""Runs the tests on mutants: the code with one small change each, which the tests have to notice.
+
+The mutants are cosmic-ray's, and those that leave a statement out. A seed draws them, so that a run can be repeated:
+first places in the code, each as likely as any other, then one of the changes that are possible there. Each mutant is
+made in a copy of the checkout, and the tests run in a process of their own, stage by stage until one fails:
+
+1. the folder of ``tests`` that mirrors the package, beginning with the files that are named after the module;
+2. the folders that use the package most.
+
+Whatever no test notices is printed as a difference. It is either a test that is missing, or equivalent: there is no
+input that tells it from the original. Those are listed in ``tools/equivalent_mutants.toml`` with the reason, and not
+counted. Also noted is how long a run takes to end after its first failure, which tests/suite limits to ten seconds.
+
+    python -m tools.mutants                           300 mutants of all packages, by today's seed
+    python -m tools.mutants --seed 7 --count 20 rest  some, of one package
+    python -m tools.mutants --report FILE             print what such a run has written
+
+A run that was interrupted goes on where it stood when it is started with the same seed and count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import cosmic_ray.plugins
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.operators.operator import Operator
+from parso.python.tree import Keyword
+from parso.tree import search_ancestor
+
+ROOT: Final = Path(__file__).parents[1]
+EQUIVALENT: Final = ROOT / "tools" / "equivalent_mutants.toml"
+GOAL: Final = 0.95
+"""The share of mutants, equivalent ones apart, that tests have to notice."""
+
+ENDING: Final = 10.0
+"""Seconds in which a run has to end after its first failure."""
+
+_SLACK: Final = 30.0
+"""Seconds that a stage may take longer than three times what it takes without a mutant."""
+
+_FAILED: Final = re.compile(r"(?P<test>\S+::.+) (FAILED|ERROR) +\[ *\d+%\]|=+ ERRORS =+")
+"""What pytest prints where a test fails, or a file cannot be imported."""
+
+_STAGES: Final = {
+    "informers": (
+        ("tests/informers", "--ignore=tests/informers/model"),
+        ("tests/contract/informers", "tests/display", "tests/telemetry", "tests/sync/test_informers.py", "tests/face"),
+    ),
+    "client": (
+        ("tests/client",),
+        ("tests/contract/applying", "tests/contract/verbs", "tests/contract/tables", "tests/contract/watches"),
+        ("tests/contract/owners", "tests/contract/subresources", "tests/face", "tests/display"),
+    ),
+    "rest": (("tests/rest",), ("tests/client", "tests/discovery", "tests/telemetry", "tests/face", "tests/config")),
+    "config": (("tests/config",), ("tests/rest", "tests/face", "tests/cli/test_command_line.py")),
+    "sync": (("tests/sync",), ("tests/contract/blocking", "tests/face", "tests/notebook")),
+}
+PACKAGES: Final = tuple(_STAGES)
+
+
+class LeaveOut(Operator):  # type: ignore[misc]  # cosmic-ray has no types
+    """A statement of a function that does nothing."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+        """The one place of a statement, if it is one that does something."""
+        if node.type == "simple_stmt" and search_ancestor(node, "funcdef"):
+            first = node.children[0]
+            if first.type not in {
+                "string",
+                "strings",
+                "import_name",
+                "import_from",
+            } and first.get_code().strip() not in (
+                "pass",
+                "...",
+            ):
+                yield first.start_pos, first.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:
+        """Put ``pass`` in its place."""
+        first = node.get_first_leaf()
+        node.children[0] = Keyword("pass", first.start_pos, first.prefix)
+        return node
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        """None: cosmic-ray's own tests would want them."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """One change of one module."""
+
+    path: str
+    operator: str
+    occurrence: int
+    line: int
+    column: int
+
+    def code(self, root: Path) -> tuple[str, str]:
+        """The module in a checkout as it is, and with the change."""
+        source = (root / self.path).read_text(encoding="utf-8")
+        mutated = mutate_code(source, _operators()[self.operator], self.occurrence)
+        return source, str(mutated)
+
+    def compiles(self, root: Path) -> bool:
+        """Whether the change is Python: cosmic-ray takes every asterisk for a product."""
+        try:
+            compile(self.code(root)[1], self.path, "exec", dont_inherit=True)
+        except SyntaxError:
+            return False
+        return True
+
+    def changed(self, root: Path) -> tuple[list[str], list[str]]:
+        """The lines that differ, as they are and as they become."""
+        before, after = (text.splitlines() for text in self.code(root))
+        start = next(number for number, (old, new) in enumerate(zip(before, after, strict=False)) if old != new)
+        end = 0
+        while before[-1 - end] == after[-1 - end] and end < min(len(before), len(after)) - start - 1:
+            end += 1
+        return before[start : len(before) - end], after[start : len(after) - end]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a mutant."""
+
+    mutant: dict[str, Any]
+    before: list[str]
+    after: list[str]
+    result: str
+    """``killed``, ``survived``, or ``timeout``: killed by the limit of the stage."""
+    test: str
+    """The first test that failed."""
+    stage: int
+    seconds: float
+    ending: float
+    """Seconds between its failure and the end of the process."""
+
+
+def _operators() -> dict[str, Any]:
+    operators: dict[str, Any] = {"dynkube/LeaveOut": LeaveOut()}
+    for name in cosmic_ray.plugins.operator_names():
+        kind = cosmic_ray.plugins.get_operator(name)
+        if not kind.arguments():
+            operators[name] = kind()
+    return operators
+
+
+def _uninteresting(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Where nothing is ever evaluated: annotations, and what only type checkers read."""
+    spans: list[Any] = []
+    for node in ast.walk(ast.parse(source)):
+        skipped: Iterable[Any] = ()
+        match node:
+            case ast.arg():
+                skipped = [node.annotation]
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                overloads = [node] if any("overload" in ast.unparse(item) for item in node.decorator_list) else []
+                skipped = [node.returns, *overloads, *(d for d in node.decorator_list if "overload" in ast.unparse(d))]
+            case ast.AnnAssign():
+                skipped = [node, node.annotation] if "TypeAlias" in ast.unparse(node.annotation) else [node.annotation]
+            case ast.If() if "TYPE_CHECKING" in ast.unparse(node.test):
+                skipped = [node]
+            case ast.Call() if ast.unparse(node.func) in {"TypeVar", "ParamSpec", "cast"}:
+                skipped = [node]
+        spans += [
+            ((skip.lineno, skip.col_offset), (skip.end_lineno, skip.end_col_offset))
+            for skip in skipped
+            if skip is not None and hasattr(skip, "lineno")
+        ]
+    return spans
+
+
+def _mutants_of(path: Path, root: Path) -> dict[tuple[int, int], list[Mutant]]:
+    """All mutants of a module, by place."""
+    source = path.read_text(encoding="utf-8")
+    skipped = _uninteresting(source)
+    nodes = list(ast_nodes(get_ast(source)))
+    found: dict[tuple[int, int], list[Mutant]] = {}
+    for name, operator in sorted(_operators().items()):
+        places = (place for node in nodes for place in operator.mutation_positions(node))
+        for occurrence, (start, _) in enumerate(places):
+            if not any(first <= start < last for first, last in skipped):
+                mutant = Mutant(
+                    path=str(path.relative_to(root)),
+                    operator=name,
+                    occurrence=occurrence,
+                    line=start[0],
+                    column=start[1],
+                )
+                found.setdefault(start, []).append(mutant)
+    return found
+
+
+def draw(root: Path, packages: Iterable[str], seed: int, count: int) -> list[Mutant]:
+    """As many mutants as asked for, at different places of these packages in a checkout."""
+    places = [
+        mutants
+        for package in sorted(packages)
+        for path in sorted((root / "dynkube" / package).rglob("*.py"))
+        for _, mutants in sorted(_mutants_of(path, root).items())
+    ]
+    random = Random(seed)
+    random.shuffle(places)
+    drawn = (next((each for each in random.sample(place, len(place)) if each.compiles(root)), None) for place in places)
+    return list(itertools.islice(filter(None, drawn), count))
+
+
+class Workshop:
+    """A copy of the checkout, in which mutants are made and tested."""
+
+    def __init__(self, folder: Path, stages: int) -> None:
+        self._folder = folder
+        self._depth = stages
+        self._limits: dict[tuple[str, ...], float] = {}
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607  # whichever is there
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+        ).stdout.decode()
+        for name in filter(None, listed.split("\0")):
+            if (ROOT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, folder / name)
+
+    def judge(self, mutant: Mutant) -> Outcome:
+        """Run the tests on a mutant, until one fails."""
+        source, mutated = mutant.code(self._folder)
+        before, after = mutant.changed(self._folder)
+        began = time.monotonic()
+        result, test, ending, stage = "survived", "", 0.0, 0
+        for arguments in self._stages(mutant):
+            stage += 1
+            limit = self._limit(arguments)
+            try:
+                (self._folder / mutant.path).write_text(mutated, encoding="utf-8")
+                result, test, ending = self._pytest(arguments, limit)
+            finally:
+                (self._folder / mutant.path).write_text(source, encoding="utf-8")
+            if result != "survived":
+                break
+        return Outcome(
+            mutant=asdict(mutant),
+            before=before,
+            after=after,
+            result=result,
+            test=test,
+            stage=stage,
+            seconds=round(time.monotonic() - began, 1),
+            ending=round(ending, 1),
+        )
+
+    def _stages(self, mutant: Mutant) -> Iterator[tuple[str, ...]]:
+        first, *others = _STAGES[Path(mutant.path).parts[1]][: self._depth]
+        name = Path(mutant.path).stem.strip("_")
+        namesakes = sorted((self._folder / "tests" / Path(mutant.path).parts[1]).glob(f"test_*{name}*.py"))
+        if namesakes and name:
+            yield tuple(str(path.relative_to(self._folder)) for path in namesakes)
+        yield first
+        yield from others
+
+    def _limit(self, arguments: tuple[str, ...]) -> float:
+        """How long a stage may take: measured, without a mutant, when it is needed first."""
+        if arguments not in self._limits:
+            began = time.monotonic()
+            result, test, _ = self._pytest(arguments, limit=3600)
+            if result != "survived":
+                raise SystemExit(
+                    f"without any mutant, {test or 'the run'} fails in {' '.join(arguments)}: repair that first"
+                )
+            self._limits[arguments] = 3 * (time.monotonic() - began) + _SLACK
+        return self._limits[arguments]
+
+    def _pytest(self, arguments: tuple[str, ...], limit: float) -> tuple[str, str, float]:
+        """Run tests until the first fails: the result, the test, and how long the end took after it."""
+        command = [sys.executable, "-m", "pytest", "-x", "-v", "-n0", "-p", "no:cacheprovider", *arguments]
+        environment = {
+            **os.environ,
+            "CI": "true",  # the same random examples each time
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONPATH": str(self._folder),  # also for processes that tests start elsewhere
+        }
+        process = subprocess.Popen(  # noqa: S603  # pytest
+            command, cwd=self._folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            errors="replace", start_new_session=True,
+        )  # fmt: skip
+        timer = threading.Timer(limit, _kill, [process])
+        timer.start()
+        test, failed = "", 0.0
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if not failed and (found := _FAILED.match(line)):
+                    test, failed = found["test"] or "collection", time.monotonic()
+            code = process.wait()
+            ending = time.monotonic() - failed if failed else 0.0
+            timed_out = timer.finished.is_set()
+        finally:
+            timer.cancel()
+            _kill(process)
+        if timed_out and not failed:
+            return "timeout", "", 0.0
+        return "survived" if code == 0 else "killed", test, ending
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _load(file: Path) -> list[Outcome]:
+    if not file.exists():
+        return []
+    return [Outcome(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def equivalent(outcome: Outcome) -> str:
+    """Why a mutant is known to be equivalent; empty if it is not."""
+    known = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")) if EQUIVALENT.exists() else {}
+    before, after = ("\n".join(line.strip() for line in lines) for lines in (outcome.before, outcome.after))
+    for entry in known.get("mutant", ()):
+        if (entry["path"], entry["before"], entry["after"]) == (outcome.mutant["path"], before, after):
+            return str(entry["reason"])
+    return ""
+
+
+def report(outcomes: list[Outcome]) -> bool:
+    """Print what survived, and the counts; whether that is good enough."""
+    survivors = [outcome for outcome in outcomes if outcome.result == "survived"]
+    missing = [outcome for outcome in survivors if not equivalent(outcome)]
+    late = [outcome for outcome in outcomes if outcome.ending > ENDING]
+    for outcome in missing:
+        print(f"\n{outcome.mutant['path']}:{outcome.mutant['line']} survives ({outcome.mutant['operator']})")
+        print("\n".join([*(f"-{line}" for line in outcome.before), *(f"+{line}" for line in outcome.after)]))
+    for outcome in late:
+        print(f"\n{outcome.test} ended {outcome.ending:g} s after its failure, by {outcome.mutant['path']}")
+    counts = Counter(outcome.result for outcome in outcomes)
+    counted = len(outcomes) - len(survivors) + len(missing)
+    killed = (counted - len(missing)) / counted if counted else 1.0
+    print(
+        f"\n{len(outcomes)} mutants: {counts['killed']} killed, {counts['timeout']} by a time limit, {len(missing)} "
+        f"survived, {len(survivors) - len(missing)} equivalent: {killed:.1%} of those that are not"
+    )
+    return killed >= GOAL and not late
+
+
+def main(arguments: list[str]) -> int:
+    """Draw mutants, judge each, and report."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__.split("\n\n", 1)[0])
+    parser.add_argument("packages", nargs="*", help=f"of {', '.join(PACKAGES)}; all without")
+    parser.add_argument("--seed", type=int, default=int(f"{datetime.now(UTC):%Y%m%d}"), help="draws the mutants")
+    parser.add_argument("--count", type=int, default=300, help="how many")
+    parser.add_argument("--stages", type=int, default=9, help="1 for the mirrored folder alone; all without")
+    parser.add_argument("--output", type=Path, help="where outcomes are written, a line each")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="only print what such a file says")
+    given = parser.parse_args(arguments)
+    if given.report:
+        return not report(_load(given.report))
+    if unknown := set(given.packages) - set(PACKAGES):
+        parser.error(f"unknown package {unknown.pop()!r}: choose from {', '.join(PACKAGES)}")
+    packages = given.packages or PACKAGES
+    name = f"mutants-{given.seed}-{given.count}-{'-'.join(given.packages) or 'all'}.jsonl"
+    output = given.output or ROOT / "build" / name
+    output.parent.mkdir(parents=True, exist_ok=True)
+    outcomes = _load(output)
+    print(f"seed {given.seed}: {given.count} mutants of {', '.join(packages)}, {len(outcomes)} judged before: {output}")
+    with tempfile.TemporaryDirectory(prefix="dynkube-mutants-") as folder, output.open("a", encoding="utf-8") as file:
+        workshop = Workshop(Path(folder), given.stages)
+        for mutant in itertools.islice(draw(Path(folder), packages, given.seed, given.count), len(outcomes), None):
+            outcomes.append(workshop.judge(mutant))
+            file.write(json.dumps(asdict(outcomes[-1])) + "\n")
+            file.flush()
+            last = outcomes[-1]
+            print(
+                f"{len(outcomes)} {mutant.path}:{mutant.line} {last.result} {last.seconds:g} s {last.test}", flush=True
+            )
+    return not report(outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
