@@ -26,7 +26,8 @@ class ManyGroups(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.requests += 1
-        path, document = request.url.path, {"kind": "APIVersions", "versions": []}
+        path = request.url.path
+        document: dict[str, object] = {"kind": "APIVersions", "versions": []}
         if path == "/apis":
             groups = [{"name": f"g{n}", "versions": [{"version": "v1"}]} for n in range(self.number)]
             document = {"kind": "APIGroupList", "groups": groups}

@@ -84,7 +84,7 @@ async def test_no_configuration_at_all_says_where_it_was_looked_for(write: Write
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("{a: [b", r"kubeconfig is no YAML: .*\(line 1, column"),
+        ("{a: [b", r"kubeconfig is no YAML: .*\(line 2, column"),
         ("", "kubeconfig is empty: it names no cluster"),
         ("hello", "must be a mapping with clusters, contexts, users and current-context"),
         (kubeconfig(server=""), r"clusters\[name=c\]\.cluster\.server is missing: write the address"),
