@@ -66,17 +66,18 @@ def parse_root(body: bytes, *, path: str) -> RootDocument:
     Raises:
         ProtocolError: it is not a discovery document; the message says what it is instead.
     """
-    return _bounded(_read_root(body, path), path)
+    _check_number(body.count(b'"versions"'), path)  # of groups, before the decoder holds the interpreter's lock
+    root = _read_root(body, path)
+    _check_number(sum(max(1, len(group.versions)) for group in root.groups), path)
+    return root
 
 
-def _bounded(root: RootDocument, path: str) -> RootDocument:
-    number = sum(max(1, len(group.versions)) for group in root.groups)
+def _check_number(number: int, path: str) -> None:
     if number > MOST_VERSIONS:
         raise ProtocolError(
             f"GET {path}: lists {number:,} versions of API groups, and {MOST_VERSIONS:,} are taken at most: "
             "this is not the Kubernetes API, check server and proxy-url"
         )
-    return root
 
 
 def _read_root(body: bytes, path: str) -> RootDocument:

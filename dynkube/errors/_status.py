@@ -9,6 +9,7 @@ from typing import Final
 
 _MOST_TEXT: Final = 1 << 20
 """Characters of one text of a Status that are kept. Errors, states and logs show far less; see ``_server_text``."""
+_LONGEST_WORD: Final = 64 << 10  # as long as all header fields of a request may be, credentials included
 _ERROR_CODES: Final = range(400, 600)
 
 
@@ -87,5 +88,6 @@ def _text(mapping: Mapping[str, object], key: str) -> str:
         return ""
     if not value[_MOST_TEXT:]:
         return value
-    # At a space: half a token would not be recognised as one, to be kept out of messages.
-    return value[:_MOST_TEXT].rpartition(" ")[0] + f" … (cut: it has {len(value):,} characters)"
+    # At a space, if there is one nearby: half a token would not be recognised as one, to be kept out of messages.
+    end = value.rfind(" ", _MOST_TEXT - _LONGEST_WORD, _MOST_TEXT)
+    return f"{value[: end if end >= 0 else _MOST_TEXT]} … (cut: it has {len(value):,} characters)"

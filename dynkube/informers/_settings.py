@@ -38,7 +38,7 @@ class InformerSettings:
         consistency: ``"any"`` lists what the API server has at hand, at least as recent as what was seen before.
             ``"most_recent"`` lists what etcd has: always up to date, in pages, and at a higher cost for the
             server. Streamed initial objects are always the most recent ones.
-        list_timeout: deadline for one list request.
+        list_timeout: deadline for one list request, which is one page. ``Limits.max_list_seconds`` is for all of them.
         streaming_lists: receive the initial objects over the watch (KEP-3157). ``None`` tries it, and
             falls back for good when the server refuses or never marks their end.
         streaming_silence: how long a streaming list may be silent before its end is given up on.

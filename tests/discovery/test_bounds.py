@@ -11,6 +11,7 @@ import trio
 
 from dynkube.config import ClientConfig
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
+from dynkube.discovery._documents import parse_root
 from dynkube.errors import DeadlineExceeded, DiscoveryFailed
 from dynkube.rest import RESTClient
 
@@ -60,6 +61,16 @@ async def test_the_time_for_all_documents_is_bounded() -> None:
     late = snapshot.failures["g999/v1"]
     assert isinstance(late, DeadlineExceeded)
     assert "read 80 of 1,000 documents within 60 s" in str(late)
+
+
+def test_a_group_with_thousands_of_resources_is_one_group() -> None:
+    resources = [{"resource": f"r{n}", "responseKind": {"version": "v1", "kind": f"K{n}"}} for n in range(11_000)]
+    group = {"metadata": {"name": "g.example"}, "versions": [{"version": "v1", "resources": resources}]}
+    document = json.dumps({"kind": "APIGroupDiscoveryList", "items": [group]}).encode()
+
+    (version,) = parse_root(document, path="/apis").groups[0].versions
+
+    assert len(version.resources or ()) == 11_000
 
 
 async def test_of_many_failures_at_once_some_are_logged(caplog: pytest.LogCaptureFixture) -> None:
