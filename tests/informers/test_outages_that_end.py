@@ -13,7 +13,7 @@ from dynkube import InformerSettings
 from dynkube.errors import ConnectFailed, Gone, ServiceUnavailable, Status, TooManyRequests
 from dynkube.informers._health import Health
 from dynkube.informers._outage import OutageWaits
-from dynkube.testing import APIServer
+from dynkube.testing import APIServer, Disconnect
 
 pytestmark = pytest.mark.scenario("P13")
 
@@ -68,6 +68,29 @@ async def test_informers_that_are_answered_wake_another_for_one_request_a_pause(
         asked = [request for request in list(server.requests)[before:] if "/secrets" in request.path]
 
     assert 80 < len(asked) < 3 * 3600 / 30
+
+
+async def test_an_expired_version_after_failed_connections_leads_to_a_list_at_once() -> None:
+    settings = InformerSettings(random=Random(5), streaming_lists=False)
+    async with (
+        APIServer() as server,
+        dynkube.connect(url=server.url, transport=server.transport(), settings=settings) as client,
+        client.informer("configmaps.v1") as informer,
+    ):
+        await informer.wait_state(dynkube.LIVE)
+        outage = server.inject(Disconnect())
+        server.end_watches(how="reset")
+        await trio.sleep(300)
+        server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}})
+        server.compact()
+        outage.remove()
+        server.forget_requests()
+        await trio.sleep(120)
+        asked = [(request.verb, request.time) for request in server.requests if "configmaps" in request.path]
+
+    (watch, first), (listing, second) = asked[:2]
+    assert (watch, listing) == ("watch", "list")
+    assert second - first < 0.1
 
 
 async def test_those_who_wait_are_woken_over_a_spread_of_time() -> None:
