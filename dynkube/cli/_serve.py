@@ -40,6 +40,7 @@ async def serve(
     token: Annotated[str | None, Parameter(env_var="DYNKUBE_SERVE_TOKEN")] = None,
     user: Annotated[list[str] | None, Parameter(negative="")] = None,
     rbac: Annotated[bool, Parameter(negative="")] = False,
+    accept_hosts: Annotated[list[str] | None, Parameter(consume_multiple=True, negative="")] = None,
     load: Annotated[list[Path] | None, Parameter(consume_multiple=True, negative="")] = None,
     state: Path | None = None,
     save_every: Annotated[float, Parameter(validator=Number(gt=0))] = 10.0,
@@ -60,6 +61,9 @@ async def serve(
         user: Let in a user as well, as NAME=TOKEN; may be given several times. The administrator gets a token of
             their own then, in the kubeconfig.
         rbac: Let stored roles and bindings decide who may do what, with the default roles of a cluster.
+        accept_hosts: Hosts that requests may name besides loopback and --host: names, or regular expressions for whole
+            names, separated by commas or spaces. Without --token and --user any other is refused, as are web pages of
+            other origins: a browser on this machine could be made to read and write everything.
         load: Manifests (YAML or JSON files, or folders of them) to create or replace at the start.
         state: Where to keep what is stored, with UIDs and resourceVersions: read at the start if the file exists,
             written when it stops and while it runs. Writing is atomic: a crash loses the last seconds, not the file.
@@ -77,7 +81,11 @@ async def serve(
             file.restore()
             load_manifests(server, load or ())
             try:
-                async with server.serve(host=host, port=port, tls=tls) as endpoint, file.saving():
+                hosts = [name for given in accept_hosts or () for name in given.split(",") if name]
+                async with (
+                    server.serve(host=host, port=port, tls=tls, accept_hosts=hosts) as endpoint,
+                    file.saving(),
+                ):
                     _write(endpoint, path)
                     await _announce_and_wait(endpoint, path, open_to_all=token is None and not _is_loopback(host))
                     # From here on Ctrl-C is Python's own again, should closing take too long for somebody.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -33,6 +33,7 @@ from dynkube.testing._store.snapshots import Snapshot
 from dynkube.testing._trouble import Trouble
 from dynkube.testing._wire.app import App, Parts
 from dynkube.testing._wire.audit import Audit
+from dynkube.testing._wire.browser_guard import BrowserGuard
 from dynkube.testing._wire.discovery import Discovery
 from dynkube.testing._wire.endpoint import Endpoint
 from dynkube.testing._wire.entrances import Entrances
@@ -230,12 +231,21 @@ class APIServer(Rights, Records, Trouble):
 
     @asynccontextmanager
     async def serve(
-        self, *, host: str = "127.0.0.1", port: int = 0, tls: bool = False, token: str | None = None
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: bool = False,
+        token: str | None = None,
+        accept_hosts: Sequence[str] = (),
     ) -> AsyncIterator[Endpoint]:
         """Listen on TCP inside the block, for kubectl, other clients, notebooks. Needs the ``serve`` extra.
 
         May be used several times at once; all endpoints show the same objects. Leaving the block closes its
         connections. Do not use it under a clock that jumps: sockets are outside of virtual time.
+
+        Where callers need no token, web pages are kept out: requests whose ``Host`` is neither loopback nor ``host``
+        nor in ``accept_hosts``, and those of pages of another origin, get 403; writes without a Content-Type get 415.
 
         Args:
             host: Address to listen on. Everybody who reaches it may do everything, unless a token or users are set.
@@ -243,15 +253,17 @@ class APIServer(Rights, Records, Trouble):
             tls: Serve HTTPS with a certificate of a fresh authority (``Endpoint.ca_pem``).
             token: Bearer token for its kubeconfig; the server's own unless given. One of a user is that user, any
                 other the cluster's administrator on this endpoint. kubectl sends tokens over HTTPS only.
+            accept_hosts: Further hosts that requests may name where callers need no token: regular expressions (RE2),
+                each for a whole name, without a port.
 
         Raises:
             ImportError: The ``serve`` extra is not installed.
-            InvalidInput: The host or the port is none.
+            InvalidInput: The host or the port is not valid, or one of ``accept_hosts``.
             OSError: The address cannot be listened on.
             ClosedError: The APIServer is not entered.
         """
         token = self._token if token is None else token
-        app = self._app if token == self._token else App(self._parts, self._access.authenticator(token))
+        app = App(self._parts, self._access.authenticator(token), BrowserGuard(host, accept_hosts))
         door = self._entrances.door
         async with serve_tcp(app, self._running(), host=host, port=port, tls=tls, token=token, door=door) as endpoint:
             yield endpoint

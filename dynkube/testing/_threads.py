@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -89,6 +89,7 @@ def serve_in_thread(
     port: int = 0,
     tls: bool = False,
     token: str | None = None,
+    accept_hosts: Sequence[str] = (),
 ) -> Iterator[ServerThread]:
     """Run a server on TCP in a thread of its own inside the block, for synchronous tests, scripts and notebooks.
 
@@ -109,10 +110,11 @@ def serve_in_thread(
         port: ``0`` takes any free port.
         tls: Serve HTTPS.
         token: Bearer token to bring.
+        accept_hosts: Further hosts that requests may name where there is no token.
 
     Raises:
         ImportError: The ``serve`` extra is not installed.
-        InvalidInput: The host or the port is none.
+        InvalidInput: The host or the port is not valid, or one of ``accept_hosts``.
         OSError: The address cannot be listened on.
         ClosedError: The server was entered before.
     """
@@ -122,6 +124,8 @@ def serve_in_thread(
     with (
         start_blocking_portal("trio") as portal,
         portal.wrap_async_context_manager(server),
-        portal.wrap_async_context_manager(server.serve(host=host, port=port, tls=tls, token=token)) as endpoint,
+        portal.wrap_async_context_manager(
+            server.serve(host=host, port=port, tls=tls, token=token, accept_hosts=accept_hosts)
+        ) as endpoint,
     ):
         yield ServerThread(server, server._engine, endpoint, portal)

@@ -165,3 +165,17 @@ def test_without_the_extra_it_says_how_to_install_it(package: str, option: str) 
 
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == f"error: dynkube serve needs {package}: pip install 'dynkube[cli,serve]'\n"
+
+
+def test_a_host_is_answered_that_was_named() -> None:
+    with serving("--accept-hosts", "dev.box,[a-z]+[.]lan", "other.example") as served:
+        codes = [
+            httpx2.get(f"{served.url}/version", headers={"Host": host}).status_code
+            for host in ("dev.box", "a.lan:1", "other.example", "evil.example")
+        ]
+
+    assert codes == [200, 200, 200, 403]
+
+
+def test_a_host_that_is_no_expression_is_refused_at_the_start() -> None:
+    assert "accept_hosts has '(': error parsing regexp: missing closing ): `(`" in failing("--accept-hosts", "(")

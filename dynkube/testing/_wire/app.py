@@ -18,6 +18,7 @@ from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._faults.faults import Faults
 from dynkube.testing._wire import refusals
 from dynkube.testing._wire.audit import Audit, RequestRecord
+from dynkube.testing._wire.browser_guard import BrowserGuard
 from dynkube.testing._wire.discovery import Discovery
 from dynkube.testing._wire.http import ClientGone, HTTPRequest
 from dynkube.testing._wire.negotiate import negotiate_error
@@ -67,11 +68,14 @@ class App:
     Args:
         parts: What answers.
         authenticator: Finds out who asks.
+        guard: Refuses what web pages may have sent. It is used only where the authenticator takes everybody for the
+            administrator: pages know no tokens.
     """
 
-    def __init__(self, parts: Parts, authenticator: Authenticator) -> None:
+    def __init__(self, parts: Parts, authenticator: Authenticator, guard: BrowserGuard | None = None) -> None:
         self._parts = parts
         self._authenticator = authenticator
+        self._guard = guard if authenticator.default is not None else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection's request, or the lifespan of an ASGI server."""
@@ -111,6 +115,8 @@ class App:
             pass  # nobody is left to answer
 
     async def _serve(self, request: HTTPRequest, exchange: Exchange, receive: Receive, send: Send) -> None:
+        if self._guard is not None:
+            self._guard.check(request)
         parts, path = self._parts, ResourcePath.parse(request.segments)
         user = self._identify(request, exchange)
         if not (request.segments and request.segments[0] in _PROBES):

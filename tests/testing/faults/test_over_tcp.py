@@ -80,7 +80,7 @@ async def raw(endpoint: Endpoint, path: str) -> bytes:
     """Everything that comes for a request, until the connection ends."""
     host, port = re.findall(r"[\d.]+", endpoint.url)
     async with await trio.open_tcp_stream(host, int(port)) as stream:
-        await stream.send_all(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        await stream.send_all(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         return b"".join([bytes(piece) async for piece in stream])
 
 

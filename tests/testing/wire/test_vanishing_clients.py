@@ -42,7 +42,7 @@ async def test_a_client_that_vanishes_in_the_middle_of_a_body_is_forgotten(caplo
         app = Noticed(server)
         async with serve_tcp(app, nursery, host="127.0.0.1", port=0, tls=False, token=None) as endpoint:
             with _connect(endpoint.url) as connection:
-                head = f"POST {PATH} HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"
+                head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"
                 await trio.to_thread.run_sync(connection.sendall, head.encode() + b'{"half')
                 await app.begun.wait()
             await app.ended.wait()
@@ -60,7 +60,7 @@ async def test_a_client_that_vanishes_in_the_middle_of_a_watch_is_forgotten(
 ) -> None:
     async with server.serve() as endpoint:
         with _connect(endpoint.url) as connection:
-            head = f"GET {PATH}?watch=1 HTTP/1.1\r\nHost: a\r\n\r\n"
+            head = f"GET {PATH}?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
             await trio.to_thread.run_sync(connection.sendall, head.encode())
             await server.wait_open_watches(1)
         await server.wait_open_watches(0)

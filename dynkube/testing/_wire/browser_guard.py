@@ -1,0 +1,120 @@
+"""Keeps web pages out of a server that has no authentication.
+
+A browser on the machine reaches a server on loopback, and so does any page in it: by plain forms and scripts (the
+request then has a foreign ``Origin``, or ``Sec-Fetch-Site: cross-site``), and by DNS rebinding, where the name of the
+page's own host is made to resolve to 127.0.0.1 (the request then has that name as its ``Host``).
+``kubectl proxy`` has the same problem, and the same answer: https://github.com/kubernetes/kubectl ``--accept-hosts``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from dynkube.errors import InvalidInput
+from dynkube.testing._calls.refuse import plain
+from dynkube.testing._schemas.patterns import BadPattern, Pattern, compile_pattern
+from dynkube.testing._wire.http import HTTPRequest
+
+_WITH_BODY = {"POST", "PUT", "PATCH"}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class BrowserGuard:
+    """Decides by its headers whether a request may come from somebody else's web page.
+
+    Args:
+        host: The address that the server listens on. Requests may name it, or where it is that of all interfaces, any
+            IP address: a page can only have one as its own host if it came from there.
+        accept_hosts: Regular expressions, in RE2's syntax, for further hosts that requests may name, each for the whole
+            name without a port. Case does not matter.
+
+    Raises:
+        InvalidInput: One of ``accept_hosts`` is no regular expression.
+        ImportError: There are regular expressions, and the ``serve`` extra is not installed.
+    """
+
+    def __init__(self, host: str, accept_hosts: Sequence[str] = ()) -> None:
+        if isinstance(accept_hosts, str):
+            raise InvalidInput(f"accept_hosts is {accept_hosts!r}; give a list of regular expressions")
+        self._host = _without_brackets(host).lower()
+        self._any_address = (own := _address(self._host)) is not None and own.is_unspecified
+        self._accepted = [_whole(pattern) for pattern in accept_hosts]
+
+    def check(self, request: HTTPRequest) -> None:
+        """Look at the headers of a request.
+
+        Raises:
+            Forbidden: The host is not one of this server's, or the request comes from a page of another origin.
+            UnsupportedMediaType: It may have a body, and says nothing of its type.
+        """
+        given = request.headers.get("host", "")
+        if not self._accepts(_split(f"//{given}")[0]):
+            raise _forbidden(
+                f"the Host header is {given!r}, which is neither loopback nor a name of this server; without "
+                "authentication it answers to no other, as web pages could reach it by DNS rebinding: start it with "
+                "--accept-hosts (accept_hosts=[...]) and that name, or with a token"
+            )
+        origin = request.headers.get("origin")
+        if origin is not None and not _same_origin(origin, given):
+            raise _forbidden(
+                f"the Origin header is {origin!r}: without authentication this server answers no web pages of other "
+                f"origins than {given!r}; start it with a token"
+            )
+        if request.headers.get("sec-fetch-site", "").strip().lower() == "cross-site":
+            raise _forbidden(
+                "the Sec-Fetch-Site header is 'cross-site': without authentication this server answers no requests "
+                "that web pages of other sites have browsers send; start it with a token"
+            )
+        if request.method in _WITH_BODY and not request.content_type:
+            message = f"a {request.method} needs a Content-Type header here, such as application/json: "
+            raise plain(415, "UnsupportedMediaType", message + "without one any web page can have browsers send it")
+
+    def _accepts(self, host: str) -> bool:
+        if not host:
+            return False
+        if host in {"localhost", self._host} or any(pattern.found_in(host) for pattern in self._accepted):
+            return True
+        address = _address(host)
+        return address is not None and (address.is_loopback or self._any_address)
+
+
+def _forbidden(why: str) -> Exception:
+    return plain(403, "Forbidden", f"forbidden: {why}")
+
+
+def _whole(pattern: str) -> Pattern:
+    try:
+        compile_pattern(pattern)
+        return compile_pattern(f"^(?i:{pattern})$")
+    except BadPattern as error:
+        raise InvalidInput(f"accept_hosts has {pattern!r}: {error}") from None
+
+
+def _same_origin(origin: str, host: str) -> bool:
+    scheme = origin.partition("://")[0].lower()
+    named, port = _split(origin)
+    own, own_port = _split(f"//{host}")
+    default = _DEFAULT_PORTS.get(scheme)
+    return bool(named) and named == own and (port or default) == (own_port or default)
+
+
+def _split(url: str) -> tuple[str, int | None]:
+    """The host of a URL, in lower case and without a last dot, and its port; no host where there is no sense in it."""
+    try:
+        parts = urlsplit(url)
+        return (parts.hostname or "").removesuffix("."), parts.port
+    except ValueError:
+        return "", None
+
+
+def _without_brackets(host: str) -> str:
+    return host.removeprefix("[").removesuffix("]")
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None

@@ -1,0 +1,160 @@
+"""What a server without authentication refuses, since web pages may have sent it."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from dynkube.errors import APIError, InvalidInput
+from dynkube.testing import APIServer
+from dynkube.testing._wire.browser_guard import BrowserGuard
+from dynkube.testing._wire.http import HTTPRequest
+
+LOOPBACK = BrowserGuard("127.0.0.1")
+CONFIGS = "/api/v1/namespaces/default/configmaps"
+CONFIG = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}'
+
+
+def refusal(guard: BrowserGuard = LOOPBACK, method: str = "GET", **headers: str) -> APIError | None:
+    """What the guard raises; headers by their names with underscores."""
+    given = {"host": "127.0.0.1:8001", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    try:
+        guard.check(HTTPRequest(method=method, path="/api", segments=("api",), headers=given))
+    except APIError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.0.0.1:8001", "127.3.2.1:1", "localhost", "LocalHost.:8001", "[::1]:8001", "[::1]"]
+)
+def test_loopback_is_answered(host: str) -> None:
+    assert refusal(host=host) is None
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example:8001",
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "192.168.0.7:8001",
+        "[fe80::1]:8001",
+        "",
+        "[",
+        "localhost:x",
+    ],
+)
+def test_any_other_host_is_refused_and_told_what_to_do(host: str) -> None:
+    error = refusal(host=host)
+
+    assert error is not None
+    assert error.status.code == 403
+    assert repr(host) in error.status.message
+    assert "--accept-hosts" in error.status.message
+
+
+@pytest.mark.parametrize(
+    ("listens", "host", "accepted"),
+    [
+        ("192.168.0.7", "192.168.0.7:8001", True),
+        ("192.168.0.7", "192.168.0.8:8001", False),
+        ("cluster.local", "Cluster.Local:8001", True),
+        ("0.0.0.0", "192.168.0.8:8001", True),
+        ("::", "[fd00::8]:8001", True),
+        ("0.0.0.0", "evil.example:8001", False),
+    ],
+)
+def test_the_address_that_it_listens_on_is_a_host(listens: str, host: str, accepted: bool) -> None:
+    assert (refusal(BrowserGuard(listens), host=host) is None) is accepted
+
+
+@pytest.mark.parametrize(
+    ("host", "accepted"),
+    [("dev.box:80", True), ("DEV.box", True), ("a.lan", True), ("a.lan.evil.example", False), ("xdev.box", False)],
+)
+def test_further_hosts_are_whole_names_or_expressions(host: str, accepted: bool) -> None:
+    guard = BrowserGuard("127.0.0.1", [r"dev\.box", r"^[a-z]+\.lan$"])
+
+    assert (refusal(guard, host=host) is None) is accepted
+
+
+@pytest.mark.parametrize(
+    ("origin", "accepted"),
+    [
+        ("http://127.0.0.1:8001", True),
+        ("https://127.0.0.1:8001", True),
+        ("http://127.0.0.1:3000", False),
+        ("http://localhost:8001", False),
+        ("http://127.0.0.1", False),
+        ("http://evil.example", False),
+        ("null", False),
+        ("", False),
+        ("http://[", False),
+    ],
+)
+def test_pages_of_other_origins_are_refused(origin: str, accepted: bool) -> None:
+    error = refusal(origin=origin)
+
+    assert (error is None) is accepted
+    assert error is None or error.status.code == 403
+
+
+def test_a_default_port_need_not_be_told() -> None:
+    assert refusal(host="localhost", origin="http://localhost:80") is None
+    assert refusal(host="localhost:443", origin="https://localhost") is None
+    assert refusal(host="localhost:443", origin="http://localhost") is not None
+
+
+@pytest.mark.parametrize(
+    ("site", "accepted"), [("none", True), ("same-origin", True), ("same-site", True), ("cross-site", False)]
+)
+def test_what_other_sites_have_browsers_send_is_refused(site: str, accepted: bool) -> None:
+    assert (refusal(sec_fetch_site=site) is None) is accepted
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+def test_a_write_has_to_say_what_its_body_is(method: str) -> None:
+    error = refusal(method=method)
+
+    assert error is not None
+    assert error.status.code == 415
+    assert refusal(method=method, content_type="application/json") is None
+    assert refusal(method="DELETE") is None
+
+
+@pytest.mark.parametrize("hosts", ["localhost", ["("], ["a|b)(c"]])
+def test_hosts_that_are_no_expressions_are_refused(hosts: list[str]) -> None:
+    with pytest.raises(InvalidInput, match="accept_hosts"):
+        BrowserGuard("127.0.0.1", hosts)
+
+
+@pytest.mark.real_time
+async def test_a_server_without_authentication_is_guarded() -> None:
+    foreign = {"Host": "evil.example"}
+    async with APIServer() as server, server.serve(accept_hosts=["dev.box"]) as endpoint:
+        async with httpx2.AsyncClient(base_url=endpoint.url) as client:
+            read = await client.get("/api/v1/secrets", headers=foreign)
+            written = await client.post(CONFIGS, content=CONFIG, headers={"Origin": "http://evil.example"})
+            untyped = await client.post(CONFIGS, content=CONFIG)
+            named = await client.get("/api/v1/secrets", headers={"Host": "dev.box:80"})
+
+        assert [answer.status_code for answer in (read, written, untyped, named)] == [403, 403, 415, 200]
+        assert read.json()["kind"] == "Status"
+        assert read.json()["reason"] == "Forbidden"
+        assert server.list("configmaps") == []
+
+
+@pytest.mark.real_time
+async def test_a_server_with_a_token_answers_under_any_host() -> None:
+    headers = {"Host": "cluster.example", "Authorization": "Bearer secret"}
+    async with (
+        APIServer(token="secret") as server,
+        server.serve() as endpoint,
+        httpx2.AsyncClient(base_url=endpoint.url, headers=headers) as client,
+    ):
+        read = await client.get("/api/v1/secrets")
+        written = await client.post(CONFIGS, content=CONFIG)
+
+    assert [read.status_code, written.status_code] == [200, 201]
