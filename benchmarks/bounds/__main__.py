@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -49,15 +50,22 @@ def _in_child(name: str, library: Path) -> Outcome | str:
     # -P, and the checkout first on the path: "dynkube" is that checkout's, "benchmarks" has the cases of this one.
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(library.resolve()), str(ROOT)])}
     command = [sys.executable, "-P", "-m", "benchmarks.bounds", "--child", name]
+    # In a session of its own, so that what it has started ends with it.
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, env=environ, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
     try:
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=_DEADLINE, check=False)
+        output, errors = process.communicate(timeout=_DEADLINE)
     except subprocess.TimeoutExpired:
         return f"did not end within {_DEADLINE:g} s"
-    if done.returncode < 0:
-        return f"the process was ended by {signal.Signals(-done.returncode).name}"
-    if done.returncode:
-        return f"the process failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}"
-    return Outcome(**json.loads(done.stdout.splitlines()[-1]))
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if process.returncode < 0:
+        return f"the process was ended by {signal.Signals(-process.returncode).name}"
+    if process.returncode:
+        return f"the process failed: {(errors.strip().splitlines() or ['?'])[-1]}"
+    return Outcome(**json.loads(output.splitlines()[-1]))
 
 
 def _row(outcome: Outcome | str) -> str:
