@@ -12,6 +12,7 @@ import logging
 import socket
 import ssl
 import struct
+from collections import deque
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import NoReturn, TypeAlias
@@ -30,8 +31,15 @@ _MAX_HEAD = 256 * 1024  # selectors and continue tokens make long request lines
 _IDLE_SECONDS = 300  # clients hold connections for long
 _READ = 64 * 1024
 _MAX_PIPELINED = 1024 * 1024
-# A body that nobody wanted is read for a while, or its sender would see a reset and not the refusal.
-_LINGER_SECONDS = 2
+# A response often comes before its request was read to the end: 401, 403, 404, 405, 413, an injected fault. So much of
+# the rest is read before it is sent, so that the connection can be used again: maxPostHandlerReadBytes of Go's http.
+_MAX_DRAINED = 256 * 1024
+_DRAIN_SECONDS = 2
+# Where there is more, the response says that the connection is closed, and what comes is dropped for a while: otherwise
+# the kernel would answer it by a reset, which discards a response that was not read yet. The numbers are those of nginx
+# (lingering_timeout, lingering_time).
+_LINGER_IDLE_SECONDS = 5
+_LINGER_SECONDS = 30
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 
@@ -101,10 +109,7 @@ class _Connection:
         return None
 
     def _reusable(self) -> bool:
-        """Whether request and answer are both complete, what was read of the body and not wanted aside."""
-        while self.http.their_state is h11.SEND_BODY:
-            if self.http.next_event() is h11.NEED_DATA:
-                return False
+        """Whether request and response are both complete, and neither said that the connection is to be closed."""
         return self.http.our_state is h11.DONE and self.http.their_state is h11.DONE
 
     async def _refuse(self, error: h11.RemoteProtocolError) -> None:
@@ -117,12 +122,16 @@ class _Connection:
         await self.stream.send_all(_encoded(self.http, answer, h11.Data(data=text), h11.EndOfMessage()))
 
     async def _linger(self) -> None:
-        """End the connection so that the client can still read the answer."""
-        if isinstance(self.stream, trio.abc.HalfCloseableStream):
-            await self.stream.send_eof()
+        """Close our side, and wait until the client closes its own, so that it reads the response and no reset."""
+        below = self.stream.transport_stream if isinstance(self.stream, trio.SSLStream) else self.stream
+        await below.send_eof()
         with trio.move_on_after(_LINGER_SECONDS):
-            while await self.stream.receive_some(_READ):
-                pass
+            while True:
+                with trio.move_on_after(_LINGER_IDLE_SECONDS) as idle:
+                    if not await below.receive_some(_READ):
+                        return
+                if idle.cancelled_caught:
+                    return
 
 
 class _Exchange:
@@ -135,6 +144,9 @@ class _Exchange:
         self._request = request
         self.malformed: h11.RemoteProtocolError | None = None  # how the body broke the protocol
         self._received = False  # all of the request, or all that will come
+        self._reading = trio.Lock()  # held by whoever reads the body
+        self._read = 0  # bytes of the body
+        self._drained: deque[h11.Data | h11.EndOfMessage] = deque()  # read before the application asked for it
         self._gone = False
         self._unsent: list[h11.Event] = []
         self._ended = False
@@ -170,20 +182,74 @@ class _Exchange:
         if self._received:
             await self._client_going()
             return {"type": "http.disconnect"}
-        try:
-            if self._http.they_are_waiting_for_100_continue:
-                await self._write(h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue"))
-            event = await self._connection.next_event()
-        except h11.RemoteProtocolError as error:
-            event, self._gone, self.malformed = None, True, error
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            event, self._gone = None, True
+        event = await self._next_of_body()
+        if self.malformed is not None:
+            self._gone = True
         if isinstance(event, h11.Data):
             return {"type": "http.request", "body": bytes(event.data), "more_body": True}
         self._received = True
         if isinstance(event, h11.EndOfMessage):
             return {"type": "http.request", "body": b"", "more_body": False}
         return {"type": "http.disconnect"}
+
+    async def _next_of_body(self) -> object:
+        async with self._reading:
+            if self._drained:
+                return self._drained.popleft()
+            if self._http.they_are_waiting_for_100_continue:
+                await self._write(h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue"))
+            return await self._read_on()
+
+    async def _drain(self) -> bool:
+        """Read what is left of the request, if that is little; whether all of it was read, as a next request needs."""
+        try:
+            while not self._has_all():
+                if (event := self._http.next_event()) is h11.NEED_DATA:
+                    break
+                self._keep(event)
+        except h11.RemoteProtocolError as error:
+            self.malformed = error
+        if self._has_all():
+            return True
+        if self.malformed is not None or self._http.they_are_waiting_for_100_continue or self._reading.locked():
+            return False  # the client sends nothing before it is asked to; or the application reads it just now
+        if self._announced() - self._read > _MAX_DRAINED:
+            return False
+        async with self._reading:
+            with trio.move_on_after(_DRAIN_SECONDS):
+                before = self._read
+                while not self._has_all() and self._read - before <= _MAX_DRAINED:
+                    piece = await self._read_on()
+                    if piece is None:
+                        break
+                    self._keep(piece)
+        return self._has_all()
+
+    def _has_all(self) -> bool:
+        """Whether all of the request was read from the connection."""
+        return self._http.their_state not in {h11.SEND_BODY, h11.ERROR}
+
+    def _keep(self, event: object) -> None:
+        """Keep a piece of the body for the application, should it ask for it later."""
+        if isinstance(event, h11.Data | h11.EndOfMessage):
+            self._drained.append(event)
+
+    async def _read_on(self) -> object:
+        """The next piece of the request; ``None`` where none can come any more."""
+        try:
+            event = await self._connection.next_event()
+        except h11.RemoteProtocolError as error:
+            self.malformed = error
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            self._gone = True
+        else:
+            self._read += len(event.data) if isinstance(event, h11.Data) else 0
+            return event
+        return None
+
+    def _announced(self) -> int:
+        """The size of the body, where the head of the request says it."""
+        return next((int(value) for name, value in self._request.headers if name == b"content-length"), 0)
 
     async def _client_going(self) -> None:
         """Return when the client closes its side; what it sends before that belongs to its next request."""
@@ -202,6 +268,8 @@ class _Exchange:
             headers = list(message.get("headers", ()))
             if not any(name == b"date" for name, _ in headers):  # a proxy passes on the one that its origin has set
                 headers.append((b"date", formatdate(usegmt=True).encode()))
+            if not await self._drain():
+                headers = [field for field in headers if field[0] != b"connection"] + [(b"connection", b"close")]
             # Kept until there is something of the body: both leave in one write.
             self._unsent.append(h11.Response(status_code=status, headers=headers, reason=_REASONS.get(status, b"")))
             return

@@ -1,0 +1,156 @@
+"""Writes that are refused before their bodies were read: the response arrives, and the connection is as it says."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+import httpx
+import pytest
+import trio
+import urllib3
+
+from dynkube.testing import APIServer, ServerThread, User, serve_in_thread
+from tests.testing.wire.test_http1 import connected, everything, refuse, until
+
+pytestmark = pytest.mark.real_time
+
+KIB = 1024
+CONFIGS = "/api/v1/namespaces/default/configmaps"
+SECRETS = "/api/v1/namespaces/default/secrets"
+JSON = {"Content-Type": "application/json", "Authorization": "Bearer alices"}
+
+Ask: TypeAlias = Callable[[str, str, bytes], int]
+"""Sends a request with a method, a path and a body; the status of the response."""
+
+
+@contextmanager
+def with_httpx(served: ServerThread, tls: ssl.SSLContext | None) -> Iterator[Ask]:
+    with httpx.Client(base_url=served.endpoint.url, verify=tls or False, headers=JSON) as client:
+        yield lambda method, path, body: client.request(method, path, content=body).status_code
+
+
+@contextmanager
+def with_urllib3(served: ServerThread, tls: ssl.SSLContext | None) -> Iterator[Ask]:
+    with urllib3.PoolManager(ssl_context=tls, headers=JSON, retries=False) as pool:
+        url = served.endpoint.url
+        yield lambda method, path, body: pool.request(method, url + path, body=body).status
+
+
+@contextmanager
+def with_http_client(served: ServerThread, tls: ssl.SSLContext | None) -> Iterator[Ask]:
+    host = served.endpoint.url.partition("://")[2]
+    connection = http.client.HTTPSConnection(host, context=tls) if tls else http.client.HTTPConnection(host)
+
+    def ask(method: str, path: str, body: bytes) -> int:
+        connection.request(method, path, body, headers=JSON)
+        response = connection.getresponse()
+        response.read()
+        return response.status
+
+    try:
+        yield ask
+    finally:
+        connection.close()
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["plain", "tls"])
+def served(request: pytest.FixtureRequest) -> Iterator[ServerThread]:
+    """A server on which alice may list configmaps and create secrets, and do nothing else."""
+    server = APIServer(users={"alices": User("alice")}, rbac=True)
+    server.grant("alice", verbs=["list"], resource="configmaps")
+    server.grant("alice", verbs=["create"], resource="secrets")
+    with serve_in_thread(server, tls=request.param) as thread:
+        yield thread
+
+
+@pytest.fixture(params=[with_httpx, with_urllib3, with_http_client])
+def ask(request: pytest.FixtureRequest, served: ServerThread) -> Iterator[Ask]:
+    """One client, which keeps its connections."""
+    pem = served.endpoint.ca_pem
+    with request.param(served, ssl.create_default_context(cadata=pem.decode()) if pem else None) as asks:
+        yield asks
+
+
+@pytest.mark.parametrize("size", [2, 100 * KIB, 256 * KIB, 1024 * KIB, 5 * 1024 * KIB])
+def test_each_refusal_is_read_and_the_next_request_answered(ask: Ask, size: int) -> None:
+    for _ in range(10):
+        assert ask("POST", CONFIGS, b"x" * size) == 403
+        assert ask("GET", CONFIGS, b"") == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/api/v1/nothing"), ("PUT", f"{CONFIGS}/a"), ("PATCH", "/nowhere"), ("POST", "/version")],
+)
+def test_it_does_not_matter_what_is_refused(ask: Ask, method: str, path: str) -> None:
+    for _ in range(3):
+        assert ask(method, path, b"x" * KIB) == 403
+        assert ask("GET", CONFIGS, b"") == 200
+
+
+def test_a_body_that_is_too_large_is_refused(ask: Ask) -> None:
+    for size in (3 * KIB + 1, 5 * KIB):
+        assert ask("POST", SECRETS, b"x" * size * KIB) == 413
+        assert ask("GET", CONFIGS, b"") == 200
+
+
+@pytest.mark.parametrize("status", [401, 404, 405, 429, 503])
+def test_injected_faults_are_read_too(ask: Ask, served: ServerThread, status: int) -> None:
+    served.run(served.server.fail, status=status, times=3, verb="create")
+
+    for _ in range(3):
+        assert ask("POST", CONFIGS, b"x" * 100 * KIB) == status
+        assert ask("GET", CONFIGS, b"") == 200
+
+
+POST = b"POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n%b\r\n"
+
+
+async def test_a_connection_is_used_again_where_the_rest_is_small() -> None:
+    async with connected(refuse) as client:
+        for _ in range(2):
+            await client.send_all(POST % (256 * KIB, b""))
+            await client.send_all(b"x" * 256 * KIB)
+            answer = await until(client, b"\r\n\r\nno")
+            assert b"connection: close" not in answer.lower()
+
+
+@pytest.mark.parametrize("fields", [b"", b"Expect: 100-continue\r\n"])
+async def test_a_connection_is_closed_where_the_rest_is_large_or_has_to_be_asked_for(fields: bytes) -> None:
+    async with connected(refuse) as client:
+        await client.send_all(POST % (256 * KIB + 1 if not fields else 2, fields))
+        answer = await everything(client)
+
+    assert b"connection: close" in answer.lower()
+    assert answer.endswith(b"\r\n\r\nno")
+
+
+async def test_a_chunked_body_is_read_up_to_the_same_size() -> None:
+    chunk = b"10000\r\n" + b"x" * 64 * KIB + b"\r\n"
+    head = b"POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with connected(refuse) as client:
+        await client.send_all(head + 4 * chunk + b"0\r\n\r\n")
+        assert b"connection: close" not in (await until(client, b"no")).lower()
+        await client.send_all(head + 5 * chunk)
+        assert b"connection: close" in (await everything(client)).lower()
+
+
+async def test_a_client_that_goes_on_sending_can_read_the_response() -> None:
+    async with connected(refuse) as client:
+        await client.send_all(POST % (20 * KIB * KIB, b""))
+        for _ in range(20):
+            await client.send_all(b"x" * KIB * KIB)
+        assert (await everything(client)).endswith(b"no")
+
+
+async def test_a_client_that_stops_in_the_middle_is_answered_all_the_same() -> None:
+    async with connected(refuse) as client:
+        await client.send_all(POST % (100, b"") + b"half")
+        with trio.fail_after(30):
+            answer = await everything(client)
+
+    assert b"connection: close" in answer.lower()
