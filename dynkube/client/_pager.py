@@ -18,7 +18,7 @@ from dynkube.client._listwatch import ListWatch
 from dynkube.client._options import ListOptions, Selection
 from dynkube.client._paging import Paging
 from dynkube.client._target import Target
-from dynkube.errors import Gone
+from dynkube.errors import EndlessList, Gone
 from dynkube.meta import Unstructured, UnstructuredList
 
 PageT = TypeVar("PageT", bound=UnstructuredList)
@@ -71,14 +71,19 @@ async def _list_all(
     if not all_of_it or not page.continue_token:
         return page
     pages = [page]
-    while token := paging.token_after(page):
-        try:
+    try:
+        while token := paging.token_after(page):
             page = await collection.list(
                 limit=options.page_size, continue_token=token, timeout=options.timeout, paging=paging
             )
-        except Gone:
-            return await _first_page(collection, options, limit=None)
-        pages.append(page)
+            pages.append(page)
+    except Gone:
+        return await _first_page(collection, options, limit=None)
+    except EndlessList:
+        while pages:  # so many objects take a while to free: a page in each step of the loop
+            page = pages.pop()
+            await trio.lowlevel.checkpoint()
+        raise
     return join(pages)
 
 
