@@ -170,3 +170,10 @@ def test_the_longest_name_that_is_there_is_meant(text: str, steps: list[str]) ->
         expected /= step.removeprefix(".")
 
     assert meant(text, None, Values(data)) == expected
+
+
+def test_a_field_without_a_name_is_meant_only_where_the_path_names_it() -> None:
+    data = {"": {"a": 1}, "b": 2}
+
+    assert meant(".a", Values(data)) == FieldPath() / "a"
+    assert meant("..a", Values(data)) == FieldPath() / "" / "a"

@@ -113,3 +113,11 @@ def test_texts_show_no_await() -> None:
     words = ("await ", "async with", "enter it", "Nothing is sent before", "reads nothing yet")
     assert [text for text in texts if any(word in text for word in words)] == []
     assert all(texts)
+
+
+@pytest.mark.parametrize(("blocking", "asynchronous", "name"), CASES)
+def test_what_is_read_without_a_call_is_in_both(blocking: type, asynchronous: type, name: str) -> None:
+    theirs = inspect.getattr_static(asynchronous, name)
+    ours = inspect.getattr_static(blocking, OTHER_NAMES.get(name, name))
+
+    assert callable(ours) == callable(theirs)
