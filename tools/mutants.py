@@ -41,7 +41,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import cosmic_ray.plugins
 from cosmic_ray.ast import ast_nodes, get_ast
@@ -128,10 +128,10 @@ class Mutant:
         return source, str(mutated)
 
     def compiles(self, root: Path) -> bool:
-        """Whether the change is Python: cosmic-ray takes every asterisk for a product."""
+        """Whether there is a change, and it is Python: cosmic-ray cannot change ``except trio.Cancelled``, for one."""
         try:
             compile(self.code(root)[1], self.path, "exec", dont_inherit=True)
-        except SyntaxError:
+        except (SyntaxError, AttributeError):
             return False
         return True
 
@@ -171,41 +171,60 @@ def _operators() -> dict[str, Any]:
     return operators
 
 
-def _uninteresting(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where nothing is ever evaluated: annotations, and what only type checkers read."""
-    spans: list[Any] = []
-    for node in ast.walk(ast.parse(source)):
-        skipped: Iterable[Any] = ()
-        match node:
-            case ast.arg():
-                skipped = [node.annotation]
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                overloads = [node] if any("overload" in ast.unparse(item) for item in node.decorator_list) else []
-                skipped = [node.returns, *overloads, *(d for d in node.decorator_list if "overload" in ast.unparse(d))]
-            case ast.AnnAssign():
-                skipped = [node, node.annotation] if "TypeAlias" in ast.unparse(node.annotation) else [node.annotation]
-            case ast.If() if "TYPE_CHECKING" in ast.unparse(node.test):
-                skipped = [node]
-            case ast.Call() if ast.unparse(node.func) in {"TypeVar", "ParamSpec", "cast"}:
-                skipped = [node]
-        spans += [
-            ((skip.lineno, skip.col_offset), (skip.end_lineno, skip.end_col_offset))
-            for skip in skipped
-            if skip is not None and hasattr(skip, "lineno")
-        ]
-    return spans
+_Span: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
+
+
+def _unread(source: str) -> list[_Span]:
+    """What nothing but type checkers, or tools that lay out tracebacks, ever reads."""
+    return [
+        ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
+        for each in ast.walk(ast.parse(source))
+        for node in _unread_by(each)
+        if node is not None
+    ]
+
+
+def _unread_by(node: ast.AST) -> Iterable[Any]:
+    match node:
+        case ast.arg():
+            return [node.annotation]
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            overloads = [each for each in node.decorator_list if "overload" in ast.unparse(each)]
+            return [node.returns, *overloads, *([node] if overloads else [])]
+        case ast.AnnAssign():
+            return [node] if "TypeAlias" in ast.unparse(node.annotation) else [node.annotation]
+        case ast.Assign() if ast.unparse(node.targets[0]) == "__tracebackhide__":
+            return [node]
+        case ast.If() if "TYPE_CHECKING" in ast.unparse(node.test):
+            return [node]
+        case ast.keyword() if node.arg in {"frozen", "kw_only", "slots"}:  # of data classes: mypy holds us to them
+            return [node]
+        case ast.Call() if ast.unparse(node.func) in {"TypeVar", "ParamSpec", "cast"}:
+            return [node]
+    return []
+
+
+def _between_operands(source: str) -> list[_Span]:
+    """Where binary operators stand; cosmic-ray takes each asterisk of a signature or a call for one as well."""
+    nodes: list[Any] = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.BinOp)]
+    return [((n.left.end_lineno, n.left.end_col_offset), (n.right.lineno, n.right.col_offset)) for n in nodes]
+
+
+def _within(start: tuple[int, int], spans: Iterable[_Span]) -> bool:
+    return any(first <= start < last for first, last in spans)
 
 
 def _mutants_of(path: Path, root: Path) -> dict[tuple[int, int], list[Mutant]]:
     """All mutants of a module, by place."""
     source = path.read_text(encoding="utf-8")
-    skipped = _uninteresting(source)
+    unread, operators = _unread(source), _between_operands(source)
     nodes = list(ast_nodes(get_ast(source)))
     found: dict[tuple[int, int], list[Mutant]] = {}
     for name, operator in sorted(_operators().items()):
         places = (place for node in nodes for place in operator.mutation_positions(node))
         for occurrence, (start, _) in enumerate(places):
-            if not any(first <= start < last for first, last in skipped):
+            asterisk = "BinaryOperator" in name and not _within(start, operators)
+            if not asterisk and not _within(start, unread):
                 mutant = Mutant(
                     path=str(path.relative_to(root)),
                     operator=name,
