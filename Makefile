@@ -54,8 +54,8 @@ notebooks: $(STAMPS)/test ## run the notebooks, and write what they show into th
 test: $(STAMPS)/test ## run the tests, on all cores; ARGS="..." goes to pytest, JOBS=0 keeps them in one process
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
-browser: $(STAMPS)/browser ## drive JupyterLab in a chromium without a window; ARGS="--pictures" writes docs/images
-	$(BIN)/python -m pytest tests/notebook/browser $(ARGS)
+browser: $(STAMPS)/browser ## drive JupyterLab, and pages of strangers, in a chromium without a window; ARGS="--pictures" writes docs/images
+	$(BIN)/python -m pytest tests/notebook/browser tests/testing/browser $(ARGS)
 
 test-cluster: $(STAMPS)/test ## run what a cluster decides on real API servers too; builds them first; ARGS="..." goes to pytest
 	@$(BIN)/python -m tools.control_plane test $(if $(OPTIONAL),--optional) $(ARGS)

@@ -53,12 +53,12 @@ _RUN_AT = """async (place) => {
 
 
 @contextmanager
-def browser() -> Iterator[Browser]:
-    """A browser without a window."""
+def browser(*options: str) -> Iterator[Browser]:
+    """A browser without a window; ``options`` are chromium's own."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
-        found = play.chromium.launch(executable_path=CHROMIUM, args=[*_QUIET])
+        found = play.chromium.launch(executable_path=CHROMIUM, args=[*_QUIET, *options])
         yield found
         found.close()
 

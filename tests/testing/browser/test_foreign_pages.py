@@ -1,0 +1,163 @@
+"""Pages of strangers in a real browser, on a machine where a server without authentication runs.
+
+Each page does what it can to read a Secret and to write a ConfigMap. Chromium's own protection of the local network is
+off, which other browsers do not have; what each attack does to a server that lets it in is shown as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dynkube.testing import APIServer, ServerThread, serve_in_thread
+from tests.notebook.browser.lab import CHROMIUM, browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Route
+
+pytestmark = [pytest.mark.real_time, pytest.mark.browser]
+
+EVIL = "evil.example"
+OPTIONS = (
+    f"--host-resolver-rules=MAP {EVIL} 127.0.0.1, MAP other.example 127.0.0.1",
+    "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,HttpsUpgrades",
+)
+SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"password": "hunter2"}}
+CONFIGS = "/api/v1/namespaces/default/configmaps"
+
+# Tries everything on the server at ``base``; what could be read of it, and how each request ended.
+ATTACK = """async (base) => {
+  const told = {}
+  const config = (name) => JSON.stringify({apiVersion: "v1", kind: "ConfigMap", metadata: {name}})
+  const attempt = async (name, path, options) => {
+    try {
+      const response = await fetch(base + path, options)
+      told[name] = `${response.type} ${response.status} ${await response.text()}`
+    } catch (error) { told[name] = `${error}` }
+  }
+  const configs = "/api/v1/namespaces/default/configmaps"
+  await attempt("read", "/api/v1/secrets")
+  await attempt("read without CORS", "/api/v1/secrets", {mode: "no-cors"})
+  await attempt("watch", "/api/v1/secrets?watch=1&timeoutSeconds=1")
+  await attempt("write JSON", configs,
+    {method: "POST", body: config("json"), headers: {"Content-Type": "application/json"}})
+  for (const mode of ["cors", "no-cors"]) {
+    await attempt(`write text, ${mode}`, configs, {method: "POST", mode, body: config("text")})
+    await attempt(`write untyped, ${mode}`, configs, {method: "POST", mode, body: new Blob([config("untyped")])})
+  }
+  await attempt("patch", configs + "/mine",
+    {method: "PATCH", body: `{"data":{"a":"b"}}`, headers: {"Content-Type": "application/merge-patch+json"}})
+  await attempt("delete", configs + "/mine", {method: "DELETE"})
+  navigator.sendBeacon(base + configs, new Blob([config("beacon")]))
+  const loaded = (element) => new Promise((resolve) => {
+    element.onload = element.onerror = resolve
+    document.body.append(element)
+  })
+  await loaded(Object.assign(document.createElement("script"), {src: base + "/api/v1/secrets"}))
+  await loaded(Object.assign(document.createElement("img"), {src: base + "/api/v1/secrets"}))
+  const frame = Object.assign(document.createElement("iframe"), {name: "target", src: base + "/api/v1/secrets"})
+  await loaded(frame)
+  try { told.frame = frame.contentDocument.body.innerText } catch (error) { told.frame = `${error}` }
+  const form = Object.assign(document.createElement("form"),
+    {method: "post", enctype: "text/plain", action: base + configs, target: "target"})
+  const begin = config("form").slice(0, -2) + `,"x":"`
+  const field = Object.assign(document.createElement("input"), {name: begin, value: `"}}`})
+  form.append(field)
+  document.body.append(form)
+  const submitted = new Promise((resolve) => { frame.onload = resolve })
+  form.submit()
+  await submitted
+  return told
+}"""
+
+
+@pytest.fixture(scope="module")
+def strangers() -> Iterator[Browser]:
+    """A browser for which the strangers' names lead to this machine."""
+    pytest.importorskip("playwright", reason="playwright is not installed: say 'make browser'")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium: install the package 'chromium' of the system")
+    with browser(*OPTIONS) as found:
+        yield found
+
+
+@pytest.fixture
+def page(strangers: Browser) -> Iterator[Page]:
+    with strangers.new_context() as context:
+        yield context.new_page()
+
+
+@pytest.fixture
+def cluster() -> Iterator[ServerThread]:
+    with serve_in_thread() as served:
+        fill(served)
+        yield served
+
+
+def fill(served: ServerThread) -> None:
+    served.create(SECRET)
+    served.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine"}})
+
+
+def port_of(served: ServerThread) -> str:
+    return served.endpoint.url.rpartition(":")[2]
+
+
+def attack(page: Page, address: str, base: str) -> dict[str, Any]:
+    """What a page at ``address``, which comes from a stranger, does to the server at ``base``."""
+
+    def answer(route: Route) -> None:
+        route.fulfill(content_type="text/html", body="<body>a page</body>")
+
+    page.route(address, answer)
+    page.goto(address)
+    told: dict[str, Any] = page.evaluate(ATTACK, base)
+    return told
+
+
+def written(served: ServerThread) -> list[str]:
+    found = served.list("configmaps", "default")
+    assert [obj.get("data") for obj in found if obj["metadata"]["name"] == "mine"] == [None], "it is as it was"
+    return sorted(obj["metadata"]["name"] for obj in found if obj["metadata"]["name"] != "mine")
+
+
+def codes(served: ServerThread) -> set[int | None]:
+    """How requests were answered, and how many there were."""
+    statuses = [record.status for record in served.run(lambda: served.server.audit)]
+    assert len(statuses) > 8
+    return set(statuses)
+
+
+@pytest.mark.parametrize("origin", [f"http://{EVIL}:8080/", "http://127.0.0.1:8080/", "http://localhost:8080/"])
+def test_a_page_of_another_origin_reads_and_writes_nothing(page: Page, cluster: ServerThread, origin: str) -> None:
+    told = attack(page, origin, cluster.endpoint.url)
+
+    assert "hunter2" not in json.dumps(told)
+    assert "aHVudGVyMg==" not in json.dumps(told)
+    assert written(cluster) == []
+
+
+def test_a_page_by_dns_rebinding_reads_and_writes_nothing(page: Page, cluster: ServerThread) -> None:
+    own = f"http://{EVIL}:{port_of(cluster)}"
+
+    told = attack(page, f"{own}/page", own)
+
+    assert told["read"].startswith("basic 403"), "it was asked for, and refused"
+    assert "the Host header is" in told["read"]
+    assert "aHVudGVyMg==" not in json.dumps(told)
+    assert written(cluster) == []
+    assert codes(cluster) == {403}
+
+
+def test_without_the_guard_a_rebound_page_reads_and_writes(page: Page) -> None:
+    with serve_in_thread(APIServer(), accept_hosts=[EVIL]) as served:
+        fill(served)
+        own = f"http://{EVIL}:{port_of(served)}"
+
+        told = attack(page, f"{own}/page", own)
+
+        assert "aHVudGVyMg==" in told["read"], "so the pages above do what they can"
+        assert "json" in [obj["metadata"]["name"] for obj in served.list("configmaps", "default")]
