@@ -118,14 +118,17 @@ def merge_files(paths: Sequence[str]) -> Kubeconfig:
         ConfigError: a file cannot be read, is no regular file or too large, is no YAML, or is no kubeconfig; the
             message shows none of its values.
     """
+    source = f"kubeconfig {os.pathsep.join(paths)}"
+    filled = [path for path in paths if _check_file(path)]
+    if not filled:
+        return Kubeconfig(source)
     from kubernetes.config.kube_config import KubeConfigMerger
 
     merger = cast("_Merger", KubeConfigMerger(""))  # type: ignore[no-untyped-call]  # the package has none
-    for path in paths:
-        _merge_file(merger, path)
-    source = f"kubeconfig {os.pathsep.join(paths)}"
-    if merger.config is None:
-        return Kubeconfig(source)
+    for path in filled:
+        if problem := _problem_in_merging(merger, path):
+            raise ConfigError(f"kubeconfig {path}: {problem}")
+    assert merger.config is not None, "something was merged"
     contexts = (document.get("current-context") for document in merger.config_files.values())
     sections = {}
     for section, body in _SECTIONS.items():
@@ -163,16 +166,16 @@ def _named(item: Mapping[str, object], section: str, body: str, *, source: str, 
     return name, Entry(values if isinstance(values, Mapping) else {}, source, at, directory)
 
 
-def _merge_file(merger: _Merger, path: str) -> None:
-    # Nothing is raised from inside a handler: what the package and PyYAML raise quotes the file, tokens and all, and
-    # would be the context of our error, where tools that report errors find it.
+def _check_file(path: str) -> bool:
+    """Whether a file has something to merge, which it may; raises ConfigError where it may not."""
+    # Nothing is raised from inside a handler, here and where files are merged: what the package and PyYAML raise
+    # quotes the file, tokens and all, and would be the context of our error, where tools that report errors find it.
     document, problem = _loaded(path)
     if problem:
         raise ConfigError(f"kubeconfig {path} {problem}")
-    if document is None:
-        return
-    if problem := _problem(document) or _problem_in_merging(merger, path):
+    if document is not None and (problem := _problem(document)):
         raise ConfigError(f"kubeconfig {path}: {problem}")
+    return document is not None
 
 
 def _loaded(path: str) -> tuple[object, str]:
