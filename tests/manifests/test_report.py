@@ -26,7 +26,7 @@ def test_a_report_prints_as_a_table_then_what_went_wrong_then_numbers() -> None:
         "failed   configmap/a  shop       web.yaml:12",
         "",
         "failed      configmap/a -n shop  (web.yaml:12)",
-        "    too\N{REPLACEMENT CHARACTER}[31m red",
+        "    too\\x1b[31m red",
         "",
         "1 created, 1 failed",
     ]
