@@ -67,6 +67,10 @@ def max_levels(text_bytes: int) -> int:
     return _MEAN_DEPTH * max_nodes(text_bytes)
 
 
+MAX_REPEATED_VALUES: Final = 1_000_000
+"""Values that a caller's lists and dicts may repeat: ``[item] * 1000`` is usual in Python, billions are not."""
+
+
 def excessive_aliasing(values: int, aliased: int) -> bool:
     """Whether too many of the values that have been read so far are repeats, by go-yaml's rule.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dynkube.errors import InvalidObject
-from dynkube.meta._input_limits import MAX_DEPTH, excessive_aliasing
+from dynkube.meta._input_limits import MAX_DEPTH, MAX_REPEATED_VALUES
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _CONTAINERS = (dict, list, tuple)
@@ -72,7 +72,6 @@ class _Walk:
         self._done: dict[int, _Part] = {}
         self._path: list[_Part] = []
         self._open: set[int] = set()
-        self._values = 0
         self._repeated = 0
 
     def problem(self, root: object) -> str:
@@ -88,12 +87,11 @@ class _Walk:
                 self._enter(part)
             else:
                 self._add(known)
-                self._values += known.values
                 self._repeated += known.values
             if len(self._path) + (self._path[-1].levels - 1 if self._path else 0) > self._max_depth:
                 return f"is nested more than {self._max_depth:,} levels deep"
-            if excessive_aliasing(self._values, self._repeated):
-                return f"repeats its parts too often: {self._repeated:,} of {self._values:,} values are repeats so far"
+            if self._repeated > MAX_REPEATED_VALUES:
+                return f"repeats its parts too often: more than {MAX_REPEATED_VALUES:,} values are repeats"
         return ""
 
     def _enter(self, value: object) -> None:
@@ -101,7 +99,6 @@ class _Walk:
         values = value.values() if isinstance(value, dict) else value
         parts = [part for part in values if type(part) not in _PLAIN and isinstance(part, _CONTAINERS)]
         count = 1 + len(value) - len(parts) + (len(value) if isinstance(value, dict) else 0)  # each part counts itself
-        self._values += count
         self._open.add(id(value))
         self._path.append(_Part(value, iter(parts), count))
 
