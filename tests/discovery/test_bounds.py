@@ -58,9 +58,10 @@ async def test_the_time_for_all_documents_is_bounded() -> None:
     snapshot = await discovery_of(server).fetch()
 
     assert trio.current_time() == 60
-    late = snapshot.failures["g999/v1"]
-    assert isinstance(late, DeadlineExceeded)
-    assert "read 80 of 1,000 documents within 60 s" in str(late)
+    assert len(snapshot.failures) in (1000 - 5 * 16, 1000 - 6 * 16)  # those of the last round come at the deadline
+    for failure in snapshot.failures.values():
+        assert isinstance(failure, DeadlineExceeded)
+        assert "of 1,000 documents within 60 s" in str(failure)
 
 
 def test_a_group_with_thousands_of_resources_is_one_group() -> None:
