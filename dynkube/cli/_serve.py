@@ -78,21 +78,22 @@ async def serve(
         token = token or (secrets.token_urlsafe() if users else None)
         async with APIServer(token=token, users=users, rbac=rbac) as server:
             file = StateFile(server, state, every=save_every)
-            file.restore()
-            load_manifests(server, load or ())
-            try:
-                hosts = [name for given in accept_hosts or () for name in given.split(",") if name]
-                async with (
-                    server.serve(host=host, port=port, tls=tls, accept_hosts=hosts) as endpoint,
-                    file.saving(),
-                ):
-                    _write(endpoint, path)
-                    await _announce_and_wait(endpoint, path, open_to_all=token is None and not _is_loopback(host))
-                    # From here on Ctrl-C is Python's own again, should closing take too long for somebody.
-                    if stats:
-                        _print_watches(server)
-            finally:
-                file.save()  # now that nobody writes any more
+            with file.held():
+                file.restore()
+                load_manifests(server, load or ())
+                try:
+                    hosts = [name for given in accept_hosts or () for name in given.split(",") if name]
+                    async with (
+                        server.serve(host=host, port=port, tls=tls, accept_hosts=hosts) as endpoint,
+                        file.saving(),
+                    ):
+                        _write(endpoint, path)
+                        await _announce_and_wait(endpoint, path, open_to_all=token is None and not _is_loopback(host))
+                        # From here on Ctrl-C is Python's own again, should closing take too long for somebody.
+                        if stats:
+                            _print_watches(server)
+                finally:
+                    file.save()  # now that nobody writes any more
 
 
 async def _announce_and_wait(endpoint: Endpoint, kubeconfig: Path, *, open_to_all: bool) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
 
+from dynkube.cli._file_lock import InUse, locked
 from dynkube.cli._notes import note
 from dynkube.cli._run import CommandFailed
 from dynkube.errors import APIError, DynkubeError
@@ -60,6 +61,33 @@ class StateFile:
         self._used = False
         self._saved = 0
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the file from other servers inside the block, and remove what one that was killed has left beside it.
+
+        Raises:
+            CommandFailed: Another server has it, or its directory cannot be written to.
+        """
+        from dynkube.testing._files import remove_temporaries
+
+        if self._path is None:
+            yield
+            return
+        target = self._path.resolve()  # two links to one file are one file
+        lock = target.with_name(f".{target.name}.lock")
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(lock))
+                remove_temporaries(target)
+            except InUse as error:
+                raise CommandFailed(
+                    f"--state {self._path}: another dynkube serve uses it (and has locked {lock}); stop that one, "
+                    "or give another file"
+                ) from error
+            except OSError as error:
+                raise CommandFailed(f"--state {self._path}: cannot be locked: {error.strerror or error}") from error
+            yield
+
     def restore(self) -> None:
         """Give the server what the file has, if there is one, and tell on stderr how much that was.
 
@@ -83,7 +111,18 @@ class StateFile:
 
     @asynccontextmanager
     async def saving(self) -> AsyncIterator[None]:
-        """Save now and then inside the block. What goes wrong is told on stderr, and tried again."""
+        """Save at the start of the block, and now and then inside it.
+
+        What goes wrong later is told on stderr, and tried again.
+
+        Raises:
+            CommandFailed: The file cannot be written at the start.
+        """
+        if self._path is not None:
+            try:
+                await self._save_changes(self._path)
+            except OSError as error:
+                raise CommandFailed(f"--state {self._path}: cannot be written: {error.strerror or error}") from error
         self._used = True
         async with trio.open_nursery() as nursery:
             if self._path is not None:
@@ -107,21 +146,27 @@ class StateFile:
     async def _save_by_and_by(self, path: Path) -> None:
         while True:
             await trio.sleep(self._every)
-            if self._server.revision == self._saved:
-                continue
-            snapshot = self._server.snapshot()
             try:
-                await trio.to_thread.run_sync(partial(snapshot.save, path, skip=_SKIP))
+                await self._save_changes(path)
             except OSError as error:
                 note(f"warning: --state {path}: cannot be written now: {error.strerror or error}")
-            else:
-                self._saved = snapshot.revision
+
+    async def _save_changes(self, path: Path) -> None:
+        if self._server.revision == self._saved:
+            await trio.lowlevel.checkpoint()
+            return
+        snapshot = self._server.snapshot()
+        await trio.to_thread.run_sync(partial(snapshot.save, path, skip=_SKIP))
+        self._saved = snapshot.revision
 
 
 def _checked(path: Path) -> Path:
     path = path.absolute()
-    if not path.parent.is_dir():
-        raise CommandFailed(f"--state {path}: the directory {path.parent} does not exist")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise CommandFailed(f"--state {path}: the directory {folder} does not exist")
     if path.is_dir():
         raise CommandFailed(f"--state {path}: is a directory; give the path of a file, which need not exist yet")
+    if path.exists() and not path.is_file():
+        raise CommandFailed(f"--state {path}: is not a regular file; give the path of one, which need not exist yet")
     return path

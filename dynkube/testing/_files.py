@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+
+_TEMPORARY = ".tmp"
 
 
 def replace_privately(path: str | os.PathLike[str], pieces: Iterable[bytes]) -> Path:
@@ -19,7 +22,7 @@ def replace_privately(path: str | os.PathLike[str], pieces: Iterable[bytes]) -> 
     """
     target = Path(path)
     # In the same directory, so that the rename stays on one file system; mkstemp creates with mode 0600.
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=_TEMPORARY)
     try:
         with os.fdopen(handle, "wb") as file:
             file.writelines(pieces)
@@ -30,3 +33,15 @@ def replace_privately(path: str | os.PathLike[str], pieces: Iterable[bytes]) -> 
         Path(name).unlink(missing_ok=True)
         raise
     return target
+
+
+def remove_temporaries(path: str | os.PathLike[str]) -> None:
+    """Remove what :func:`replace_privately` left beside ``path`` where its process was killed meanwhile.
+
+    Call it only while nobody else writes that file. Blocks on the file system.
+    """
+    target = Path(path)
+    name = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}{re.escape(_TEMPORARY)}")
+    for beside in target.parent.iterdir():
+        if name.fullmatch(beside.name):
+            beside.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 import trio
 
 from dynkube.cli._state import StateFile
-from dynkube.testing import APIServer
+from dynkube.testing import APIServer, Snapshot
 from tests.cli.test_serve import COMMAND, failing, serving
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
@@ -107,12 +108,14 @@ async def test_a_save_that_fails_is_told_of_and_tried_again(
     folder = tmp_path / "folder"
     folder.mkdir()
     file = StateFile(server, folder / "state", every=10)
-    folder.rmdir()
     async with file.saving():
+        (folder / "state").unlink()
+        folder.rmdir()
+        server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
         await trio.sleep(15)
     folder.mkdir()
     async with file.saving():
-        await trio.sleep(15)
+        pass
 
     warning = f"warning: --state {folder}/state: cannot be written now: No such file or directory\n"
     assert capsys.readouterr().err == warning
@@ -153,16 +156,77 @@ def test_a_file_that_is_no_state_is_named_and_left_alone(tmp_path: Path) -> None
     assert (tmp_path / "state").read_text() == "mine"
 
 
-def test_a_second_server_that_cannot_listen_leaves_the_state_of_the_first_alone(tmp_path: Path) -> None:
-    state = tmp_path / "state"
+def test_a_server_that_cannot_listen_leaves_no_state(tmp_path: Path) -> None:
+    with serving() as first:
+        told = failing("--state", str(tmp_path / "state"), "--port", first.url.rpartition(":")[2])
+
+    assert "Address already in use" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_servers_cannot_use_one_file_whatever_leads_to_it(tmp_path: Path) -> None:
+    state, link = tmp_path / "state", tmp_path / "link"
+    link.symlink_to(state)
 
     with serving("--state", str(state)) as first:
-        port = first.url.rpartition(":")[2]
         create(first.url, "a")
-        first_command = [*COMMAND, "--state", str(state), "--port", port]
-        second = subprocess.run(first_command, capture_output=True, text=True, check=False)
-        existed = state.exists()
+        told = [failing("--state", str(path)) for path in (state, link)]
+        assert first.stop() == (0, "")
+    with serving("--state", str(link)) as second:
+        found = names(second.url)
+        second.stop()
 
-    assert second.returncode == 1
-    assert "Address already in use" in second.stderr
-    assert not existed
+    for path, text in zip((state, link), told, strict=True):
+        assert f"--state {path}: another dynkube serve uses it (and has locked {tmp_path}/.state.lock)" in text
+    assert found == ["a"]
+    assert sorted(tmp_path.iterdir()) == [link, state], "the lock is gone"
+
+
+def test_a_server_that_was_killed_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    state, temporary, other = tmp_path / "state", tmp_path / ".state.abcd1_23.tmp", tmp_path / ".state.swp"
+    with serving("--state", str(state)) as first:
+        create(first.url, "a")
+        first.stop(signal.SIGKILL)
+    assert (tmp_path / ".state.lock").exists()
+    temporary.write_text("half")
+    other.write_text("mine")
+
+    with serving("--state", str(state)) as second:
+        assert not temporary.exists()
+        assert second.stop() == (0, f"restored {len(Snapshot.read(state))} objects from {state}\n")
+
+    assert {path.name for path in tmp_path.iterdir()} == {"state", ".state.swp"}
+
+
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "state"
+    link.symlink_to("real/state")
+
+    for name in ("a", "b"):
+        with serving("--state", str(link)) as served:
+            create(served.url, name)
+            code, _ = served.stop()
+            assert code == 0
+
+    assert link.is_symlink()
+    assert [path.name for path in (tmp_path / "real").iterdir()] == ["state"]
+    assert len(Snapshot.read(link)) > 0
+
+
+@pytest.mark.parametrize("device", ["/dev/full", "/dev/null", "/dev/zero"])
+def test_what_is_no_regular_file_is_refused_at_once(device: str, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(device)
+
+    assert f"--state {device}: is not a regular file" in failing("--state", device)
+    assert f"--state {tmp_path}/link: is not a regular file" in failing("--state", str(tmp_path / "link"))
+
+
+def test_a_disk_that_is_full_is_told_of_at_once(tmp_path: Path) -> None:
+    full = ["prlimit", "--fsize=1000", *COMMAND, "--state", str(tmp_path / "state")]
+
+    ended = subprocess.run(full, capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"error: --state {tmp_path}/state: cannot be written: File too large\n"
+    assert list(tmp_path.iterdir()) == []

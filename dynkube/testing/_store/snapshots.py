@@ -57,7 +57,8 @@ class Snapshot:
         """Write it to ``path`` and return the path. Blocks on the file system.
 
         The file is readable by its owner only (there may be Secrets in it), and replaced as a whole once the new one is
-        on the disk: whenever the machine stops, the old state or the new one is there.
+        on the disk: whenever the machine stops, the old state or the new one is there. Where ``path`` is a symbolic
+        link, the file that it leads to is replaced.
 
         Args:
             path: Where to.
@@ -68,7 +69,8 @@ class Snapshot:
         Raises:
             OSError: The directory does not exist or cannot be written to.
         """
-        return replace_privately(path, _encode(self, self.revision + skip))
+        replace_privately(os.path.realpath(path), _encode(self, self.revision + skip))
+        return Path(path)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Snapshot:
