@@ -22,7 +22,7 @@ from tests.informers.model.checks import check_bounds
 from tests.informers.model.faults import EFFECTS, ENDINGS, TARGETS, Imposed
 from tests.informers.model.listener import Listener
 from tests.informers.model.scripted import ScriptedMachine, furnish, key_of, places, sizes, teams
-from tests.informers.model.truth import Truth
+from tests.informers.model.truth import CUSTOM, Truth
 from tests.informers.model.watched import SELECTIONS, Watched
 from tests.informers.model.world import Options, World, open_world
 
@@ -158,12 +158,19 @@ class AvailabilityMachine(ScriptedMachine):
     def set_filter(self, informer: Watched, shown: str) -> None:
         self._do(lambda world: world.set_filter(informer, shown))
 
-    @rule(informer=informers, at=places, team=teams, size=sizes)
-    def read_own_write(self, informer: Watched, at: str, team: str, size: str) -> None:
-        """Write an object and wait for it: what was waited for is there then, unless it never came."""
+    @rule(informer=informers, at=places, team=teams, size=sizes, crd=st.sampled_from(["before", "before", "with it"]))
+    def read_own_write(self, informer: Watched, at: str, team: str, size: str, crd: str = "before") -> None:
+        """Write an object and wait for it: what was waited for is there then, unless it never came.
+
+        A manifest may hold its CRD, too, which is created just before it then, where the news of that come late.
+        """
 
         async def write(world: World) -> None:
             world.moves += 1
+            plural = informer.gvr.resource
+            if crd == "with it" and plural in CUSTOM and plural not in world.truth.definitions:
+                world.end_watches("customresourcedefinitions", "clean")
+                world.define(plural, ["v1"], namespaced=True)
             stored = world.cluster.put_as(informer.gvr, key_of(at), team, size)
             if stored is not None:
                 await _wait_for(world, informer, Unstructured(dict(stored)))
