@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -142,6 +143,18 @@ async def test_a_plugin_is_found_beside_the_file_and_told_the_cluster(
         "certificate-authority-data": base64.b64encode(authority.cert_pem.bytes()).decode(),
         "config": {"audience": "x"},
     }
+
+
+@pytest.mark.parametrize(("command", "found"), [("p", "p"), ("bin/p", "{folder}/bin/p"), ("/p", "/p")])
+def test_only_a_command_with_a_slash_is_relative_to_the_file(
+    command: str, found: str, document: Document, write: Callable[..., str]
+) -> None:
+    file = write("config", document({"exec": {**EXEC, "command": command}}))
+
+    plugin = load_config(kubeconfig=file).credentials
+
+    assert isinstance(plugin, ExecPlugin)
+    assert plugin._command.command == found.format(folder=Path(file).parent)
 
 
 async def test_an_id_token_is_used_until_it_expires(document: Document, clock: Any) -> None:

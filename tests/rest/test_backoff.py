@@ -35,6 +35,14 @@ def test_after_two_minutes_without_failure_delays_start_over() -> None:
     assert backoff.next(240.9) == 0.8
 
 
+@pytest.mark.parametrize(("jitter", "latest"), [(0, 60.0), (0.5, 63.0), (1, 66.0), (3, 78.0)])
+def test_what_the_server_asks_for_is_taken_with_a_tenth_of_the_jitter(jitter: float, latest: float) -> None:
+    delays = [Backoff(jitter=jitter, random=random.Random(seed)).next(0.0, asked=60) for seed in range(200)]
+
+    assert all(60 <= delay <= latest for delay in delays)
+    assert max(delays) >= 60 + 0.9 * (latest - 60)
+
+
 def test_reset_starts_over_at_once() -> None:
     backoff = Backoff(random=NoJitter())
     backoff.next(0.0)

@@ -78,7 +78,10 @@ async def test_permission_is_asked_for_in_a_namespace_once_the_resource_has_them
 ) -> None:
     widgets = await replaced(cluster, client)
 
-    assert await client.can("list", (await widgets.resolve()).gvr, namespace=cluster.namespace)
+    answer = await client.can("list", (await widgets.resolve()).gvr, namespace=cluster.namespace)
+
+    assert answer
+    assert f"in namespace {cluster.namespace}" in str(answer)
 
 
 async def test_an_object_of_the_kind_that_the_resource_has_now_is_taken(cluster: Cluster, client: Client) -> None:

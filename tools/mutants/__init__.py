@@ -1,0 +1,1 @@
+"""Runs the tests on mutants: ``python -m tools.mutants``."""
