@@ -30,7 +30,7 @@ _SHORT = 300.0  # seconds; the process has a deadline of its own
 
 
 class _Server:
-    """An embedded server, asked by a plain HTTP client in this process."""
+    """An embedded server that listens on TCP, asked by a plain HTTP client in the same event loop."""
 
     def __init__(self, server: APIServer, client: httpx2.AsyncClient) -> None:
         self.server = server
@@ -61,7 +61,8 @@ def _said(response: httpx2.Response) -> str:
 async def _embedded() -> AsyncIterator[_Server]:
     async with (
         APIServer(managed_fields=False) as server,  # whose size would keep long lists out of the store
-        httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client,
+        server.serve() as endpoint,
+        httpx2.AsyncClient(base_url=endpoint.url) as client,
     ):
         yield _Server(server, client)
 

@@ -56,7 +56,8 @@ class Trial:
         while True:
             before = time.perf_counter()
             await trio.sleep(_TICK)
-            self._worst = max(self._worst, time.perf_counter() - before - _TICK)
+            since = max(before, self._started or 0.0)  # not what was set up before
+            self._worst = max(self._worst, time.perf_counter() - since - _TICK)
 
     async def run(self, case: Case) -> Outcome:
         """Run a case to its end."""

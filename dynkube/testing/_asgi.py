@@ -1,4 +1,4 @@
-"""ASGI 3 as this package speaks it: the shapes, and the two extensions that its own servers offer."""
+"""ASGI 3 as this package speaks it: the shapes, and the three extensions that its own servers offer."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ BREAK = "dynkube.testing.break"
 #: ``"ask"``: after a call of it the request goes on all the same, if its client goes before the answer has begun.
 OUTLIVE = "dynkube.testing.outlive"
 
+#: Working in threads on what takes long, so that the event loop goes on.
+#:
+#: A server that has this name among ``scope["extensions"]`` runs on the real clock: virtual time would go on meanwhile.
+THREADS = "dynkube.testing.threads"
+
 
 def outlive_client(scope: Scope) -> None:
     """Have the request worked on also when its client gives up before the answer begins."""
@@ -36,6 +41,11 @@ def outlive_client(scope: Scope) -> None:
 def offers_break(scope: Scope) -> bool:
     """Whether the server takes :data:`BREAK`."""
     return BREAK in (scope.get("extensions") or {})
+
+
+def offers_threads(scope: Scope) -> bool:
+    """Whether long work is to be done in threads (:data:`THREADS`)."""
+    return THREADS in (scope.get("extensions") or {})
 
 
 async def wait_disconnect(receive: Receive) -> None:

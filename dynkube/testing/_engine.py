@@ -39,6 +39,7 @@ from dynkube.testing._store.watching import Watches
 from dynkube.testing._store.work import Controller, Unmeasured, Workers
 from dynkube.testing._verbs.connecting import Connections
 from dynkube.testing._verbs.deleting import Deletes
+from dynkube.testing._verbs.drafts import Draft, LargeWrites
 from dynkube.testing._verbs.identity import Identity
 from dynkube.testing._verbs.listing import check_reached, list_objects
 from dynkube.testing._verbs.namespaces import INITIAL, NAME_LABEL_FIELDS, NAMESPACES, NamespaceRules, Namespaces
@@ -59,8 +60,9 @@ class Engine:
 
     All of it is plain functions except waiting: :meth:`run` drives what happens later (a definition becoming
     Established), and a watch waits for its next events. Nothing here blocks and nothing is shared between engines.
-    Calls are carried out one after the other, in one thread; what they set off (a namespace being emptied, kinds
-    being served) has happened when :meth:`handle` returns, each step as a change of its own in the history.
+    Calls are carried out one after the other, in one thread (large ones are prepared in another: :meth:`handle_beside`);
+    what they set off (a namespace being emptied, kinds being served) has happened when :meth:`handle` returns, each
+    step as a change of its own in the history.
     """
 
     def __init__(self, options: EngineOptions | None = None) -> None:
@@ -83,10 +85,10 @@ class Engine:
         ownership = Ownership(enabled=options.managed_fields, versions=self._versions_of)
         reader = Reader(Schemas(), {DEFINITIONS: decode_definition})
         self._writes = Writes(self._storage, identity, namespaces, ownership, rules, reader, RuleBook())
-        self._patches = self._patching()
+        self._patches = self._patching(self._writes)
         self._deletes = Deletes(self._storage, identity, rules)
         self._connections = Connections(self._storage, self.registry)
-        pod_requests = PodRequests(self._writes, self._deletes, self.registry)
+        pod_requests = PodRequests(self._storage, self._writes, self._deletes, self.registry)
         self.answer("bindings", "", pod_requests.bind)
         self.answer("pods", "binding", pod_requests.bind)
         self.answer("pods", "eviction", pod_requests.evict)
@@ -97,6 +99,7 @@ class Engine:
             self._storage, self.registry, identity, lambda kind: self._watches.end(kind.storage_group)
         )
         self._workers = Workers(self._timers, self._controllers(options))
+        self._large = LargeWrites(self._storage, self.registry, self._draft, self._workers.settle)
 
     # ── what the floors above add ─────────────────────────────────────────────────────────
 
@@ -117,14 +120,14 @@ class Engine:
     def ask_before_creating(self, permit: Callable[[Call], None]) -> None:
         """Let ``permit`` refuse an apply or update that is about to create: its caller was let in for another verb."""
         self._writes = replace(self._writes, permit_create=permit)
-        self._patches = self._patching()
+        self._patches = self._patching(self._writes)
 
     def settle_with(self, settle: Callable[[], bool]) -> None:
         """Call ``settle`` after each call, until neither it nor anybody else has done something (``True``)."""
         self._workers.add(Unmeasured(settle))
 
-    def _patching(self) -> Patches:
-        return Patches(self._writes, Scales(self._writes, lambda kind: self.registry.of_storage(kind.storage_group)))
+    def _patching(self, writes: Writes) -> Patches:
+        return Patches(writes, Scales(writes, lambda kind: self.registry.of_storage(kind.storage_group)))
 
     def _versions_of(self, kind: Kind) -> Versions:
         """The versions of a kind, for telling who owns what."""
@@ -145,6 +148,20 @@ class Engine:
         result = self._dispatch(call)
         self._workers.settle()
         return replace(result, warnings=tuple(call.warnings))
+
+    async def handle_beside(self, call: Call) -> Result:
+        """The same as :meth:`handle`, but large writes are worked out in a thread, so that the event loop goes on.
+
+        Not for virtual time, which does not wait for threads. A checkpoint only for large writes.
+
+        Raises:
+            APIError: The call is refused.
+        """
+        if self._answers_to(call) is None and self._large.includes(call):
+            result = await self._large.handle(call)
+            if result is not None:
+                return result
+        return self.handle(call)
 
     def open_watch(self, call: Call) -> WatchStream:
         """Validate a ``watch`` and place it in history; events are read from the returned stream. Needs trio.
@@ -268,34 +285,41 @@ class Engine:
     # ── inside ────────────────────────────────────────────────────────────────────────────
 
     def _dispatch(self, call: Call) -> Result:
-        if (subresource := call.kind.subresource(call.subresource)) and subresource.connects:
-            return self._connections.answer(call)
-        if call.verb == "create" and (answers := self._answers.get((call.kind.storage_group, call.subresource))):
-            self._writes.reader.check_question(call)
-            answered = answers(call)
-            document = answered.document
-            # Who asked goes on record with the question; a Status, which says how a Binding went, is none.
-            if isinstance(document, PlainDocument) and not call.subresource and document.content["kind"] != "Status":
-                answered = replace(answered, document=PlainDocument(self._writes.on_record(call, document.content)))
-            return answered
+        if answers := self._answers_to(call):
+            return answers(call)
         match call.verb:
             case "get":
                 return Result(document=self._get(call))
             case "list":
                 return Result(document=list_objects(self._storage, call))
-            case "create":
-                return self._writes.create(call)
-            case "update" if call.subresource == "scale":
-                return self._patches.scales.update(call)
-            case "update":
-                return self._writes.update(call)
-            case "patch":
-                return self._patches.patch(call)
+            case "create" | "update" | "patch":
+                return _write(call, self._writes, self._patches)
             case "delete":
                 return Result(document=self._deletes.delete(call))
             case "deletecollection":
                 return Result(document=self._deletes.delete_collection(call))
         raise refuse.method_not_allowed(f"the engine does not carry out {call.verb} as a single answer")
+
+    def _answers_to(self, call: Call) -> Answers | None:
+        """What carries out ``call`` if it is about nothing that is stored under its name."""
+        if (subresource := call.kind.subresource(call.subresource)) and subresource.connects:
+            return self._connections.answer
+        if call.verb == "create" and (call.kind.storage_group, call.subresource) in self._answers:
+            return self._question
+        return None
+
+    def _question(self, call: Call) -> Result:
+        self._writes.reader.check_question(call)
+        answered = self._answers[call.kind.storage_group, call.subresource](call)
+        document = answered.document
+        # Who asked goes on record with the question; a Status, which says how a Binding went, is none.
+        if isinstance(document, PlainDocument) and not call.subresource and document.content["kind"] != "Status":
+            return replace(answered, document=PlainDocument(self._writes.on_record(call, document.content)))
+        return answered
+
+    def _draft(self, call: Call, draft: Draft) -> Result:
+        writes = replace(self._writes, storage=draft)
+        return _write(call, writes, self._patching(writes))
 
     def _get(self, call: Call) -> Document:
         check_reached(self._storage, read_version(call.params.get("resourceVersion", "")))
@@ -357,3 +381,12 @@ class Engine:
         if not kinds:
             raise NoMatch(f"the embedded server does not serve {str(resource)!r} now")
         return kinds
+
+
+def _write(call: Call, writes: Writes, patches: Patches) -> Result:
+    """Carry out a create, update or patch."""
+    if call.verb == "create":
+        return writes.create(call)
+    if call.verb == "patch":
+        return patches.patch(call)
+    return patches.scales.update(call) if call.subresource == "scale" else writes.update(call)

@@ -50,6 +50,7 @@ class Call:
         subresource: Like ``"status"`` or ``"scale"``; ``""`` for the object itself.
         old_watch: Whether the watch was asked for by its path, ``/api/v1/watch/...``; then it may have a ``name``.
         params: The query, first value of each name. Values are text as sent.
+        size: Bytes of the body as sent, as far as it was sent at all.
         body: The decoded body: an object, a list for a JSON patch, ``None`` where there was none. Not changed,
             and not kept.
         warnings: Collects what the caller is told besides the answer, be it a refusal or not.
@@ -66,6 +67,7 @@ class Call:
     subresource: str = ""
     old_watch: bool = False
     params: Mapping[str, str] = field(default_factory=dict)
+    size: int = 0
     body: object = None
     repeated: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list, compare=False)

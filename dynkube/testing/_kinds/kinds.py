@@ -224,16 +224,19 @@ class Registry:
     def of_storage(self, storage_group: str) -> tuple[Kind, ...]:
         """All served versions of one resource."""
         if not self._by_storage:
-            for kind in self._kinds.values():
-                group = kind.storage_group
-                self._by_storage[group] = (*self._by_storage.get(group, ()), kind)
+            found: dict[str, tuple[Kind, ...]] = {}
+            for kind in tuple(self._kinds.values()):
+                found[kind.storage_group] = (*found.get(kind.storage_group, ()), kind)
+            self._by_storage = found  # at once: large writes look here from another thread
         return self._by_storage.get(storage_group, ())
 
     def find(self, api_version: str, kind: str) -> Kind | None:
         """The kind an object with this ``apiVersion`` and ``kind`` belongs to."""
         if not self._by_kind:
-            for candidate in self._kinds.values():
-                self._by_kind.setdefault((candidate.api_version, candidate.kind), candidate)
+            found: dict[tuple[str, str], Kind] = {}
+            for candidate in tuple(self._kinds.values()):
+                found.setdefault((candidate.api_version, candidate.kind), candidate)
+            self._by_kind = found
         return self._by_kind.get((api_version, kind))
 
     def __iter__(self) -> Iterator[Kind]:

@@ -72,19 +72,19 @@ def _without(encoded: JSONObject, root: Path) -> JSONObject:
 def to_fields_v1(fields: Iterable[Path]) -> JSONObject:
     """The nested form of ``managedFields[].fieldsV1``."""
     root: JSONObject = {}
-    for path in sorted(fields):
+    for path in fields:
         node = root
         for element in path:
             node = node.setdefault(element, {})
         node["."] = {}
-    return {element: _compact(child) for element, child in root.items()}
+    return {element: _compact(root[element]) for element in sorted(root)}
 
 
 def _compact(node: JSONObject) -> JSONObject:
-    """A leaf is written ``{}``; only where there is more below does the dot say that the node itself counts."""
-    if set(node) == {"."}:
+    """In order. A leaf is written ``{}``; only where there is more below does the dot say that the node itself counts."""
+    if len(node) == 1 and "." in node:
         return {}
-    return {element: child if element == "." else _compact(child) for element, child in node.items()}
+    return {element: {} if element == "." else _compact(node[element]) for element in sorted(node)}
 
 
 def from_fields_v1(encoded: JSONObject) -> FieldSet:

@@ -9,7 +9,7 @@ outside can change what is stored.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind
@@ -17,6 +17,30 @@ from dynkube.testing._store.history import Change, Collection
 from dynkube.testing._store.versions import Version, encode_version, storage_key
 
 Listener: TypeAlias = Callable[[str, Change], None]
+
+
+class WriteStorage(Protocol):
+    """What a create, update or patch needs of a storage; each is as in :class:`Storage`."""
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Version | None:
+        """The present state of one object."""
+        ...
+
+    def put(self, kind: Kind, obj: JSONObject) -> Version:
+        """Write ``obj``, new or in place of what has its key."""
+        ...
+
+    def encoded(self, kind: Kind, obj: JSONObject) -> Version:
+        """``obj`` as the next write would store it."""
+        ...
+
+    def put_version(self, kind: Kind, version: Version) -> Version:
+        """Write what :meth:`encoded` gave."""
+        ...
+
+    def remove(self, group: str, key: str) -> Version:
+        """Delete an object."""
+        ...
 
 
 class Storage:

@@ -14,6 +14,7 @@ from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._store.documents import PlainDocument
 from dynkube.testing._store.selectors import parse_labels
+from dynkube.testing._store.storage import Storage
 from dynkube.testing._store.versions import Version
 from dynkube.testing._verbs.deleting import Deletes
 from dynkube.testing._verbs.scaling import selector_text
@@ -29,6 +30,7 @@ _SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction s
 class PodRequests:
     """Bindings and evictions of the pods in one storage."""
 
+    storage: Storage
     writes: Writes
     deletes: Deletes
     registry: Registry
@@ -60,7 +62,7 @@ class PodRequests:
                 pod["metadata"][field] = {**pod["metadata"].get(field, {}), **given}
         self._set_condition(pod, {"type": "PodScheduled", "status": "True"})
         if not WriteOptions.read(call).dry_run:
-            self.writes.storage.put(pods, pod)
+            self.storage.put(pods, pod)
         return Result(document=_SUCCESS, status=201)
 
     # ── evictions ─────────────────────────────────────────────────────────────────────────
@@ -87,7 +89,7 @@ class PodRequests:
         if not dry_run:
             message = {"reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
             self._set_condition(pod, {"type": "DisruptionTarget", "status": "True", **message})
-            self.writes.storage.put(pods, pod)
+            self.storage.put(pods, pod)
         self.deletes.delete(replace(call, verb="delete", kind=pods, subresource="", params={}, body=options))
         return Result(document=_SUCCESS, status=201)
 
@@ -108,10 +110,10 @@ class PodRequests:
         status["disruptionsAllowed"] -= 1
         status.setdefault("disruptedPods", {})[pod["metadata"]["name"]] = self.writes.identity.timestamp()
         if not dry_run:
-            self.writes.storage.put(budgets, budget)
+            self.storage.put(budgets, budget)
 
     def _budgets_of(self, kind: Kind, pod: JSONObject) -> list[JSONObject]:
-        storage, namespace = self.writes.storage, pod["metadata"]["namespace"]
+        storage, namespace = self.storage, pod["metadata"]["namespace"]
         versions = storage.collection(kind.storage_group).at(storage.revision, f"{namespace}/")
         found = [version.decode(kind) for version in versions]
         return [budget for budget in found if _selects(budget.get("spec", {}).get("selector"), pod)]
@@ -120,7 +122,7 @@ class PodRequests:
 
     def _pod(self, call: Call, name: str) -> tuple[Kind, Version]:
         pods = self.registry.find("v1", "Pod") or call.kind
-        version = self.writes.storage.get(pods, call.namespace, name)
+        version = self.storage.get(pods, call.namespace, name)
         if version is None:
             raise refuse.not_found(pods, name)
         return pods, version

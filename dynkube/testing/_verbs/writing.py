@@ -18,7 +18,7 @@ from dynkube.testing._schemas.cel import Outcome, RuleBook
 from dynkube.testing._schemas.correlation import same_json
 from dynkube.testing._schemas.custom import Written, judged
 from dynkube.testing._store.documents import PlainDocument, StoredDocument
-from dynkube.testing._store.storage import Storage
+from dynkube.testing._store.storage import WriteStorage
 from dynkube.testing._store.versions import Version
 from dynkube.testing._verbs import bodies, objectmeta, strategies
 from dynkube.testing._verbs.identity import Identity
@@ -50,7 +50,7 @@ class Writes:
         permit_create: Called before an apply or an update creates an object; raises Forbidden where its caller may not.
     """
 
-    storage: Storage
+    storage: WriteStorage
     identity: Identity
     namespaces: Namespaces
     ownership: Ownership

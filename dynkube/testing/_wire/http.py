@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote
 
-from dynkube.testing._asgi import Receive, Scope, Send
+from dynkube.testing._asgi import Receive, Scope, Send, offers_threads
 
 # Large bodies go out in pieces, so that one list of 20,000 objects never holds the loop while it is copied.
 CHUNK = 256 * 1024
@@ -29,7 +29,8 @@ class HTTPRequest:
 
     ``segments`` are the parts of the path after unquoting it: as in a real server, a quoted slash divides like any
     other. ``params`` holds the first value of each name, without those that are not properly quoted. ``headers`` has
-    lower-case names; repeated ones are joined by commas, and ``fields`` has them apart.
+    lower-case names; repeated ones are joined by commas, and ``fields`` has them apart. ``threads`` says whether long
+    work is to be done in threads.
     """
 
     method: str
@@ -38,6 +39,7 @@ class HTTPRequest:
     params: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    threads: bool = False
 
     @classmethod
     def from_scope(cls, scope: Scope) -> HTTPRequest:
@@ -56,6 +58,7 @@ class HTTPRequest:
             params=_params(query),
             headers={key: ", ".join(values) for key, values in fields.items()},
             fields=fields,
+            threads=offers_threads(scope),
         )
 
     @property

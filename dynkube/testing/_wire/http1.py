@@ -21,7 +21,7 @@ from urllib.parse import unquote
 import h11
 import trio
 
-from dynkube.testing._asgi import BREAK, ASGIApp, Message, Scope
+from dynkube.testing._asgi import BREAK, THREADS, ASGIApp, Message, Scope
 
 _logger = logging.getLogger("dynkube.testing.tcp")
 
@@ -175,7 +175,7 @@ class _Exchange:
             "headers": list(self._request.headers),
             "client": None,
             "server": None,
-            "extensions": {BREAK: {}},
+            "extensions": {BREAK: {}, THREADS: {}},
         }
 
     async def _receive(self) -> Message:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import msgspec
 import trio
 
 from dynkube.errors import APIError
 from dynkube.testing._asgi import Receive, Send
-from dynkube.testing._calls.api import Call, Undecodable, WatchStream
+from dynkube.testing._calls.api import Call, Document, Undecodable, WatchStream
 from dynkube.testing._calls.options import WriteOptions
 from dynkube.testing._calls.users import User
 from dynkube.testing._engine import Engine
-from dynkube.testing._store.documents import ListDocument
+from dynkube.testing._store.documents import ListDocument, StoredDocument
 from dynkube.testing._tables.catalog import printer_for
 from dynkube.testing._tables.forms import Form, Include, Metadata, Objects, Table
+from dynkube.testing._verbs.drafts import LARGE, in_thread
 from dynkube.testing._wire import bodies, refusals
 from dynkube.testing._wire.compression import GzipSend
 from dynkube.testing._wire.http import CHUNK, Answer, BodyTooLarge, HTTPRequest, read_body, send_chunk, start
@@ -61,7 +63,7 @@ class Resources:
         wanted = negotiate(request, custom=custom, tables=tables)
         call = await _call(request, target, user, receive)
         answer_to = GzipSend(send) if accepts_gzip(request) else send
-        await self._answer(call, self._form(call, wanted), wanted.layout, answer_to)
+        await self._answer(call, self._form(call, wanted), wanted.layout, answer_to, threads=request.threads)
 
     def _form(self, call: Call, wanted: Wanted) -> Form:
         match wanted.conversion:
@@ -73,9 +75,9 @@ class Resources:
             case conversion:
                 return Metadata(call.kind, wanted.version, of_list=conversion == "PartialObjectMetadataList")
 
-    async def _answer(self, call: Call, form: Form, layout: Layout, send: Send) -> None:
+    async def _answer(self, call: Call, form: Form, layout: Layout, send: Send, *, threads: bool) -> None:
         try:
-            result = self.engine.handle(call)
+            result = await self.engine.handle_beside(call) if threads else self.engine.handle(call)
         except APIError as error:
             refusal = refusals.answer_refusal(error, layout)
             warned = warning_headers((call.kind.warning, *call.warnings))
@@ -86,8 +88,9 @@ class Resources:
         if isinstance(document, ListDocument):
             await _write_list(document, form, layout, headers, send)
             return
-        encoded = form.single(document)
-        body = layout.document(encoded) if encoded else b""  # 204 No Content
+        encoding = partial(_encoded, document, form, layout)
+        large = isinstance(document, StoredDocument) and len(document.version.rest) > LARGE
+        body = await in_thread(encoding) if threads and large else encoding()
         await Answer(status=result.status, body=body, content_type=layout.content_type, headers=headers).write(send)
 
     async def _watch(self, call: Call, form: Form, receive: Receive, send: Send) -> None:
@@ -119,6 +122,12 @@ def _include(call: Call) -> Include:
                 f'Unable to convert to Table as requested: includeObject: Invalid value: "{other}": '
                 "must be 'Metadata', 'Object', 'None', or empty"
             )
+
+
+def _encoded(document: Document, form: Form, layout: Layout) -> bytes:
+    """The body of an answer; empty is 204 No Content."""
+    encoded = form.single(document)
+    return layout.document(encoded) if encoded else b""
 
 
 async def _write_list(
@@ -209,13 +218,24 @@ async def _call(request: HTTPRequest, target: Target, user: User, receive: Recei
         bodies.check_media_type(target.verb, request.content_type, custom=custom)
     if target.verb in _WITH_OPTIONS:
         WriteOptions.read(call)
+    decoding = partial(_decoded, call, kind, data, custom=custom)
+    body, told = await in_thread(decoding) if request.threads and _takes_long(data) else decoding()
+    return replace(call, size=len(data), body=body, repeated=told)
+
+
+def _takes_long(body: bytes) -> bool:
+    """Whether decoding it may: it is large, or YAML that can repeat parts of itself."""
+    return len(body) > LARGE or (b"&" in body and b"*" in body)
+
+
+def _decoded(call: Call, kind: str, data: bytes, *, custom: bool) -> tuple[object, tuple[str, ...]]:
+    """A body, and what its text has twice, or no patch has."""
     try:
-        body = bodies.decode_body(target.verb, kind, request.content_type, data, custom=custom)
+        body = bodies.decode_body(call.verb, kind, call.content_type, data, custom=custom)
     except APIError as error:
-        if target.verb != "patch":
+        if call.verb != "patch":
             raise
-        body = Undecodable(error)
-    if target.verb not in _WITH_OPTIONS:
-        return replace(call, body=body)
-    told = (*repeated_fields(call.content_type, data, body), *unknown_members(call.content_type, body))
-    return replace(call, body=body, repeated=told)
+        return Undecodable(error), ()
+    if call.verb not in _WITH_OPTIONS:
+        return body, ()
+    return body, (*repeated_fields(call.content_type, data, body), *unknown_members(call.content_type, body))

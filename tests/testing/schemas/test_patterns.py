@@ -94,14 +94,14 @@ def test_text_is_matched_in_linear_time() -> None:
     cluster = serving({**STRING, "pattern": "^([a-z0-9]+-?)+$"})
 
     cluster.create(WIDGETS, widget(spec={"f": "a" * 100_000}))
-    with pytest.raises(Invalid, match="spec.f: Invalid value"):
+    with pytest.raises(Invalid, match=r"spec\.f: Invalid value"):
         cluster.create(WIDGETS, widget("b", spec={"f": "a" * 100_000 + "!"}))
 
 
 def test_text_of_a_format_is_looked_at_in_linear_time() -> None:
     cluster = serving({**STRING, "format": "duration"})
 
-    with pytest.raises(Invalid, match="spec.f: Invalid value"):
+    with pytest.raises(Invalid, match=r"spec\.f: Invalid value"):
         cluster.create(WIDGETS, widget(spec={"f": "1" * 200_000}))
 
 
@@ -109,7 +109,7 @@ def test_text_of_a_format_is_looked_at_in_linear_time() -> None:
 def test_an_email_address_has_a_length_and_few_brackets(text: str) -> None:
     cluster = serving({**STRING, "format": "email"})
 
-    with pytest.raises(Invalid, match="spec.f: Invalid value"):
+    with pytest.raises(Invalid, match=r"spec\.f: Invalid value"):
         cluster.create(WIDGETS, widget(spec={"f": text}))
 
 

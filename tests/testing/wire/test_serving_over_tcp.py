@@ -6,8 +6,10 @@ import re
 import socket
 import ssl
 import stat
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
@@ -155,3 +157,20 @@ async def test_a_host_that_is_none_is_refused_by_name(host: str, tls: bool) -> N
     with pytest.raises(InvalidInput, match=re.escape(f"host {host!r} ")):
         async with APIServer() as server, server.serve(host=host, tls=tls):
             pass
+
+
+async def test_large_requests_are_worked_out_in_a_thread_and_only_over_tcp() -> None:
+    threads: set[int] = set()
+
+    def now() -> datetime:
+        threads.add(threading.get_ident())
+        return datetime.now(UTC)
+
+    async with APIServer(now=now) as server, server.serve() as endpoint:
+        for transport, url in ((server.transport(), server.url), (None, endpoint.url)):
+            threads.clear()
+            async with httpx2.AsyncClient(transport=transport, base_url=url) as client:
+                config = {"metadata": {"generateName": "a"}, "data": {"text": "x" * 20_000}}
+                response = await client.post("/api/v1/namespaces/default/configmaps", json=config)
+            assert response.status_code == 201
+            assert (threads == {threading.get_ident()}) is (transport is not None)

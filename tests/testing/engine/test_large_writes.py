@@ -1,0 +1,127 @@
+"""Large writes over TCP are worked out in a thread: what happens meanwhile counts, and nothing is stored by halves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+
+from dynkube.errors import AlreadyExists, Forbidden, NotFound
+from dynkube.testing._calls.api import MERGE_PATCH, Call, JSONObject
+from tests.testing.engine.cluster import NOW, Cluster, definition, widget
+
+pytestmark = pytest.mark.real_time
+
+TEXT = "x" * 10_000
+WIDGETS = "widgets.example.com"
+
+
+class Interrupted(Cluster):
+    """A cluster in which something happens in the event loop each time when a thread first looks at the clock."""
+
+    def __init__(self, *changes: Callable[[Cluster], object]) -> None:
+        self.changes = list(changes)
+        self._loop = threading.get_ident()
+        super().__init__(now=self._now, managed_fields=True)
+        self.create("customresourcedefinitions", definition())
+
+    def _now(self) -> datetime:
+        if threading.get_ident() != self._loop and self.changes:
+            trio.from_thread.run_sync(self.changes.pop(0), self)
+        return NOW
+
+    async def large(self, *args: Any, **parts: Any) -> JSONObject:
+        """Carry out a call as the server does on TCP."""
+        call: Call = self.request(*args, size=len(TEXT), **parts)
+        return (await self.engine.handle_beside(call)).document.data
+
+
+def config(name: str = "a", **data: str) -> JSONObject:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def patch(body: JSONObject, cluster: Cluster) -> None:
+    cluster.patch(WIDGETS, "a", body)
+
+
+async def test_others_write_meanwhile() -> None:
+    cluster = Interrupted(lambda there: there.create("configmaps", config("other")))
+
+    created = await cluster.large("create", WIDGETS, body=widget("a", spec={"text": TEXT}))
+
+    other = cluster.get("configmaps", "other")["metadata"]["resourceVersion"]
+    assert int(created["metadata"]["resourceVersion"]) == int(other) + 1
+    assert cluster.get(WIDGETS, "a") == created
+
+
+async def test_a_patch_is_made_again_of_an_object_that_changed() -> None:
+    cluster = Interrupted()
+    cluster.create(WIDGETS, widget("a", spec={"text": TEXT}))
+    cluster.changes = [partial(patch, {"spec": {"theirs": 1}})]
+
+    patched = await cluster.large("patch", WIDGETS, "a", body={"spec": {"mine": 2}}, content_type=MERGE_PATCH)
+
+    assert patched["spec"] == {"text": TEXT, "theirs": 1, "mine": 2}
+
+
+async def test_a_name_that_is_taken_meanwhile_is_found_out() -> None:
+    cluster = Interrupted(lambda there: there.create(WIDGETS, widget("a", spec={"mine": False})))
+
+    with pytest.raises(AlreadyExists):
+        await cluster.large("create", WIDGETS, body=widget("a", spec={"text": TEXT}))
+
+    assert cluster.get(WIDGETS, "a")["spec"] == {"mine": False}
+
+
+async def test_a_namespace_that_goes_meanwhile_takes_nothing() -> None:
+    cluster = Interrupted(lambda there: there.delete("namespaces", "blue"))
+    cluster.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "blue"}})
+
+    with pytest.raises((NotFound, Forbidden)):
+        await cluster.large("create", "configmaps", body=config(text=TEXT), namespace="blue")
+
+    assert cluster.names("configmaps", namespace="blue") == []
+
+
+async def test_after_three_conflicts_the_loop_waits_for_it() -> None:
+    cluster = Interrupted()
+    cluster.create(WIDGETS, widget("a", spec={"text": TEXT}))
+    cluster.changes = [partial(patch, {"spec": {"theirs": number}}) for number in range(5)]
+
+    patched = await cluster.large("patch", WIDGETS, "a", body={"spec": {"mine": 2}}, content_type=MERGE_PATCH)
+
+    assert patched["spec"] == {"text": TEXT, "theirs": 2, "mine": 2}
+
+
+async def test_a_built_in_kind_is_begun_again_where_another_of_it_was_written() -> None:
+    cluster = Interrupted(lambda there: there.create("configmaps", config("other")))
+
+    created = await cluster.large("create", "configmaps", body=config(text=TEXT))
+
+    assert cluster.get("configmaps", "a") == created
+    assert cluster.names("configmaps") == ["a", "other"]
+
+
+async def test_cancelled_it_stores_nothing() -> None:
+    scope = trio.CancelScope()
+    cluster = Interrupted(lambda there: scope.cancel())
+
+    with scope:
+        await cluster.large("create", WIDGETS, body=widget("a", spec={"text": TEXT}))
+    await cluster.large("create", WIDGETS, body=widget("b", spec={"text": TEXT}))  # which waits for that thread
+
+    assert cluster.names(WIDGETS) == ["b"]
+
+
+async def test_what_it_sets_off_has_happened_when_it_returns() -> None:
+    cluster = Interrupted()
+
+    schema = {"type": "object", "description": TEXT}
+    await cluster.large("create", "customresourcedefinitions", body=definition("gadgets", "Gadget", schema=schema))
+
+    assert cluster.serves("gadgets.v1.example.com")
