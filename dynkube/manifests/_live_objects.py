@@ -77,6 +77,7 @@ class LiveObjects:
             token = page.continue_token
             if not token:
                 found = {index: found.get(index, MISSING) for index in wanted.values()}
-            if not token or (page.remaining_item_count or 1) > most:
+            # A page that is empty and not the last one is no help; a broken server may send them without end.
+            if not token or not page or (page.remaining_item_count or 1) > most:
                 break
         self._found |= found

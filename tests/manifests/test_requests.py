@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import count
 from typing import Any
 
 import pytest
 
 import dynkube
 from dynkube.manifests import ApplySet
-from dynkube.testing import APIServer
+from dynkube.testing import APIServer, Rewrite
 from tests.manifests.kit import JSONObject, config, outcomes
 
 
@@ -117,3 +118,17 @@ async def test_an_object_of_another_set_is_recognised_in_a_list(
 
     assert all("belongs to another ApplySet" in str(entry.error) for entry in report if entry.object in configs(10))
     assert not report.ok
+
+
+async def test_a_list_of_empty_pages_without_end_is_not_read_on(server: APIServer, client: dynkube.Client) -> None:
+    tokens = count()
+
+    def without_items(page: JSONObject) -> JSONObject:
+        return {**page, "items": [], "metadata": {**page["metadata"], "continue": f"page-{next(tokens)}"}}
+
+    server.inject(Rewrite(without_items), verb="list", resource="configmaps")
+
+    report = await client.apply_all(configs(50, a="1"))
+
+    assert report.counts == {"created": 50}
+    assert counted(server) == {"list": 1, "get": 50, "patch": 50}
