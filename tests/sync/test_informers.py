@@ -230,7 +230,7 @@ def test_a_handler_that_is_to_end_its_client_does(k: dynkube.sync.Client) -> Non
 
     with pytest.raises(ClosedError, match="client"):
         k.resource("namespaces").wait_for("never", "create")
-    with pytest.raises(LookupError, match="default"):
+    with pytest.raises(LookupError):  # of whichever namespace the cache had first
         k.close()
 
 
