@@ -22,9 +22,10 @@ _EXAMPLES = """
 examples:
     python -m benchmarks.bounds                       # all of them
     python -m benchmarks.bounds --only yaml           # those with this in their name
-    python -m benchmarks.bounds --library FOLDER      # of another checkout of dynkube
+    python -m benchmarks.bounds --library FOLDER --library .   # another checkout of dynkube beside this one
 """
 _DEADLINE = 60.0  # seconds for one input
+_WIDTH = 80  # characters that are shown of a result
 
 
 def main() -> None:
@@ -33,17 +34,23 @@ def main() -> None:
         description=__doc__, epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="inputs with this in their name")
-    parser.add_argument("--library", type=Path, default=ROOT, metavar="FOLDER", help="a checkout of dynkube")
+    parser.add_argument(
+        "--library", type=Path, action="append", metavar="FOLDER", help="a checkout of dynkube: a column of the table"
+    )
     parser.add_argument("--child", metavar="NAME", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
         limit_memory()
         print(json.dumps(asdict(trio.run(Trial().run, CASES[given.child]))))
         return
-    print("| input | size | result | seconds | memory | loop held |\n|---|---|---|---|---|---|")
+    libraries: list[Path] = given.library or [ROOT]
+    print("| input | bytes |" + "".join(f" {library.resolve().name} |" for library in libraries))
+    print("|---|---|" + "---|" * len(libraries))
     for name in CASES:
         if given.only in name:
-            print(f"| {name} | {_row(_in_child(name, given.library))} |", flush=True)
+            outcomes = [_in_child(name, library) for library in libraries]
+            size = next((f"{outcome.size:,}" for outcome in outcomes if isinstance(outcome, Outcome)), "")
+            print(f"| {name} | {size} | {' | '.join(map(_cell, outcomes))} |", flush=True)
 
 
 def _in_child(name: str, library: Path) -> Outcome | str:
@@ -68,13 +75,12 @@ def _in_child(name: str, library: Path) -> Outcome | str:
     return Outcome(**json.loads(output.splitlines()[-1]))
 
 
-def _row(outcome: Outcome | str) -> str:
+def _cell(outcome: Outcome | str) -> str:
     if isinstance(outcome, str):
-        return f"| {outcome} | | | "
-    return (
-        f"{outcome.size:,} B | {outcome.result.replace('|', '/')} | {outcome.seconds:.2f} s | "
-        f"{outcome.grown_mb:.0f} MB | {outcome.held_ms:.0f} ms"
-    )
+        return outcome
+    result = outcome.result.replace("|", "/")
+    result = result if len(result) <= _WIDTH else f"{result[:_WIDTH]}..."
+    return f"{result}<br>{outcome.seconds:.2f} s, {outcome.grown_mb:.0f} MB, loop held {outcome.held_ms:.0f} ms"
 
 
 if __name__ == "__main__":

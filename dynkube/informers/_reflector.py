@@ -205,8 +205,13 @@ class Reflector:
         await self._sink.replace(objects, state.resource_version, watched=watched)
 
     async def _confirm(self, state: Confirming) -> Watching:
-        """Ask for one object: what counts is the version of the list."""
-        page = await self._source.list(resource_version="", limit=1, timeout=self._settings.list_timeout)
+        """Ask for one object: what counts is the version of the list.
+
+        This may be sent on a connection that is as dead as the watch was, so its deadline is that of a silent stream.
+        """
+        settings = self._settings
+        timeout = min(settings.silence, settings.list_timeout)
+        page = await self._source.list(resource_version="", limit=1, timeout=timeout)
         return state.confirm(page.resource_version)
 
     # ── Streaming, Watching ──────────────────────────────────────────────────────────────────

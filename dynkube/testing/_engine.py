@@ -60,7 +60,7 @@ class Engine:
 
     All of it is plain functions except waiting: :meth:`run` drives what happens later (a definition becoming
     Established), and a watch waits for its next events. Nothing here blocks and nothing is shared between engines.
-    Calls are carried out one after the other, in one thread (large ones are prepared in another: :meth:`handle_beside`);
+    Calls are carried out one after the other, in one thread (but :meth:`handle_beside` prepares large ones in another);
     what they set off (a namespace being emptied, kinds being served) has happened when :meth:`handle` returns, each
     step as a change of its own in the history.
     """

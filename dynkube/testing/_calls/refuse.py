@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import msgspec
 
 from dynkube.errors import APIError, Gone, Invalid, Status, StatusCause
 from dynkube.testing._kinds.kinds import Kind
+
+MAX_OBJECT: Final = 3 * 512 * 1024
+"""Bytes of an object that can be stored: what etcd takes in one request, unless told otherwise."""
 
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 _CONTINUE_EXPIRED = (
@@ -216,6 +220,11 @@ def version_set_on_create() -> APIError:
 def failed(message: str) -> APIError:
     """500 without a reason: an error that the real server passes on as it is."""
     return plain(500, "", message)
+
+
+def too_large() -> APIError:
+    """500: an object of more than :data:`MAX_OBJECT` bytes."""
+    return failed("etcdserver: request is too large")
 
 
 def too_many(message: str, cause: StatusCause, retry_after: int = 0) -> APIError:

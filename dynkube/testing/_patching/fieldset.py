@@ -81,7 +81,7 @@ def to_fields_v1(fields: Iterable[Path]) -> JSONObject:
 
 
 def _compact(node: JSONObject) -> JSONObject:
-    """In order. A leaf is written ``{}``; only where there is more below does the dot say that the node itself counts."""
+    """In order. A leaf is ``{}``; the dot says that a node counts itself, and is needed where there is more below."""
     if len(node) == 1 and "." in node:
         return {}
     return {element: {} if element == "." else _compact(node[element]) for element in sorted(node)}

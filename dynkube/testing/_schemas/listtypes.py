@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+import msgspec
 
 from dynkube.errors import StatusCause
 from dynkube.testing._calls.gotext import shown
@@ -24,7 +25,7 @@ def list_causes(value: Any, node: Node | None, path: str = "") -> Iterator[Statu
                 yield from list_causes(content, node.additional, f"{path}[{name}]")
     elif isinstance(value, list):
         if node.list_type == "set":
-            yield from _twice(value, value, path)
+            yield from _twice(value, path)
         elif node.list_type == "map":
             yield from _map_causes(value, node, path)
         for index, item in enumerate(value):
@@ -37,16 +38,15 @@ def _map_causes(value: list[Any], node: Node, path: str) -> Iterator[StatusCause
             text = f"Invalid value: {shown(item)}: must be an object for an array of list-type map"
             yield StatusCause(f"{path}[{index}]", INVALID, text)
             return
-    keys = [{name: (item or {})[name] for name in node.map_keys if name in (item or {})} for item in value]
-    yield from _twice(keys, keys, path)
+    keys = ({name: (item or {})[name] for name in node.map_keys if name in (item or {})} for item in value)
+    yield from _twice(keys, path)
 
 
-def _twice(values: list[Any], told: list[Any], path: str) -> Iterator[StatusCause]:
+def _twice(values: Iterable[Any], path: str) -> Iterator[StatusCause]:
     """A cause for the second of each that are the same; third ones are not told."""
-    seen: dict[str, int] = {}
+    seen: dict[bytes, int] = {}
     for index, value in enumerate(values):
-        text = json.dumps(value, sort_keys=True)
+        text = msgspec.json.encode(value, order="sorted")
         seen[text] = seen.get(text, 0) + 1
         if seen[text] == 2:
-            body = f"Duplicate value: {shown(told[index])}"
-            yield StatusCause(f"{path}[{index}]", "FieldValueDuplicate", body)
+            yield StatusCause(f"{path}[{index}]", "FieldValueDuplicate", f"Duplicate value: {shown(value)}")

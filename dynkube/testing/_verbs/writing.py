@@ -27,8 +27,6 @@ from dynkube.testing._verbs.reading import Reader, Reading
 from dynkube.testing._verbs.rules import Rules
 
 _GENERATE_ATTEMPTS = 8
-# What etcd takes in one request, unless told otherwise.
-MAX_OBJECT = 3 * 512 * 1024
 
 
 def _anybody(_: Call) -> None:
@@ -304,12 +302,12 @@ class Writes:
             shown = _read_again(kind, obj)
             return PlainDocument({"apiVersion": kind.api_version, "kind": kind.kind, **shown})
         version = self.storage.encoded(kind, obj)
-        if len(version.rest) > MAX_OBJECT and not applied:
+        if len(version.rest) > refuse.MAX_OBJECT and not applied:
             # Who owns what may take more than what there is, and goes rather than that: but for who applies.
             metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
             version = self.storage.encoded(kind, {**obj, "metadata": metadata})
-        if len(version.rest) > MAX_OBJECT:
-            raise refuse.failed("etcdserver: request is too large")
+        if len(version.rest) > refuse.MAX_OBJECT:
+            raise refuse.too_large()
         if provisional:
             version = replace(version, provisional=True)
         return StoredDocument(kind, self.storage.put_version(kind, version))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 import hypothesis
+import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.informers.model.scripted import ScriptedMachine
@@ -59,12 +64,24 @@ def play(
 
     Counted.__name__ = machine.__name__  # for scripts
     try:
-        run_state_machine_as_test(hypothesis.seed(seed)(Counted), settings=_settings(examples, steps))
+        with _constant_free():
+            run_state_machine_as_test(hypothesis.seed(seed)(Counted), settings=_settings(examples, steps))
     except Exception as error:
         script = shrink(machine, script_of(error)) if shrinking else script_of(error)
         error.add_note("\n".join(["Shrunk:", *script, "state.teardown()"]))
         raise
     return tally
+
+
+@contextmanager
+def _constant_free() -> Iterator[None]:
+    """Keep hypothesis from mixing in constants of whatever modules are loaded: a seed would mean other scripts then.
+
+    There is no public way to say so.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(providers, "_get_local_constants", Constants)
+        yield
 
 
 def _settings(examples: int, steps: int) -> settings:

@@ -28,8 +28,8 @@ def found(bug: Bug) -> Found:
 def test_random_scripts_find_it_again(bug: Bug) -> None:
     seed = found(bug).seed
 
-    # What a seed plays changes with hypothesis, which also takes constants from whatever modules are loaded.
-    assert find(BUGS[bug], bug, range(seed, seed + 20), shrinking=False)
+    # What a seed plays changes with hypothesis: with another release, it may be a later one.
+    assert find(BUGS[bug], bug, range(seed, seed + 40), shrinking=False)
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=title)
