@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from dynkube.testing._schemas.structural import Node
 
 
@@ -19,8 +21,8 @@ class Link:
         self.value = value
         self.old = old
         self.node = node
-        self._links: dict[str | int, Link | None] = {}
-        self._by_keys: dict[object, Any] | None = None
+        self._links: dict[str, Link | None] = {}
+        self._by_keys: dict[bytes | None, Any] | None = None
         self._equal: bool | None = None
 
     def key(self, name: str) -> Link | None:
@@ -30,10 +32,19 @@ class Link:
         return self._links[name]
 
     def index(self, index: int) -> Link | None:
-        """The link of an item."""
-        if index not in self._links:
-            self._links[index] = self._item(index)
-        return self._links[index]
+        """The link of an item, made anew each time: kept, those of a long list would take more memory than the list."""
+        node = self.node.items
+        if node is None or self.node.list_type != "map" or not isinstance(self.old, list):
+            return None
+        if not isinstance(self.value, list):
+            return None
+        if self._by_keys is None:
+            self._by_keys = {}
+            for item in self.old:
+                self._by_keys.setdefault(self._keys_of(item), item)
+        item = self.value[index]
+        before = self._by_keys.get(self._keys_of(item))
+        return Link(item, before, node) if before is not None else None
 
     @property
     def unchanged(self) -> bool:
@@ -50,24 +61,11 @@ class Link:
             return None
         return Link(self.value[name], self.old[name], node)
 
-    def _item(self, index: int) -> Link | None:
-        node = self.node.items
-        if node is None or self.node.list_type != "map" or not isinstance(self.old, list):
-            return None
-        if not isinstance(self.value, list):
-            return None
-        if self._by_keys is None:
-            self._by_keys = {}
-            for item in self.old:
-                self._by_keys.setdefault(self._keys_of(item), item)
-        item = self.value[index]
-        before = self._by_keys.get(self._keys_of(item))
-        return Link(item, before, node) if before is not None else None
-
-    def _keys_of(self, item: Any) -> object:
+    def _keys_of(self, item: Any) -> bytes | None:
         if not isinstance(item, dict):
             return None
-        return tuple((repr(item.get(key)), key in item) for key in self.node.map_keys)
+        # Encoded, since ``True`` is no 1; a key that is not there is no null.
+        return msgspec.json.encode([[item[key]] if key in item else [] for key in self.node.map_keys])
 
     def _compare(self) -> bool:
         value, old = self.value, self.old

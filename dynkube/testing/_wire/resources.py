@@ -31,6 +31,8 @@ from dynkube.testing._wire.warnings import warning_headers
 # Items that are made one by one (rows, YAML) are sent in groups, so that none of them holds the loop for long.
 _AT_ONCE = 16
 
+_FEW_CAUSES = 100  # of a refusal; more are encoded in a thread
+
 _NO_BODY = {"get", "list", "watch"}
 _WITH_OPTIONS = {"create", "update", "patch"}
 
@@ -79,7 +81,8 @@ class Resources:
         try:
             result = await self.engine.handle_beside(call) if threads else self.engine.handle(call)
         except APIError as error:
-            refusal = refusals.answer_refusal(error, layout)
+            refusing = partial(refusals.answer_refusal, error, layout)
+            refusal = await in_thread(refusing) if threads and len(error.causes) > _FEW_CAUSES else refusing()
             warned = warning_headers((call.kind.warning, *call.warnings))
             await replace(refusal, headers=(*refusal.headers, *warned)).write(send)
             return
