@@ -9,9 +9,9 @@ from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.refuse import bad_value
 from dynkube.testing._schemas.patterns import BadPattern, compile_pattern
 
-# Instructions that the expressions of one schema may compile to: 16 MB of them, in about half a second. The expressions
+# Instructions that the expressions of one schema may compile to: 10 MB of them, in a quarter of a second. The expressions
 # of published CRDs have some dozens each; ``\pL{253}``, which is twelve bytes of schema, has 300,000.
-MAX_INSTRUCTIONS = 1_000_000
+MAX_INSTRUCTIONS = 600_000
 
 
 def pattern_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
