@@ -9,8 +9,8 @@ from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.refuse import bad_value
 from dynkube.testing._schemas.patterns import BadPattern, compile_pattern
 
-# Instructions that the expressions of one schema may compile to: 10 MB of them, in a quarter of a second. The expressions
-# of published CRDs have some dozens each; ``\pL{253}``, which is twelve bytes of schema, has 300,000.
+# Instructions that the expressions of one schema may compile to: 10 MB of them, in a quarter of a second. Those of
+# published CRDs have some dozens each; ``\pL{253}``, which is twelve bytes of schema, has 300,000.
 MAX_INSTRUCTIONS = 600_000
 
 
