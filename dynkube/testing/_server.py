@@ -90,7 +90,7 @@ class APIServer(Rights, Records, Trouble):
         max_inflight: How many requests are worked on at once before others get 429; watches count until they are
             open, probes never.
         audit_limit: How many requests are remembered in :attr:`audit`.
-        now: The wall clock, for timestamps in objects.
+        now: The wall clock, for timestamps in objects. Large requests over TCP call it in another thread.
         random: Where UIDs, generated names and the spread of timeouts come from; seed one for equal runs.
 
     Raises:

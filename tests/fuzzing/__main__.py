@@ -18,6 +18,7 @@ import hypothesis
 from hypothesis import HealthCheck, given
 
 _BATCH = 500  # examples between two looks at the clock
+_CHOICES = 8192  # bytes of choices that one example may take
 
 
 def main() -> None:
@@ -50,7 +51,10 @@ def _by_coverage(name: str, seconds: float, seed: int) -> None:
         from tests.fuzzing.targets import TARGETS
     target = TARGETS[name]
     check = _property(target.inputs, target.check, 1)
-    atheris.Setup([sys.argv[0], f"-max_total_time={seconds:.0f}", f"-seed={seed}"], check.hypothesis.fuzz_one_input)
+    # An example takes some hundred bytes of choices. Left alone, libFuzzer begins with one byte; after ten minutes it
+    # had come to 11.
+    options = [f"-max_total_time={seconds:.0f}", f"-seed={seed}", "-len_control=0", f"-max_len={_CHOICES}"]
+    atheris.Setup([sys.argv[0], *options], check.hypothesis.fuzz_one_input)
     atheris.Fuzz()
 
 
