@@ -26,9 +26,10 @@ BREAK = "dynkube.testing.break"
 #: ``"ask"``: after a call of it the request goes on all the same, if its client goes before the answer has begun.
 OUTLIVE = "dynkube.testing.outlive"
 
-#: Working in threads on what takes long, so that the event loop goes on.
+#: Slow work may be done in worker threads.
 #:
-#: A server that has this name among ``scope["extensions"]`` runs on the real clock: virtual time would go on meanwhile.
+#: A server that has this name among ``scope["extensions"]`` runs on the real clock; a virtual clock would jump ahead
+#: while all tasks wait for a thread.
 THREADS = "dynkube.testing.threads"
 
 
@@ -44,7 +45,7 @@ def offers_break(scope: Scope) -> bool:
 
 
 def offers_threads(scope: Scope) -> bool:
-    """Whether long work is to be done in threads (:data:`THREADS`)."""
+    """Whether slow work may be done in worker threads (:data:`THREADS`)."""
     return THREADS in (scope.get("extensions") or {})
 
 

@@ -60,9 +60,9 @@ class Engine:
 
     All of it is plain functions except waiting: :meth:`run` drives what happens later (a definition becoming
     Established), and a watch waits for its next events. Nothing here blocks and nothing is shared between engines.
-    Calls are carried out one after the other, in one thread (but :meth:`handle_beside` prepares large ones in another);
-    what they set off (a namespace being emptied, kinds being served) has happened when :meth:`handle` returns, each
-    step as a change of its own in the history.
+    Calls are handled one after the other (see :meth:`handle_in_thread_if_large` for the exception); what they trigger
+    (a namespace being emptied, kinds being served) has happened when :meth:`handle` returns, each step as a change of
+    its own in the history.
     """
 
     def __init__(self, options: EngineOptions | None = None) -> None:
@@ -149,13 +149,13 @@ class Engine:
         self._workers.settle()
         return replace(result, warnings=tuple(call.warnings))
 
-    async def handle_beside(self, call: Call) -> Result:
-        """The same as :meth:`handle`, but large writes are worked out in a thread, so that the event loop goes on.
+    async def handle_in_thread_if_large(self, call: Call) -> Result:
+        """As :meth:`handle`, but large writes are computed in a worker thread and do not block the event loop.
 
-        Not for virtual time, which does not wait for threads. A checkpoint only for large writes.
+        Not for virtual time, which does not wait for threads. A checkpoint only if the write is large.
 
         Raises:
-            APIError: The call is refused.
+            APIError: The error response to the call.
         """
         if self._answers_to(call) is None and self._large.includes(call):
             result = await self._large.handle(call)

@@ -1,8 +1,8 @@
-"""Writes of large objects: worked out in a thread, and stored by the event loop if they still apply.
+"""Large writes: computed in a worker thread, then committed by the event loop if nothing they depend on has changed.
 
-Decoding is linear, but patches, schemas and field ownership of an object of a megabyte take seconds. Meanwhile
-the loop goes on for everybody else. It is optimistic concurrency, as in kube-apiserver's GuaranteedUpdate: a draft is
-thrown away and made again where something that it depends on was changed meanwhile.
+Patching, validating and tracking field ownership of a 1 MB object takes seconds of CPU. In a thread it does not block
+the other requests. Concurrency is optimistic, as in kube-apiserver's GuaranteedUpdate: a draft whose inputs changed is
+discarded and computed again.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from dynkube.testing._verbs.namespaces import NAMESPACES
 T = TypeVar("T")
 
 LARGE: Final = 8 * 1024
-"""Bytes of a request and of the object that it changes, from which on a write is large."""
+"""Bytes of a request body plus the stored object; a write of more than this is large."""
 
-_OPERATIONS = 10  # of a JSON patch; a copy can double an object, so that more of them are large however short they are
-_ATTEMPTS = 3
+_MAX_OPERATIONS = 10  # a JSON patch with more is large however short it is: each "copy" can double the object
+_MAX_ATTEMPTS = 3
 
 
 class Draft:
-    """A storage to the write of one call: it reads from the real one, and what is written is kept for later.
+    """A transaction for one call: reads go to the storage, the write is buffered until :meth:`commit`.
 
-    Everything but :meth:`commit` and :attr:`outdated` may be called in another thread.
+    :attr:`outdated` and :meth:`commit` belong to the event loop; everything else may run in a worker thread.
 
     Args:
-        storage: Where the write goes in the end.
+        storage: The storage to commit to.
         registry: The kinds served.
-        call: What is drafted: a create, update or patch.
+        call: A create, update or patch.
     """
 
     def __init__(self, storage: Storage, registry: Registry, call: Call) -> None:
@@ -52,7 +52,7 @@ class Draft:
         self._read: dict[tuple[str, str], Version | None] = {}
         self._written: tuple[str, Version | None] | None = None
 
-    # ── what a write needs of a storage ───────────────────────────────────────────────────
+    # ── WriteStorage, for the worker thread ───────────────────────────────────────────────────
 
     def get(self, kind: Kind, namespace: str, name: str) -> Version | None:
         """The present state of one object."""
@@ -60,20 +60,20 @@ class Draft:
         return self._read.setdefault((kind.storage_group, storage_key(namespace, name)), version)
 
     def put(self, kind: Kind, obj: JSONObject) -> Version:
-        """Write ``obj`` when the draft is committed."""
+        """Buffer a write of ``obj``."""
         return self.put_version(kind, self.encoded(kind, obj))
 
     def encoded(self, kind: Kind, obj: JSONObject) -> Version:
-        """``obj`` as it would be stored if nothing else was written meanwhile."""
+        """``obj`` as it would be stored now; the resourceVersion may change on commit."""
         return self._storage.encoded(kind, obj)
 
     def put_version(self, kind: Kind, version: Version) -> Version:
-        """Write what :meth:`encoded` gave, when the draft is committed."""
+        """Buffer a write of what :meth:`encoded` returned."""
         self._written = (version.key, version)
         return version
 
     def remove(self, group: str, key: str) -> Version:
-        """Delete an object when the draft is committed."""
+        """Buffer the deletion of an object."""
         self._written = (key, None)
         return self._storage.collection(group).current[key]
 
@@ -81,10 +81,10 @@ class Draft:
 
     @property
     def outdated(self) -> bool:
-        """Whether something has changed since the draft was begun that the call may depend on.
+        """Whether an input of the call has changed since the draft was created.
 
-        That is the object, its namespace and the kinds that are served; and for built-in kinds all objects of the kind,
-        since services share addresses and ports.
+        Inputs are the object, its namespace, and the kinds that are served; for built-in kinds also all other objects
+        of the kind, since Services share addresses and ports.
         """
         if self._storage.revision == self._revision:
             return False
@@ -99,7 +99,7 @@ class Draft:
         )
 
     def commit(self, result: Result) -> Result | None:
-        """Store what was written, and return the ``result`` of the call, or ``None`` where the draft is outdated."""
+        """Perform the buffered write and return the result of the call; ``None`` if the draft is outdated."""
         if self._written is None:
             return result
         if self.outdated:
@@ -112,7 +112,7 @@ class Draft:
             self._storage.put_version(kind, version)
             return result
         if not isinstance(result.document, StoredDocument):
-            return None  # a Scale has the resourceVersion that the object would have had
+            return None  # a Scale contains the resourceVersion, which would be wrong now
         stored = self._storage.put_version(kind, version.moved_to(self._storage.revision + 1))
         return replace(result, document=replace(result.document, version=stored))
 
@@ -121,15 +121,18 @@ class Draft:
 
 
 async def in_thread(function: Callable[[], T], limiter: trio.CapacityLimiter | None = None) -> T:
-    """Call what has no effects and may take long. Cancelled, it returns at once, and the thread ends on its own."""
+    """Call a function without side effects in a worker thread.
+
+    Cancellation returns at once and abandons the thread, which ends by itself.
+    """
     return await trio.to_thread.run_sync(_without_collection, function, abandon_on_cancel=True, limiter=limiter)
 
 
 def _without_collection(function: Callable[[], T]) -> T:
-    """Call ``function`` with the collector of cycles off, if it is on.
+    """Call ``function`` with the cyclic garbage collector disabled.
 
-    What decodes and compares large objects makes millions of small ones without cycles. A full collection among them
-    stops all threads, for 60 to 200 ms where a list of 60,000 items is applied.
+    Decoding and comparing large objects creates millions of small ones, and no cycles. A full collection among them
+    stops all threads: for 60 to 200 ms while a list of 60,000 items was applied.
     """
     if not gc.isenabled():
         return function()
@@ -142,45 +145,45 @@ def _without_collection(function: Callable[[], T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class LargeWrites:
-    """Carries out large writes.
+    """Handles large writes.
 
     Attributes:
-        storage: Where they go.
+        storage: The storage to commit to.
         registry: The kinds served.
-        carry_out: Carries out a call with a draft in the place of the storage; called in a thread.
-        settle: Called after each write, in the event loop.
+        compute: Handles a call with a draft as its storage; called in a worker thread.
+        settle: Called in the event loop after each commit.
     """
 
     storage: Storage
     registry: Registry
-    carry_out: Callable[[Call, Draft], Result]
+    compute: Callable[[Call, Draft], Result]
     settle: Callable[[], None]
-    # One at a time: two would not end sooner, and need twice the memory.
+    # One at a time: because of the GIL, two would not finish sooner, and would need twice the memory.
     _threads: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))
 
     def includes(self, call: Call) -> bool:
-        """Whether ``call`` is a write that would hold the event loop for long."""
+        """Whether ``call`` is a write that would block the event loop for long."""
         if call.verb not in {"create", "update", "patch"}:
             return False
         old = self.storage.get(call.kind, call.namespace, call.name)
         size = call.size + (0 if old is None else len(old.rest))
-        return size > LARGE or (isinstance(call.body, list) and len(call.body) > _OPERATIONS)
+        return size > LARGE or (isinstance(call.body, list) and len(call.body) > _MAX_OPERATIONS)
 
     async def handle(self, call: Call) -> Result | None:
-        """Carry out ``call``; ``None`` if others were faster each time, so that nothing was done.
+        """Handle ``call``; ``None`` if every attempt was outdated, in which case nothing was stored.
 
-        Cancelled, it stores nothing, and the thread ends on its own.
+        Cancellation stores nothing.
 
         Raises:
-            APIError: The call is refused.
+            APIError: The error response to the call.
         """
-        for _ in range(_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             draft, tried = Draft(self.storage, self.registry, call), replace(call, warnings=[])
             try:
-                result = await in_thread(partial(self.carry_out, tried, draft), limiter=self._threads)
+                result = await in_thread(partial(self.compute, tried, draft), limiter=self._threads)
             except Exception:
                 if draft.outdated:
-                    continue  # also where two states were mixed up because of that
+                    continue  # the error may come from reading two states of the storage
                 call.warnings.extend(tried.warnings)
                 raise
             if (stored := draft.commit(result)) is not None:

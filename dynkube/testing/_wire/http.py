@@ -29,8 +29,8 @@ class HTTPRequest:
 
     ``segments`` are the parts of the path after unquoting it: as in a real server, a quoted slash divides like any
     other. ``params`` holds the first value of each name, without those that are not properly quoted. ``headers`` has
-    lower-case names; repeated ones are joined by commas, and ``fields`` has them apart. ``threads`` says whether long
-    work is to be done in threads.
+    lower-case names; repeated ones are joined by commas, and ``fields`` has them apart. ``threads`` says whether slow
+    work may be done in worker threads.
     """
 
     method: str

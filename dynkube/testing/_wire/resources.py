@@ -79,7 +79,7 @@ class Resources:
 
     async def _answer(self, call: Call, form: Form, layout: Layout, send: Send, *, threads: bool) -> None:
         try:
-            result = await self.engine.handle_beside(call) if threads else self.engine.handle(call)
+            result = await self.engine.handle_in_thread_if_large(call) if threads else self.engine.handle(call)
         except APIError as error:
             refusing = partial(refusals.answer_refusal, error, layout)
             refusal = await in_thread(refusing) if threads and len(error.causes) > _FEW_CAUSES else refusing()
@@ -222,17 +222,17 @@ async def _call(request: HTTPRequest, target: Target, user: User, receive: Recei
     if target.verb in _WITH_OPTIONS:
         WriteOptions.read(call)
     decoding = partial(_decoded, call, kind, data, custom=custom)
-    body, told = await in_thread(decoding) if request.threads and _takes_long(data) else decoding()
+    body, told = await in_thread(decoding) if request.threads and _is_slow_to_decode(data) else decoding()
     return replace(call, size=len(data), body=body, repeated=told)
 
 
-def _takes_long(body: bytes) -> bool:
-    """Whether decoding it may: it is large, or YAML that can repeat parts of itself."""
+def _is_slow_to_decode(body: bytes) -> bool:
+    """Whether decoding may take long: the body is large, or YAML with aliases, which may expand."""
     return len(body) > LARGE or (b"&" in body and b"*" in body)
 
 
 def _decoded(call: Call, kind: str, data: bytes, *, custom: bool) -> tuple[object, tuple[str, ...]]:
-    """A body, and what its text has twice, or no patch has."""
+    """The decoded body, and warnings about duplicate and unknown fields."""
     try:
         body = bodies.decode_body(call.verb, kind, call.content_type, data, custom=custom)
     except APIError as error:

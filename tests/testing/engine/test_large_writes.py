@@ -1,4 +1,4 @@
-"""Large writes over TCP are worked out in a thread: what happens meanwhile counts, and nothing is stored by halves."""
+"""Large writes are computed in a worker thread, and see the changes that others make meanwhile."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Interrupted(Cluster):
     async def large(self, *args: Any, **parts: Any) -> JSONObject:
         """Carry out a call as the server does on TCP."""
         call: Call = self.request(*args, size=len(TEXT), **parts)
-        return (await self.engine.handle_beside(call)).document.data
+        return (await self.engine.handle_in_thread_if_large(call)).document.data
 
 
 def config(name: str = "a", **data: str) -> JSONObject:
@@ -88,7 +88,7 @@ async def test_a_namespace_that_goes_meanwhile_takes_nothing() -> None:
     assert cluster.names("configmaps", namespace="blue") == []
 
 
-async def test_after_three_conflicts_the_loop_waits_for_it() -> None:
+async def test_after_three_conflicts_it_is_handled_in_the_event_loop() -> None:
     cluster = Interrupted()
     cluster.create(WIDGETS, widget("a", spec={"text": TEXT}))
     cluster.changes = [partial(patch, {"spec": {"theirs": number}}) for number in range(5)]
