@@ -1,36 +1,36 @@
-"""Every exception dynkube raises, in one tree.
+"""Every exception dynkube raises, in one hierarchy.
 
 ::
 
     DynkubeError
-    ├── InvalidInput            the caller passed something that cannot be right (also a ValueError)
+    ├── InvalidInput            an argument is invalid, independent of cluster state (also a ValueError)
     │   ├── InvalidSelector         a label or field selector does not parse
     │   ├── InvalidJSONPath         a JSONPath does not parse
     │   ├── InvalidObject           an object lacks apiVersion, kind or name, or is not JSON
-    │   └── WrongScope              a namespace for a cluster-scoped resource, or none where one is needed
-    ├── ConfigError             no usable answer to "which cluster, as whom"
-    │   └── CredentialError         a plugin, token file or certificate does not give a credential
+    │   └── WrongScope              namespace given for a cluster-scoped resource, or missing for a namespaced one
+    ├── ConfigError             cluster address or credentials cannot be determined
+    │   └── CredentialError         an exec plugin, token file or client certificate yields no usable credential
     ├── MappingError            a name was not mapped to a resource
-    │   ├── NoMatch                 the server was asked and does not serve it
-    │   ├── AmbiguousMatch          several resources fit equally well
-    │   └── DiscoveryFailed         nobody could tell: the server did not answer, or only in part
-    ├── TransportError          no usable HTTP answer
-    │   ├── ConnectFailed           the server was not reached
-    │   ├── ConnectionLost          the connection ended before the answer did
-    │   ├── DeadlineExceeded        it was reached and did not answer in time
-    │   └── ProtocolError           it answered something that is not the Kubernetes API
-    │       ├── UnreadableEvent         a line of a watch came whole, and is no event
-    │       └── EndlessList             a list has too many pages, or the same ones again
-    ├── APIError                the server answered with a Status
+    │   ├── NoMatch                 discovery was complete, and the server does not serve it
+    │   ├── AmbiguousMatch          several resources match equally well
+    │   └── DiscoveryFailed         discovery failed, or failed for the group in question
+    ├── TransportError          no usable HTTP response
+    │   ├── ConnectFailed           the connection could not be established
+    │   ├── ConnectionLost          the connection ended before the response was complete
+    │   ├── DeadlineExceeded        the server was reached and did not respond in time
+    │   └── ProtocolError           the response does not follow the Kubernetes API
+    │       ├── UnreadableEvent         a watch line is complete, but not a valid event
+    │       └── EndlessList             a list has too many pages, or repeats a continue token
+    ├── APIError                the server returned a Status
     │   ├── BadRequest 400, Unauthorized 401, Forbidden 403, NotFound 404, MethodNotAllowed 405,
     │   │   NotAcceptable 406, AlreadyExists 409, Conflict 409 (─ ApplyConflict), Gone 410,
     │   │   RequestEntityTooLarge 413, UnsupportedMediaType 415, Invalid 422, TooManyRequests 429
     │   └── ServerError 5xx         InternalError 500, ServiceUnavailable 503, ServerTimeout 504
-    ├── ControlPlaneError       a real control plane for tests does not start, or does not do what was asked
+    ├── ControlPlaneError       a control plane for tests does not start, or one of its programs fails
     └── ClosedError             used after it was closed
 
-Bases exist to be caught: ``except NotFound`` for one answer, ``except APIError`` for any answer,
-``except TransportError`` when the network is to blame.
+Catch a base class to handle a whole group: ``except NotFound`` for one error response, ``except APIError`` for any
+of them, ``except TransportError`` for network failures.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ __all__ = [
     "WrongScope",
 ]
 
-# A traceback names an exception as one imports it.
+# Tracebacks then show the path from which users import the exception.
 for _name in __all__:
     if isinstance(_value := globals()[_name], type):
         _value.__module__ = __name__

@@ -1,4 +1,4 @@
-"""The server answered with a Status: one exception for each reason it gives."""
+"""Error responses of the API server: one exception class for each Status reason."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _CAUSES = 50
 
 
 class APIError(Shown, DynkubeError):
-    """The server answered, and the answer is no.
+    """The server returned an error response.
 
-    ``status`` is the answer as data; ``code``, ``reason``, ``causes`` are shortcuts into it.
-    ``request`` says what was asked (``"GET /api/v1/pods"``), where it is known.
+    Attributes:
+        status: the response as data; ``code``, ``reason``, ``causes`` and ``retry_after`` are shortcuts to its fields.
+        request: the request line (``"GET /api/v1/pods"``), or ``""`` where it is not known.
     """
 
     def __init__(self, status: Status, *, request: str = "") -> None:
@@ -46,17 +47,17 @@ class APIError(Shown, DynkubeError):
 
     @property
     def causes(self) -> tuple[StatusCause, ...]:
-        """Which fields are at fault, where the server says so."""
+        """The entries of ``details.causes``: which fields are invalid and why; may be empty."""
         return self.status.causes
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds the server asked to wait, or ``None``."""
+        """Seconds to wait before a retry, as requested by the server; or ``None``."""
         return self.status.retry_after
 
     @staticmethod
     def from_status(status: Status, *, request: str = "") -> APIError:
-        """The most specific exception for ``status``: by reason first, then by code."""
+        """Return the most specific exception for ``status``: by reason first, then by code."""
         cls = _BY_REASON.get(status.reason) or _BY_CODE.get(status.code)
         if cls is Conflict and any(cause.reason == "FieldManagerConflict" for cause in status.causes):
             cls = ApplyConflict
@@ -102,19 +103,19 @@ def _said(cause: StatusCause) -> str:
 
 
 class BadRequest(APIError):
-    """400: the server could not make sense of the request."""
+    """400: the request is malformed."""
 
 
 class Unauthorized(APIError):
-    """401: the server does not know who asks, also after the credential was refreshed."""
+    """401: authentication failed, even after refreshing the credential."""
 
 
 class Forbidden(APIError):
-    """403: the server knows who asks, and RBAC or an admission plugin says no."""
+    """403: authenticated, but denied by RBAC or by an admission plugin."""
 
 
 class NotFound(APIError):
-    """404: no such object, or no such resource."""
+    """404: the object or the resource does not exist."""
 
 
 class MethodNotAllowed(APIError):
@@ -122,26 +123,27 @@ class MethodNotAllowed(APIError):
 
 
 class NotAcceptable(APIError):
-    """406: the server cannot answer in the form that was asked for."""
+    """406: the server cannot respond in any of the requested media types."""
 
 
 class AlreadyExists(APIError):
-    """409 on create: an object of that name is there. Not a :class:`Conflict`: retrying will not help."""
+    """409 on create: an object of that name exists. Not a :class:`Conflict`: a retry does not help."""
 
 
 class Conflict(APIError):
-    """409: the object changed since it was read, or a precondition does not hold. Read again, then retry."""
+    """409: the object changed since it was read, or a precondition failed. Read it again, then retry."""
 
 
 class ApplyConflict(Conflict):
-    """409 on server-side apply: other managers own fields with other values; ``conflicts`` says which.
+    """409 on server-side apply: other managers own some of the fields.
 
-    ``print(error.table())`` shows them with both values, and what can be done; a notebook shows that by itself.
+    ``conflicts`` lists the fields. ``print(error.table())`` shows them with both values and the ways to resolve them; a
+    notebook renders the same by itself.
 
     Args:
-        status: the answer.
-        request: what was asked.
-        conflicts: what is known of each field; as much as the answer says, unless given.
+        status: the error response.
+        request: the request line.
+        conflicts: one entry for each field; parsed from ``status.causes`` unless given.
     """
 
     def __init__(self, status: Status, *, request: str = "", conflicts: Iterable[FieldConflict] | None = None) -> None:
@@ -155,7 +157,7 @@ class ApplyConflict(Conflict):
         return again, (), self.__dict__
 
     def table(self) -> str:
-        """The fields as a table for a terminal, and the ways out."""
+        """Return the conflicts as a table for a terminal, with the ways to resolve them."""
         return text_of(self.conflicts)
 
     def _card(self, now: datetime) -> Card:
@@ -178,11 +180,11 @@ class Gone(APIError):
 
 
 class RequestEntityTooLarge(APIError):
-    """413: the object is over the server's size limit."""
+    """413: the request body exceeds the server's size limit."""
 
 
 class UnsupportedMediaType(APIError):
-    """415: the body's content type, or the patch type, is not supported there."""
+    """415: the body's content type, or the patch type, is not supported for this resource."""
 
 
 class Invalid(APIError):
@@ -190,7 +192,10 @@ class Invalid(APIError):
 
 
 class TooManyRequests(APIError):
-    """429: the server sheds load, or an eviction is not allowed now. ``retry_after`` says how long to wait."""
+    """429: the server is overloaded, or a PodDisruptionBudget blocks the eviction now.
+
+    ``retry_after`` is the number of seconds to wait before a retry.
+    """
 
 
 class ServerError(APIError):
@@ -202,11 +207,11 @@ class InternalError(ServerError):
 
 
 class ServiceUnavailable(ServerError):
-    """503: the server, or an aggregated API behind it, does not serve now."""
+    """503: the server, or an aggregated API behind it, is not available."""
 
 
 class ServerTimeout(ServerError):
-    """504: the server gave up waiting, e.g. for its cache to reach the resourceVersion asked for."""
+    """504: the server timed out, e.g. while its watch cache caught up with the requested resourceVersion."""
 
 
 _BY_CODE: dict[int, type[APIError]] = {

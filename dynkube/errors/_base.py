@@ -1,4 +1,4 @@
-"""The root of the tree, and every exception that is not an answer of a server."""
+"""The base class, and all exceptions other than error responses of a server."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Final
 from dynkube._server_text import sanitized
 
 _MOST: Final = 64 << 10
-"""Characters of a whole message: where a server's text is put into one, that is cut further (``sanitized``)."""
+"""Maximum characters of a whole message. Server text inside a message is cut further by ``sanitized``."""
 
 
 class DynkubeError(Exception):
-    """Base of everything dynkube raises on purpose."""
+    """Base class of all exceptions that dynkube raises deliberately."""
 
     def __str__(self) -> str:
-        # What servers and files say is quoted in messages, and tracebacks print these as they are.
+        # Messages quote text from servers and files, and tracebacks print them unescaped.
         return sanitized(super().__str__(), _MOST, lines=True)
 
 
-# ── what the caller passed ────────────────────────────────────────────────────────────────────
+# ── invalid arguments ─────────────────────────────────────────────────────────────────────────
 
 
 class InvalidInput(DynkubeError, ValueError):
-    """An argument that cannot be right, whatever the cluster says. The message names it and the fix."""
+    """An argument is invalid, independent of cluster state. The message names it and the fix."""
 
 
 class InvalidSelector(InvalidInput):
-    """A label or field selector that does not parse."""
+    """A label or field selector does not parse."""
 
 
 class InvalidJSONPath(InvalidInput):
-    """A JSONPath that does not parse; ``position`` is the offset of the offending character."""
+    """A JSONPath does not parse; ``position`` is the offset of the offending character."""
 
     def __init__(self, message: str, *, text: str = "", position: int | None = None) -> None:
         if position is not None:
@@ -42,22 +42,25 @@ class InvalidJSONPath(InvalidInput):
 
 
 class InvalidObject(InvalidInput):
-    """An object that is not JSON, or lacks a field that every Kubernetes object has."""
+    """An object is not JSON, or lacks a field that every Kubernetes object has."""
 
 
 class WrongScope(InvalidInput):
-    """A namespace given for a cluster-scoped resource, or missing for a namespaced one."""
+    """A namespace was given for a cluster-scoped resource, or is missing for a namespaced one."""
 
 
-# ── which cluster, as whom ────────────────────────────────────────────────────────────────────
+# ── configuration ─────────────────────────────────────────────────────────────────────────────
 
 
 class ConfigError(DynkubeError):
-    """The kubeconfig, the in-cluster files or the explicit arguments do not say where to go."""
+    """Cluster address or credentials cannot be determined.
+
+    Their sources are the kubeconfig, the in-cluster files and explicit arguments.
+    """
 
 
 class CredentialError(ConfigError):
-    """An exec plugin, token file or client certificate does not give a usable credential."""
+    """An exec plugin, token file or client certificate does not yield a usable credential."""
 
 
 # ── names to resources ────────────────────────────────────────────────────────────────────────
@@ -68,11 +71,11 @@ class MappingError(DynkubeError):
 
 
 class NoMatch(MappingError):
-    """The server was asked and does not serve it. Definite: discovery for its group was complete."""
+    """The server does not serve the resource. Definite: discovery of its group was complete."""
 
 
 class AmbiguousMatch(MappingError):
-    """Several resources fit equally well; ``candidates`` are their full names."""
+    """Several resources match equally well; ``candidates`` has their full names."""
 
     def __init__(self, message: str, *, candidates: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -80,9 +83,9 @@ class AmbiguousMatch(MappingError):
 
 
 class DiscoveryFailed(MappingError):
-    """Nobody could tell: discovery did not answer, or not for the group in question.
+    """Discovery failed, or failed for the group in question: unknown whether the resource is served.
 
-    ``failures`` maps a group-version (``"metrics.k8s.io/v1beta1"``) to what went wrong with it.
+    ``failures`` maps a group-version (``"metrics.k8s.io/v1beta1"``) to the exception of its request.
     """
 
     def __init__(self, message: str, *, failures: Mapping[str, Exception] | None = None) -> None:
@@ -90,43 +93,47 @@ class DiscoveryFailed(MappingError):
         self.failures: Mapping[str, Exception] = dict(failures or {})
 
 
-# ── no usable answer ──────────────────────────────────────────────────────────────────────────
+# ── transport ────────────────────────────────────────────────────────────────────────────────
 
 
 class TransportError(DynkubeError):
-    """The request did not end in a usable HTTP answer."""
+    """The request did not end in a usable HTTP response."""
 
 
 class ConnectFailed(TransportError):
-    """The server was not reached: name, route, refusal, TLS."""
+    """The connection could not be established: DNS, routing, connection refused, TLS."""
 
 
 class ConnectionLost(TransportError):
-    """The connection ended, was reset or was given up before the answer was complete.
+    """The connection was closed, reset or abandoned before the response was complete.
 
-    A request that changes something may have been carried out; a read can be asked again.
+    A write may have been carried out; a read can be retried.
     """
 
 
 class DeadlineExceeded(TransportError):
-    """The server was reached and did not answer within the deadline."""
+    """The server was reached and did not respond within the deadline."""
 
 
 class ProtocolError(TransportError):
-    """The answer is not the Kubernetes API: HTML, a redirect, a document of another kind, a line that is not JSON."""
+    """The response does not follow the Kubernetes API.
+
+    Examples are HTML, a redirect, a document of another kind, a line that is not JSON.
+    """
 
 
 class UnreadableEvent(ProtocolError):
-    """A watch line came whole and is no event: asking again from there most likely gives it again.
+    """A watch line arrived completely and is not a valid event.
 
-    Told apart from a stream that was cut, which the next attempt is expected to heal.
+    Watching again from the same resourceVersion most likely returns the same line. A separate class from a stream that
+    was cut, where a retry is expected to succeed.
     """
 
 
 class EndlessList(ProtocolError):
-    """A list that does not end: a continue token came again, or there were too many pages, bytes or seconds.
+    """A list exceeded a limit: repeated continue token, or too many pages, bytes or seconds.
 
-    The message names what was too much, and the setting of :class:`~dynkube.Limits` that bounds it.
+    The message names what was exceeded, and the setting of :class:`~dynkube.Limits` that bounds it.
     """
 
 
@@ -134,13 +141,13 @@ class EndlessList(ProtocolError):
 
 
 class ControlPlaneError(DynkubeError):
-    """A real control plane for tests (``dynkube.testing.ControlPlane``) lacks a program, or one fails.
+    """A control plane for tests (``dynkube.testing.ControlPlane``) lacks a program, or one failed.
 
-    The message names the program, what it said last, and the file with all it has said.
+    The message names the program, its last output, and the file with all of its output.
     """
 
 
-# ── used after its end ────────────────────────────────────────────────────────────────────────
+# ── closed ────────────────────────────────────────────────────────────────────────────────────
 
 
 class ClosedError(DynkubeError):

@@ -1,9 +1,9 @@
-"""What stands in the way of a server-side apply, field by field: read from a Status, and shown to people.
+"""Field conflicts of a server-side apply: parsed from a Status, and rendered for people.
 
-The server says which field and which manager; since when the manager holds it, our value and the live one it does
-not say. Who sent the apply can add those. The words of a cause are those of apimachinery's field manager, from
-v1.20 to v1.36: ``conflict with "kubectl" with subresource "status" using apps/v1 at 2024-05-01T10:00:00Z``, where
-the version is said of an Update only, the subresource since v1.22, and the time by some older servers.
+The server reports the field and the manager, but not since when the manager owns it, nor our value and the live one;
+the caller that sent the apply can add those. Cause messages have the format of apimachinery's field manager, v1.20 to
+v1.36: ``conflict with "kubectl" with subresource "status" using apps/v1 at 2024-05-01T10:00:00Z``, where the version
+is present for an Update only, the subresource since v1.22, and the time in some older servers.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ class _Unread:
 
 
 UNREAD: Final = _Unread()
-"""In a :class:`FieldConflict`, a value that nobody looked up, or that could not be read."""
+"""In a :class:`FieldConflict`: a value that was not looked up, or could not be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldConflict:
-    """One field that another manager owns with another value.
+    """One field that another manager owns with a different value.
 
     Attributes:
-        path: which field, as a person writes it: ``.spec.containers[name="web"].image``.
-        manager: who owns it.
-        operation: how it came to own it: ``"Apply"``, or ``"Update"`` for any other write; ``""`` where the server
-            said so in words that are not known, which ``manager`` has then.
-        subresource: through which subresource; ``""`` for the object itself.
-        api_version: which version of the API the manager wrote. Of an Apply only the live object tells.
-        time: when the manager last changed its fields; ``None`` where nobody told.
-        ours: the value that was to be applied, or :data:`UNREAD`. Of a Secret's data it is ``"***"``.
-        live: the value in the live object, likewise.
+        path: the field, as in ``.spec.containers[name="web"].image``.
+        manager: the name of the owning field manager.
+        operation: how the manager wrote the field: ``"Apply"``, or ``"Update"`` for any other write; ``""`` where the
+            server's message has an unknown format; ``manager`` is then the whole message.
+        subresource: the subresource that the manager wrote through; ``""`` for the object itself.
+        api_version: the API version that the manager wrote. For an Apply only the live object has it.
+        time: when the manager last changed its fields; ``None`` where not known.
+        ours: the value that was to be applied, or :data:`UNREAD`. ``"***"`` for the data of a Secret.
+        live: the value in the live object, or :data:`UNREAD`. ``"***"`` for the data of a Secret.
     """
 
     path: str
@@ -82,8 +82,8 @@ class FieldConflict:
 
 
 def conflicts_of(causes: Iterable[StatusCause]) -> tuple[FieldConflict, ...]:
-    """What the causes of an answer say, in their order; those that are about something else are left out."""
-    owners: dict[str, _Owner] = {}  # of thousands of fields there are few, and each has one message
+    """Parse the ``FieldManagerConflict`` causes of a Status, in order; other causes are skipped."""
+    owners: dict[str, _Owner] = {}  # thousands of fields share a few managers, and so a few messages
     found = []
     for cause in causes:
         if cause.reason == "FieldManagerConflict":
@@ -103,7 +103,7 @@ class _Owner(TypedDict):
 
 def _owner_in(message: str) -> _Owner:
     found = _WHO.match(message)
-    if found is None:  # words of a server to come: shown as they are, rather than lost
+    if found is None:  # a format of a future server: shown as it is, rather than lost
         return _Owner(manager=message, operation="", subresource="", api_version="", time=None)
     manager, subresource, api_version, time = found.groups(default="")
     return _Owner(
@@ -116,7 +116,7 @@ def _owner_in(message: str) -> _Owner:
 
 
 def read_time(text: object) -> datetime | None:
-    """A ``metav1.Time``; ``None`` for what is none."""
+    """Parse a ``metav1.Time``; return ``None`` if it is not one."""
     try:
         return datetime.fromisoformat(text).astimezone(UTC) if isinstance(text, str) and text else None
     except (ValueError, OverflowError):
@@ -124,7 +124,7 @@ def read_time(text: object) -> datetime | None:
 
 
 def _unquoted(text: str) -> str:
-    """What Go's ``%q`` has written, without its quotes."""
+    """Undo Go's ``%q`` quoting of a string; the quotes themselves are stripped already."""
 
     def plain(found: re.Match[str]) -> str:
         *codes, letter = found.groups()
@@ -136,24 +136,24 @@ def _unquoted(text: str) -> str:
     return _ESCAPE.sub(plain, text)
 
 
-# ── for people ────────────────────────────────────────────────────────────────────────────────
+# ── rendering ─────────────────────────────────────────────────────────────────────────────────
 
 
 def one_line(conflicts: Sequence[FieldConflict]) -> str:
-    """All conflicts in a message; of very many the first ones."""
+    """Return the conflicts on one line for an error message; at most the first ten."""
     shown = "; ".join(map(str, conflicts[:_MOST_IN_MESSAGE]))
     left = len(conflicts) - _MOST_IN_MESSAGE
     return f"{shown}; and {left} more" if left > 0 else shown
 
 
 def text_of(conflicts: Sequence[FieldConflict]) -> str:
-    """The table for a terminal, and under it what can be done."""
+    """Return a table for a terminal, followed by the ways to resolve the conflicts."""
     ways = "\n".join(f"- {printable(way)}" for way in _ways_out(conflicts))
     return f"{_table(conflicts)}\n\nFor each of these fields:\n{ways}"
 
 
 def card_of(conflicts: Sequence[FieldConflict], head: Line, now: datetime) -> Card:
-    """The same for a notebook."""
+    """Return a card for a notebook, with the table and the ways to resolve the conflicts."""
     from dynkube._display import Bullets, Card, Grid, Note, Span, Tone, age_of, line, muted, short
 
     rows = tuple(

@@ -1,4 +1,4 @@
-"""``v1.Status``: what a server says instead of an object, as plain data."""
+"""``v1.Status``, the body of an error response, as plain data."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from typing import Final
 
 _MOST_TEXT: Final = 1 << 20
-"""Characters of one text of a Status that are kept. Errors, states and logs show far less; see ``_server_text``."""
+"""Maximum characters kept of each string in a Status.
+
+Errors, states and logs show far less; see ``_server_text``.
+"""
 _LONGEST_WORD: Final = 64 << 10  # as long as all header fields of a request may be, credentials included
 _ERROR_CODES: Final = range(400, 600)
 
 
 @dataclass(frozen=True, slots=True)
 class StatusCause:
-    """One entry of ``Status.details.causes``: which field, what kind of trouble, in words."""
+    """One entry of ``Status.details.causes``: the field, a machine-readable reason, and a message."""
 
     field: str = ""
     reason: str = ""
@@ -26,8 +29,9 @@ class StatusCause:
 class Status:
     """A ``v1.Status`` as plain data.
 
-    ``retry_after`` is ``details.retryAfterSeconds`` (or what the Retry-After header said), in seconds.
-    ``continue_token`` is ``metadata.continue``: with a 410 on a page, the token to go on with at a newer moment.
+    ``retry_after`` is ``details.retryAfterSeconds`` (or the value of the Retry-After header), in seconds.
+    ``continue_token`` is ``metadata.continue``: in a 410 for a page, the token that continues the list at a newer
+    resourceVersion.
     """
 
     code: int
@@ -43,10 +47,14 @@ class Status:
 
     @classmethod
     def from_mapping(cls, body: Mapping[str, object], *, code: int | None = None) -> Status:
-        """Read a decoded ``kind: Status`` body; ``code`` is the HTTP status where the body has none that is an error's.
+        """Read a decoded ``kind: Status`` body.
 
-        Tolerant on purpose: a field of the wrong type counts as absent, since the body comes from
-        whatever answered (proxies and aggregated servers included). A text of more than a million characters is cut.
+        Tolerant on purpose, as proxies and aggregated servers respond too: a field of the wrong type counts as absent.
+        A string of more than a million characters is cut.
+
+        Args:
+            body: the decoded JSON object.
+            code: the HTTP status, used where the body has no error code of its own (400 to 599).
         """
         details = body.get("details")
         if not isinstance(details, Mapping):
@@ -88,6 +96,7 @@ def _text(mapping: Mapping[str, object], key: str) -> str:
         return ""
     if not value[_MOST_TEXT:]:
         return value
-    # At a space, if there is one nearby: half a token would not be recognised as one, to be kept out of messages.
+    # Cut at a space if there is one nearby: half a token would not be recognized as a credential, and would not be
+    # redacted from messages.
     end = value.rfind(" ", _MOST_TEXT - _LONGEST_WORD, _MOST_TEXT)
     return f"{value[: end if end >= 0 else _MOST_TEXT]} … (cut: it has {len(value):,} characters)"
