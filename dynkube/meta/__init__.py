@@ -1,4 +1,4 @@
-"""The field's words as data: GVR, GVK, Unstructured, selectors, patches, paths. No I/O, no trio."""
+"""API types and syntax as data: GVR, GVK, Unstructured, selectors, patches, paths. No I/O, no trio."""
 
 from dynkube.meta._arguments import a_type, is_number, is_seconds
 from dynkube.meta._common import BodyCache

@@ -1,4 +1,4 @@
-"""Arguments that are not what they should be: told apart, and named in messages."""
+"""Checks of arguments, and names of their types for error messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TypeGuard
 
 
 def a_type(value: object) -> str:
-    """What a caller passed in place of something else: ``a list``, ``an int``, ``bytes``, ``None``."""
+    """Return the type of a value with an article, for messages: ``a list``, ``an int``, ``bytes``, ``None``."""
     if value is None:
         return "None"
     name = type(value).__name__
@@ -16,10 +16,10 @@ def a_type(value: object) -> str:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a number; ``nan`` and ``True`` are none."""
+    """Whether the value is an ``int`` or ``float``; false for ``nan`` and booleans."""
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value  # nan
 
 
 def is_seconds(value: object) -> bool:
-    """Whether it is a positive number; infinity is one, ``nan`` and ``True`` are none."""
+    """Whether the value is a number > 0; true for infinity, false for ``nan`` and booleans."""
     return is_number(value) and value > 0

@@ -1,4 +1,4 @@
-"""What the objects of one cache have in common: kind, apiVersion, and room for a few decoded bodies."""
+"""State shared by the objects of one cache: apiVersion, kind, and a bounded set of decoded bodies."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ if TYPE_CHECKING:
 
 
 class BodyCache:
-    """Keeps the last ``limit`` decoded bodies of a cache's objects, and lets older ones go; keeps no object alive.
+    """Keeps at most ``limit`` decoded bodies of a cache's objects, and evicts the oldest.
 
-    Without a bound, one loop over a large cache would leave every body decoded for ever, at five
-    times the memory of the JSON. Safe to use from several threads: losing a race costs a decode.
+    It holds weak references, so it keeps no object alive. Without a bound, one loop over a large cache would leave
+    every body decoded, at five times the memory of the JSON. Thread-safe: losing a race costs one more decode.
     """
 
     __slots__ = ("_limit", "_recent")
 
     def __init__(self, limit: int = 256) -> None:
         self._limit = limit
-        # Weak, or objects that are long gone from the cluster would stay because somebody once read them. Made at
-        # once: two threads that made it when they first need it would each keep bodies in one of their own.
+        # Weak, so that objects deleted from the cluster do not stay in memory because they were read once. Created
+        # eagerly: two threads creating it on first use would each keep bodies in a deque of their own.
         self._recent: deque[weakref.ref[Unstructured]] = deque()
 
     def keep(self, obj: Unstructured) -> None:
-        """Note that ``obj`` was decoded just now."""
+        """Record that ``obj`` was just decoded; drop the oldest bodies beyond the limit."""
         recent = self._recent
         recent.append(weakref.ref(obj))
         while len(recent) > self._limit:
             try:
                 oldest = recent.popleft()()
-            except IndexError:  # another thread was faster
+            except IndexError:  # another thread emptied it
                 return
             if oldest is not None:
-                oldest._body = None  # the two classes are one mechanism
+                oldest._body = None  # private access is deliberate: the two classes are one mechanism
 
 
 class Common:
-    """What the objects of one cache have in common: stored once, and not with each of them."""
+    """Fields that the objects of one cache share, stored once instead of in each object."""
 
     __slots__ = ("api_version", "bodies", "kind")
 

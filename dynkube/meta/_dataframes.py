@@ -1,4 +1,4 @@
-"""Data frames of pandas and polars, with a type for each column."""
+"""Conversion of objects to pandas and polars data frames with typed columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-# All of them have a value for "nothing", so a missing number makes no float of the others.
+# All are nullable, so a missing number does not turn an integer column into floats.
 _PANDAS: Final = {
     FrameType.TEXT: "string",
     FrameType.INTEGER: "Int64",
@@ -27,29 +27,29 @@ _PANDAS: Final = {
 def to_pandas(
     objects: Iterable[Unstructured], *, fields: Fields | None = None, with_object: bool = False
 ) -> pd.DataFrame:
-    """Objects as a pandas ``DataFrame``: one row each, ``Namespace``, ``Name`` and ``Created``, and what you ask for.
+    """Return a pandas ``DataFrame`` with one row for each object.
 
-    ::
+    The columns are ``Namespace``, ``Name``, ``Created``, and those of ``fields``::
 
         dynkube.to_pandas(informer, fields={"image": "{.spec.template.spec.containers[*].image}"})
 
-    A table (``client.get``) has the server's columns instead. Integers, numbers, booleans, times and texts have
-    pandas' own types (``Int64``, ``Float64``, ``boolean``, ``datetime64[us, UTC]``, ``string``); what is missing is
-    missing there too. The server says the types of its columns, so a table without rows has those of a full one;
-    columns of ``fields`` have the type of all their values. Where a value does not fit its column, or values are of
-    several types, the column is text.
+    A table (``client.get``) has the server's columns instead. Integers, numbers, booleans, times and strings have
+    pandas' nullable types (``Int64``, ``Float64``, ``boolean``, ``datetime64[us, UTC]``, ``string``); a missing value
+    is pandas' ``NA`` or ``NaT``. The server declares the types of its columns, so a table without rows has the same
+    types as a full one; a column of ``fields`` has the common type of its values. Where a value does not fit the
+    column, or values have several types, the column is a string column.
 
-    A plain call, of a second or so for 20,000 objects: in async code use ``trio.to_thread.run_sync``.
+    Blocks for about a second for 20,000 objects: in async code call it with ``trio.to_thread.run_sync``.
 
     Args:
-        objects: a list, a table, an informer, or any objects.
-        fields: further columns by name: kubectl JSONPaths, or functions of the object. Several matches become one
-            text with commas, lists and maps JSON. One takes the place of another column of its name.
-        with_object: also a column ``object``, the object as JSON text.
+        objects: a list, a table, an informer, or any iterable of objects.
+        fields: additional columns by name: kubectl JSONPaths, or functions of the object. Several matches become one
+            string joined by commas; lists and maps become JSON. A field replaces another column of the same name.
+        with_object: add a column ``object`` with the object as a JSON string.
 
     Raises:
         ImportError: pandas is not installed.
-        InvalidInput: ``objects`` or ``fields`` is not as above.
+        InvalidInput: ``objects`` or ``fields`` has the wrong type.
     """
     return pandas_frame(_frame(objects, fields, with_object))
 
@@ -57,28 +57,37 @@ def to_pandas(
 def to_polars(
     objects: Iterable[Unstructured], *, fields: Fields | None = None, with_object: bool = False
 ) -> pl.DataFrame:
-    """The same as a polars ``DataFrame``; its types are ``Int64``, ``Float64``, ``Boolean``, ``Datetime``, ``String``.
+    """Return a polars ``DataFrame`` with one row for each object.
+
+    The columns are ``Namespace``, ``Name``, ``Created``, and those of ``fields``. A table (``client.get``) has the
+    server's columns instead. Column types are ``Int64``, ``Float64``, ``Boolean``, ``Datetime`` (microseconds, UTC) and
+    ``String``; a missing value is null. The server declares the types of its columns, so a table without rows has the
+    same types as a full one; a column of ``fields`` has the common type of its values. Where a value does not fit the
+    column, or values have several types, the column is a string column.
+
+    Blocks for about a second for 20,000 objects: in async code call it with ``trio.to_thread.run_sync``.
 
     Args:
-        objects: as for :func:`to_pandas`.
-        fields: as for :func:`to_pandas`.
-        with_object: as for :func:`to_pandas`.
+        objects: a list, a table, an informer, or any iterable of objects.
+        fields: additional columns by name: kubectl JSONPaths, or functions of the object. Several matches become one
+            string joined by commas; lists and maps become JSON. A field replaces another column of the same name.
+        with_object: add a column ``object`` with the object as a JSON string.
 
     Raises:
         ImportError: polars is not installed.
-        InvalidInput: ``objects`` or ``fields`` is not as above.
+        InvalidInput: ``objects`` or ``fields`` has the wrong type.
     """
     return polars_frame(_frame(objects, fields, with_object))
 
 
 def _frame(objects: Iterable[Unstructured], fields: Fields | None, with_object: bool) -> list[FrameColumn]:
     if isinstance(objects, UnstructuredList):
-        return objects._frame(fields, with_object)  # as its own method does
+        return objects._frame(fields, with_object)  # like UnstructuredList.to_pandas: a table has columns of its own
     return frame_of(objects, fields, with_object=with_object)
 
 
 def pandas_frame(columns: Sequence[FrameColumn]) -> pd.DataFrame:
-    """A data frame of these columns."""
+    """Build a pandas ``DataFrame`` from typed columns."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -88,7 +97,7 @@ def pandas_frame(columns: Sequence[FrameColumn]) -> pd.DataFrame:
 
 
 def polars_frame(columns: Sequence[FrameColumn]) -> pl.DataFrame:
-    """A data frame of these columns."""
+    """Build a polars ``DataFrame`` from typed columns."""
     try:
         import polars as pl
     except ImportError as error:

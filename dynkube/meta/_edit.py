@@ -1,4 +1,4 @@
-"""Changes to a read-only document: the path that changes is copied, the rest is shared."""
+"""Changes to an immutable document: containers on the path are copied, the rest is shared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Remove:
 
 
 REMOVE: Final = _Remove()
-"""As a value in :meth:`Unstructured.transform`: take the field, or the list item, out."""
+"""A value for :meth:`Unstructured.transform` that removes the field or list item."""
 
 
 def apply_transformations(document: Mapping[str, Any], transformations: Sequence[object]) -> Any:

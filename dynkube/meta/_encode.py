@@ -1,4 +1,4 @@
-"""Writing JSON: what a caller passed, as bytes, or a refusal that says what of it is no JSON."""
+"""JSON encoding of values passed by callers, with errors that name what is not JSON."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from dynkube.errors import InvalidObject
 from dynkube.meta._shape import check_shape
 
 encode_json: Final[Callable[[object], bytes]] = msgspec.json.Encoder().encode
-"""For data that is known to be JSON; of ``nan`` and ``inf`` it makes ``null``."""
+"""Encode a value that is known to be JSON; ``nan`` and ``inf`` become ``null``."""
 
 
 _NO_FLOATS: Final = frozenset({str, int, bool, type(None)})
 
 
 def json_of(value: object, called: str) -> bytes:
-    """What a caller passed, as JSON.
+    """Encode a value passed by a caller as JSON.
 
     Args:
-        value: dicts, lists and what is in them.
-        called: what it is, for the message.
+        value: nested dicts, lists and scalars.
+        called: what the value is, for the error message.
 
     Raises:
-        InvalidObject: something in it is no JSON: a function, half a character, ``nan``; or it contains itself, is
-            nested too deep, or repeats its parts too often.
+        InvalidObject: a part cannot be encoded (a function, a lone surrogate, ``nan``), or the value contains itself,
+            is nested too deep, or repeats shared parts too often.
     """
     check_shape(value, called)
     try:
         encoded = encode_json(value)
-        # Only there can a number be that was none, so nearly nothing is ever looked through.
+        # nan and inf are encoded as null, so most values are not searched for them.
         place = _no_number(value, "") if b"null" in encoded and _has_no_number(value) else None
     except (TypeError, ValueError, OverflowError, RecursionError) as exc:
         raise InvalidObject(f"{called} cannot be written as JSON: {exc}") from exc
@@ -45,7 +45,7 @@ def json_of(value: object, called: str) -> bytes:
 
 
 def _has_no_number(value: object) -> bool:
-    """Whether ``nan`` or ``inf`` is in it: a tenth of a millisecond for every thousand values."""
+    """Whether the value contains ``nan`` or ``inf``; takes 0.1 ms per thousand values."""
     pending = [value]
     while pending:
         value = pending.pop()
@@ -62,7 +62,7 @@ def _has_no_number(value: object) -> bool:
 
 
 def _no_number(value: object, path: str) -> str | None:
-    """Where the first ``nan`` or ``inf`` is, and which of them it is."""
+    """Return where the first ``nan`` or ``inf`` is, and which of them; ``None`` if there is none."""
     if isinstance(value, float):
         return None if math.isfinite(value) else f"{path or 'it'} is {value}"
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What happened to an object: the events that watches and informers hand out."""
+"""Events of watches and informers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import msgspec
 
 from dynkube.meta._object import Unstructured
 
-# msgspec structs, not dataclasses: one is made for every object of every list and every change.
+# msgspec structs rather than dataclasses, for speed: one is created for every object of every list and every change.
 
 
 class Added(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
-    """The object is there now; ``object`` is its state.
+    """The object was added; ``object`` is its state.
 
-    ``initial`` is for informers' events: whether the object belongs to the initial list of this handler or stream, as
-    client-go's ``isInInitialList``. It is true until the handler has synced, and false from then on: also for objects
-    of a resource that was absent when the handler synced, for those of a CRD that comes back, and for those that
-    another filter shows. In the events of a watch it is false.
+    ``initial`` is set by informers only: whether the object is part of the initial list of this handler or stream, like
+    client-go's ``isInInitialList``. It is true until the handler has synced, and false afterwards: also for objects of
+    a resource that was absent when the handler synced, for those of a CRD that is installed again, and for those that a
+    changed filter newly selects. In watch events it is always false.
     """
 
     object: Unstructured
@@ -25,31 +25,31 @@ class Added(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
 
 
 class Modified(msgspec.Struct, frozen=True, gc=False):
-    """A watch saw the object change; ``object`` is the new state. Informers say :class:`Updated`."""
+    """A watch reported a change; ``object`` is the new state. Informers emit :class:`Updated`."""
 
     object: Unstructured
 
 
 class Updated(msgspec.Struct, frozen=True, gc=False):
-    """An informer saw the object change from ``old`` (what this subscriber was shown last) to ``new``."""
+    """An informer's object changed from ``old`` (the state last passed to this subscriber) to ``new``."""
 
     old: Unstructured
     new: Unstructured
 
 
 class Deleted(msgspec.Struct, frozen=True, gc=False):
-    """The object is gone, or no longer selected.
+    """The object was deleted, or is no longer selected.
 
-    From a watch ``object`` is the state at deletion, from an informer the state shown last.
+    From a watch, ``object`` is the state at deletion; from an informer, the state last passed to this subscriber.
     """
 
     object: Unstructured
 
 
 class Bookmark(msgspec.Struct, frozen=True, gc=False):
-    """No object changed: everything up to ``resource_version`` was seen.
+    """A BOOKMARK event: all changes up to ``resource_version`` were delivered.
 
-    ``initial_events_end`` marks the end of the initial objects of a streaming list (KEP-3157).
+    ``initial_events_end`` marks the end of the initial events of a streaming list (KEP-3157).
     """
 
     resource_version: str

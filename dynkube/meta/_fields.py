@@ -1,9 +1,9 @@
 r"""Field selectors: ``metadata.name=web,status.phase!=Running``, matched as the server does.
 
-Grammar and meaning are those of ``k8s.io/apimachinery/pkg/fields``: an absent field is the empty text, so
-``!=`` matches it and ``spec.nodeName=`` asks for it; blanks belong to the value; in a value ``,``, ``=`` and
-``\`` are written ``\,``, ``\=`` and ``\\``. Which fields exist is each resource's own affair and is known
-only to the server: ``metadata.name`` and ``metadata.namespace`` everywhere, others for some.
+Grammar and semantics are those of ``k8s.io/apimachinery/pkg/fields``: an absent field equals the empty string, so
+``!=`` matches it and ``spec.nodeName=`` selects objects without it; whitespace is part of the value; in a value ``,``,
+``=`` and ``\`` are escaped as ``\,``, ``\=`` and ``\\``. Each resource supports its own set of fields, known only to
+the server: ``metadata.name`` and ``metadata.namespace`` everywhere, others for some resources.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class FieldRequirement:
     """One condition: ``field`` equals ``value``, or with ``!=`` does not.
 
     Raises:
-        InvalidSelector: the field's name is empty or has blanks or operators in it.
+        InvalidSelector: the field name is empty, or contains whitespace or an operator.
     """
 
     field: str
@@ -49,7 +49,7 @@ class FieldRequirement:
             raise InvalidSelector(f"field {self.field!r}: operator {self.operator!r} is neither '=' nor '!='")
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Whether an object with these fields meets the requirement; an absent field counts as empty."""
+        """Whether an object with these fields meets the requirement; an absent field equals ``""``."""
         return (fields.get(self.field, "") == self.value) is (self.operator == "=")
 
     def __str__(self) -> str:
@@ -58,10 +58,11 @@ class FieldRequirement:
 
 @dataclass(frozen=True, slots=True)
 class FieldSelector:
-    """Which objects, by some of their fields: all requirements must hold; without any, every object matches.
+    """Selects objects by some of their fields; all requirements must hold.
 
-    Immutable and hashable; requirements are sorted, so equal selectors compare equal. ``str()`` is the
-    canonical text for the ``fieldSelector`` query parameter, and parses to an equal selector.
+    Without requirements every object matches. Immutable and hashable; requirements are sorted, so equal selectors
+    compare equal. ``str()`` is the canonical form for the ``fieldSelector`` query parameter, and parses to an equal
+    selector.
     """
 
     requirements: tuple[FieldRequirement, ...] = ()
@@ -74,16 +75,16 @@ class FieldSelector:
 
     @classmethod
     def parse(cls, selector: str | Mapping[str, str] | FieldSelector | None) -> FieldSelector:
-        r"""Read a selector.
+        r"""Parse a selector.
 
         Args:
-            selector: text (``"metadata.name=web,status.phase!=Running"``), a dict of fields that must be
-                equal (``{"metadata.name": "web"}``; values are taken as they are, without escapes), or a
-                selector, which is returned as it is. ``None`` and empty ones select everything.
+            selector: a string (``"metadata.name=web,status.phase!=Running"``), a dict of fields that must be equal
+                (``{"metadata.name": "web"}``; values are taken literally, without escapes), or a selector, which is
+                returned unchanged. ``None`` and empty ones select everything.
 
         Raises:
-            InvalidSelector: a term has no operator, a value has a bare ``,`` or ``=`` or an unknown escape,
-                or a dict's value is not text.
+            InvalidSelector: a term has no operator, a value has a bare ``,`` or ``=`` or an unknown escape, or a dict's
+                value is not a string.
         """
         if selector is None:
             return cls()
@@ -100,11 +101,11 @@ class FieldSelector:
 
     @property
     def empty(self) -> bool:
-        """Whether it selects everything because nothing is required."""
+        """Whether it has no requirements, and so selects everything."""
         return not self.requirements
 
     def matches(self, fields: Mapping[str, str] | None) -> bool:
-        """Whether an object with these fields (``None``: without any) is selected."""
+        """Whether an object with these fields (``None``: no fields) is selected."""
         if fields is None:
             fields = {}
         return all(requirement.matches(fields) for requirement in self.requirements)
@@ -114,7 +115,7 @@ class FieldSelector:
 
 
 def _terms(text: str) -> Iterator[str]:
-    """The terms between commas, escapes kept; empty ones are passed over, as the server does."""
+    """Yield the terms between commas, with escapes kept; empty terms are skipped, as the server does."""
     position = 0
     while position <= len(text):
         match = _TERM.match(text, position)

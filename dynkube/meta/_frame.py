@@ -1,8 +1,8 @@
-"""Objects as columns of one type each, for data frames. Pure, and without any library of those.
+"""Typed columns for data frames, independent of pandas and polars. Pure.
 
-What a column is does not depend on the rows that a library happens to look at. The server says it for its own columns,
-so a table without rows has the same types as a full one; for others all values count. Where values do not fit, or are
-of several types (int-or-string, above all), the column is text, and none of them is lost.
+Column types do not depend on the rows a library happens to sample. The server declares the types of its own columns,
+so a table without rows has the same types as a full one; for other columns all values are considered. Where values do
+not fit, or have several types (int-or-string above all), the column is a string column, and no value is lost.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ _DECLARED: Final = {
     "boolean": FrameType.BOOLEAN,
 }
 
-# What kube-apiserver calls text and writes as something else, or the other way round (pkg/printers/internalversion in
-# kubernetes/kubernetes). By its word a count would be text; by its rows nothing would be known while there are none.
+# Columns that kube-apiserver declares as strings but writes as another type, or the other way round
+# (pkg/printers/internalversion in kubernetes/kubernetes). By the declared type a count would be a string column; by the
+# rows, an empty table would have no types.
 _WRITTEN: Final[dict[tuple[str, str], dict[str, FrameType]]] = {
     ("", "ConfigMapList"): {"Data": FrameType.INTEGER},
     ("", "EventList"): {"Count": FrameType.INTEGER},
@@ -49,7 +50,7 @@ _WRITTEN: Final[dict[tuple[str, str], dict[str, FrameType]]] = {
 
 
 def frame_of(objects: Iterable[Unstructured], fields: Fields | None, *, with_object: bool) -> list[FrameColumn]:
-    """The columns of any objects: where they are, what they are called and since when they are there."""
+    """Return the columns of any objects: ``Namespace``, ``Name``, ``Created``, and those of ``fields``."""
     given: object = objects  # callers are not always type-checked
     if isinstance(given, Mapping | str | bytes) or not isinstance(given, Iterable):  # an object is a mapping
         raise InvalidInput(f"objects is {a_type(given)}: pass a list of objects, or an informer")
@@ -61,7 +62,7 @@ def frame_of(objects: Iterable[Unstructured], fields: Fields | None, *, with_obj
 
 
 def object_columns(objects: Iterable[Unstructured]) -> list[FrameColumn]:
-    """What every object has."""
+    """Return the columns that every object has: ``Namespace``, ``Name`` and ``Created``."""
     objects = list(objects)
     return [
         _namespaces(objects),
@@ -71,10 +72,10 @@ def object_columns(objects: Iterable[Unstructured]) -> list[FrameColumn]:
 
 
 def table_columns(table: UnstructuredTable) -> list[FrameColumn]:
-    """The server's columns, in types that do not depend on the rows unless a value does not fit.
+    """Return the server's columns; types depend on the rows only where a value does not fit.
 
-    Times are exact where it is known what the server prints: when the object was made, or the path of a definition.
-    Other dates are the text of the cells, since servers write some as moments and most as ages.
+    Times are exact where the source of the cell is known: the creation time, or a CRD's JSONPath. Other dates are the
+    strings of the cells, since servers write some as timestamps and most as ages.
     """
     objects = list(table)
     if not table.columns:
@@ -97,11 +98,11 @@ def table_columns(table: UnstructuredTable) -> list[FrameColumn]:
 def extended(
     columns: Sequence[FrameColumn], objects: Iterable[Unstructured], fields: Fields | None, *, with_object: bool
 ) -> list[FrameColumn]:
-    """The columns, and those that are asked for; one of these takes the place of another of its name.
+    """Return ``columns`` and those of ``fields``, which replace columns of the same name.
 
     Raises:
-        InvalidInput: ``fields`` is no mapping of names to JSONPaths or functions.
-        InvalidJSONPath: one of the paths is none.
+        InvalidInput: ``fields`` is not a mapping of names to JSONPaths or functions.
+        InvalidJSONPath: a path does not parse.
     """
     objects = list(objects)
     named = {column.name: column for column in columns}
@@ -153,7 +154,7 @@ def _field(name: str, field: object) -> Callable[[Unstructured], object]:
 def _reader(path: JSONPath) -> Callable[[Unstructured], object]:
     def read(obj: Unstructured) -> object:
         found = path.find_json(obj.json)
-        if len(found) > 1:  # as kubectl's custom columns print several
+        if len(found) > 1:  # as kubectl's custom columns join several matches
             return ",".join(text_of(value) or "" for value in found)
         return found[0] if found else None
 
@@ -167,12 +168,12 @@ def _namespaces(objects: Iterable[Unstructured]) -> FrameColumn:
 def _moments(name: str, path: str, objects: Iterable[Unstructured]) -> FrameColumn:
     compiled = JSONPath.compile(path)
     found = (compiled.find_json(obj.json) for obj in objects)
-    # Of several matches servers print the first: TableConvertor in k8s.io/apiextensions-apiserver.
+    # Of several matches, servers print the first: TableConvertor in k8s.io/apiextensions-apiserver.
     return column_of(name, FrameType.TIME, [values[0] if values else None for values in found])
 
 
 def _with_names_of_their_own(columns: Iterable[FrameColumn], taken: Iterable[str] = ()) -> list[FrameColumn]:
-    """A definition may print two columns under one name, or under one that has no end; data frames do not have that."""
+    """Make column names unique: a CRD may define two columns with one name, data frames may not have them."""
     names = set(taken)
     named = []
     for column in columns:

@@ -1,4 +1,4 @@
-"""Values of any kind as the values of one column: its type, and what each is in that type. Pure."""
+"""Values of any type converted to the values of one typed column. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LARGEST: Final = 2**63
 
 
 class FrameType(StrEnum):
-    """What the values of a column are, where they are not ``None``."""
+    """The type of a column's values that are not ``None``."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -32,7 +32,7 @@ class FrameType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FrameColumn:
-    """One column: ``str``, ``int``, ``float``, ``bool`` or ``datetime`` in UTC, or ``None``."""
+    """One column; values are ``str``, ``int``, ``float``, ``bool`` or ``datetime`` in UTC, or ``None``."""
 
     name: str
     type: FrameType
@@ -40,7 +40,7 @@ class FrameColumn:
 
 
 def column_of(name: str, wanted: FrameType, values: Sequence[object]) -> FrameColumn:
-    """A column of the type that is wanted; of text, where one of the values does not fit: none of them is lost."""
+    """Build a column of the wanted type, or of strings where a value does not fit; no value is lost."""
     if wanted is FrameType.TIME:
         moments = [None if value is None else _moment(value) for value in values]
         if all(moment is not None or value is None for moment, value in zip(moments, values, strict=True)):
@@ -51,24 +51,25 @@ def column_of(name: str, wanted: FrameType, values: Sequence[object]) -> FrameCo
 
 
 def common_type(values: Sequence[object]) -> FrameType:
-    """The type that all values have, text if there is none or they have several."""
+    """Return the type shared by all values; ``TEXT`` if there are none, or several types."""
     kinds = _kinds(values)
     if kinds == {FrameType.INTEGER, FrameType.NUMBER}:
-        # Of an integer of more than 53 bits a float may be another one. What a server calls numbers are floats anyway.
+        # A float cannot represent every integer of more than 53 bits. Columns that a server declares as numbers are
+        # floats anyway.
         exact = all(float(value) == value for value in values if isinstance(value, int))
         return FrameType.NUMBER if exact else FrameType.TEXT
     return kinds.pop() if len(kinds) == 1 else FrameType.TEXT
 
 
 def without_numpy(value: object) -> object:
-    """What a function of a caller's returned, with Python's own number in the place of one of numpy's."""
-    numpy: Any = sys.modules.get("numpy")  # whoever has one of its numbers has loaded it
+    """Convert a numpy scalar, as a caller's function may return it, to Python's own number type."""
+    numpy: Any = sys.modules.get("numpy")  # numpy is loaded if the value is one of its numbers
     is_number = numpy is not None and isinstance(value, numpy.bool_ | numpy.integer | numpy.floating)
     return value.item() if is_number else value  # type: ignore[attr-defined]  # known by then
 
 
 def text_of(value: object) -> str | None:
-    """A value as text that every data frame takes: lists and maps are JSON, half a character is U+FFFD."""
+    """Return a value as a valid string: lists and maps as JSON, a lone surrogate as U+FFFD."""
     if value is None:
         return None
     text = value if isinstance(value, str) else _written(value)
@@ -79,20 +80,21 @@ def _written(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"{Decimal(value):f}"  # of any length; Python's own stops at 4,300 digits
+        return f"{Decimal(value):f}"  # of any length; Python's str() stops at 4,300 digits
     if isinstance(value, float) and not isfinite(value):
         return str(value)
     try:
         text = encode_json(value).decode()
-        return msgspec.json.decode(text, type=str) if text.startswith('"') else text  # of a date, a Decimal, an enum
-    except (TypeError, ValueError, RecursionError):  # what a function of the caller's made
+        # a date, Decimal or enum is encoded as a JSON string
+        return msgspec.json.decode(text, type=str) if text.startswith('"') else text
+    except (TypeError, ValueError, RecursionError):  # returned by a caller's function
         return _described(value)
 
 
 def _described(value: object) -> str:
     try:
         return str(value)
-    except (ValueError, RecursionError):  # it holds an endless number, or itself
+    except (ValueError, RecursionError):  # it contains a number of too many digits, or itself
         return object.__repr__(value)
 
 
@@ -122,7 +124,7 @@ def _moment(value: object) -> datetime | None:
         if not isinstance(value, datetime):
             return None
         return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):  # the 30th of February, and the first day there is in a zone ahead
+    except (ValueError, OverflowError):  # e.g. February 30th, or a date before year 1 in UTC
         return None
 
 

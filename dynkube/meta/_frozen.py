@@ -1,8 +1,8 @@
-"""Read-only dicts and lists: what an object's body is decoded into.
+"""Immutable dicts and lists, the result of decoding an object's body.
 
-They are ``dict`` and ``list`` *subclasses* because encoders, jsonpath-ng, JSON schema validators and
-IPython's completion test for exactly these types and silently find nothing in any other mapping.
-Reading costs what it costs in a dict; the methods that would change one raise and say what to do.
+They are ``dict`` and ``list`` *subclasses* because encoders, jsonpath-ng, JSON schema validators and IPython's
+completion test for exactly these types and silently find nothing in any other mapping. Reading is as fast as in a
+``dict``; mutating methods raise ``TypeError`` with a hint what to do instead.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ READ_ONLY: Final = (
 
 
 def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
-    """In place of every method that would change what it belongs to."""
+    """Replacement for every mutating method: raises ``TypeError``."""
     raise TypeError(READ_ONLY)
 
 
 class FrozenDict(dict[str, Any]):
-    """A ``dict`` that refuses to change. ``copy()`` and ``copy.deepcopy`` give plain, mutable ones."""
+    """An immutable ``dict``. ``copy()`` and ``copy.deepcopy`` return plain, mutable ones."""
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # for type checkers it is a dict, as it is for whatever reads it
+    if not TYPE_CHECKING:  # type checkers see a plain dict
         __setitem__ = __delitem__ = __ior__ = refuse
         clear = pop = popitem = setdefault = update = refuse
 
     def copy(self) -> dict[str, Any]:
-        """A shallow, mutable copy; nested values stay frozen (``thaw`` copies all the way down)."""
+        """Return a shallow, mutable copy; nested values stay frozen (``thaw`` makes a deep copy)."""
         return dict(self)
 
     def __copy__(self) -> dict[str, Any]:
@@ -44,16 +44,16 @@ class FrozenDict(dict[str, Any]):
 
 
 class FrozenList(list[Any]):
-    """A ``list`` that refuses to change. ``copy()`` and ``copy.deepcopy`` give plain, mutable ones."""
+    """An immutable ``list``. ``copy()`` and ``copy.deepcopy`` return plain, mutable ones."""
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # as above
+    if not TYPE_CHECKING:  # type checkers see a plain list
         __setitem__ = __delitem__ = __iadd__ = __imul__ = refuse
         append = clear = extend = insert = pop = remove = reverse = sort = refuse
 
     def copy(self) -> list[Any]:
-        """A shallow, mutable copy; nested values stay frozen (``thaw`` copies all the way down)."""
+        """Return a shallow, mutable copy; nested values stay frozen (``thaw`` makes a deep copy)."""
         return list(self)
 
     def __copy__(self) -> list[Any]:
@@ -67,7 +67,7 @@ class FrozenList(list[Any]):
 
 
 def freeze(value: object) -> Any:
-    """A read-only copy of decoded JSON, all the way down; scalars and frozen values as they are."""
+    """Return an immutable deep copy of decoded JSON; scalars and frozen values are returned as they are."""
     if type(value) is FrozenDict or type(value) is FrozenList:
         return value
     if isinstance(value, dict):
@@ -78,7 +78,7 @@ def freeze(value: object) -> Any:
 
 
 def freeze_fresh(value: Any) -> Any:
-    """``freeze`` for a tree that nobody else holds: children are replaced in place, which is faster."""
+    """Freeze a tree that has no other references: children are replaced in place, which is faster."""
     kind = type(value)
     if kind is dict:
         for key, item in value.items():
@@ -94,7 +94,7 @@ def freeze_fresh(value: Any) -> Any:
 
 
 def thaw(value: object) -> Any:
-    """A plain, mutable deep copy of a frozen (or any JSON-like) value."""
+    """Return a plain, mutable deep copy of a frozen (or any JSON-like) value."""
     if isinstance(value, dict):
         return {key: thaw(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Group, version, resource and kind: how Kubernetes addresses types, and how kubectl writes them."""
+"""Group, version, resource and kind, and their notation in kubectl."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.errors import InvalidInput
 if TYPE_CHECKING:
     from dynkube._display import Card
 
-# v1, v2beta1, v1alpha3. Only names of this form are read as a version.
+# v1, v2beta1, v1alpha3: only segments of this form are parsed as a version.
 _VERSION = re.compile(r"v[1-9][0-9]*(?:(?:alpha|beta)[1-9][0-9]*)?\Z")
 _SEGMENT = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\Z")
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9]*[A-Za-z0-9])?\Z")
@@ -25,9 +25,10 @@ def is_version(text: str) -> bool:
 
 
 def version_priority(version: str) -> tuple[int, int, int, str]:
-    """Sort key that puts the version kubectl prefers first: v2 > v1 > v2beta1 > v1alpha1 > foo.
+    """Return a sort key that puts the version kubectl prefers first.
 
-    The order is the API server's own (``k8s.io/apimachinery/pkg/version``); use it with ``sorted``.
+    The order is the API server's (``k8s.io/apimachinery/pkg/version``): v2 > v1 > v2beta1 > v1alpha1 > foo. Use it as
+    the ``key`` of ``sorted``.
     """
     match = re.match(r"v(\d+)(?:(alpha|beta)(\d+))?\Z", version)
     if match is None:
@@ -46,7 +47,7 @@ class GroupVersion:
 
     @classmethod
     def parse(cls, api_version: str) -> GroupVersion:
-        """Read an ``apiVersion``: ``"v1"`` or ``"apps/v1"``.
+        """Parse an ``apiVersion``: ``"v1"`` or ``"apps/v1"``.
 
         Raises:
             InvalidInput: it is empty or has more than one slash.
@@ -62,7 +63,7 @@ class GroupVersion:
 
 @dataclass(frozen=True, slots=True, order=True)
 class GVK(Shown):
-    """Group, version and kind: what an object says it is."""
+    """Group, version and kind: the type of an object, as its ``apiVersion`` and ``kind`` fields have it."""
 
     group: str
     version: str
@@ -70,7 +71,11 @@ class GVK(Shown):
 
     @classmethod
     def parse(cls, api_version: str, kind: str) -> GVK:
-        """From the two fields an object carries: ``GVK.parse("apps/v1", "Deployment")``."""
+        """Build a GVK from an object's two fields: ``GVK.parse("apps/v1", "Deployment")``.
+
+        Raises:
+            InvalidInput: ``api_version`` is malformed, or ``kind`` is empty.
+        """
         gv = GroupVersion.parse(api_version)
         if not kind:
             raise InvalidInput("kind is empty; an object's kind is a word like 'Deployment'")
@@ -83,7 +88,7 @@ class GVK(Shown):
 
     @property
     def api_version(self) -> str:
-        """As an object's ``apiVersion`` field has it: ``"apps/v1"``, ``"v1"``."""
+        """The value of an object's ``apiVersion`` field: ``"apps/v1"``, ``"v1"``."""
         return str(self.group_version)
 
     def __str__(self) -> str:
@@ -97,7 +102,7 @@ class GVK(Shown):
 
 @dataclass(frozen=True, slots=True, order=True)
 class GVR(Shown):
-    """Group, version and resource (the plural in the URL): how dynkube addresses every type."""
+    """Group, version and resource (the plural in URLs): the address of a type in dynkube."""
 
     group: str
     version: str
@@ -105,11 +110,11 @@ class GVR(Shown):
 
     @classmethod
     def parse(cls, text: str) -> GVR:
-        """Read a complete name: ``deployments.v1.apps``, ``pods.v1`` or ``apps/v1/deployments``.
+        """Parse a complete name: ``deployments.v1.apps``, ``pods.v1`` or ``apps/v1/deployments``.
 
         Raises:
             InvalidInput: a part is missing or malformed. Short forms like ``deploy`` need a
-                :class:`~dynkube.RESTMapper`, since only the server knows what they mean.
+                :class:`~dynkube.RESTMapper`, since they depend on the server's discovery.
         """
         arg = ResourceArg.parse(text)
         if arg.version is None:
@@ -126,12 +131,12 @@ class GVR(Shown):
 
     @property
     def api_version(self) -> str:
-        """As an object's ``apiVersion`` field has it: ``"apps/v1"``, ``"v1"``."""
+        """The value of an object's ``apiVersion`` field: ``"apps/v1"``, ``"v1"``."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def crd_name(self) -> str:
-        """Name of the CustomResourceDefinition that would define it: ``RESOURCE.GROUP``."""
+        """The name of the CustomResourceDefinition for this resource: ``RESOURCE.GROUP``."""
         return f"{self.resource}.{self.group}"
 
     def __str__(self) -> str:
@@ -146,10 +151,10 @@ class GVR(Shown):
 
 @dataclass(frozen=True, slots=True)
 class ResourceArg:
-    """What a person typed for a resource, before a server was asked what it means.
+    """A resource as typed by a user, before it is resolved by discovery.
 
-    ``name`` is a plural, singular, short name or kind as typed; ``version`` and ``group`` are ``None``
-    where they were not given (``group`` may then also be a prefix, as kubectl allows: ``deploy.ap``).
+    ``name`` is a plural, singular, short name or kind as typed; ``version`` and ``group`` are ``None`` where not given
+    (``group`` may also be a prefix, as kubectl allows: ``deploy.ap``).
     """
 
     name: str
@@ -158,14 +163,14 @@ class ResourceArg:
 
     @classmethod
     def parse(cls, text: str) -> ResourceArg:
-        """Read kubectl's forms.
+        """Parse any of kubectl's notations.
 
-        ``pods``, ``deploy``, ``Deployment``, ``deployments.apps``, ``deployments.v1.apps``,
-        ``pods.v1`` (core), ``pods.v1.`` (core, as kubectl writes it), and with slashes
-        ``apps/v1/deployments``, ``v1/pods`` and ``ingresses.networking.k8s.io/v1``.
+        ``pods``, ``deploy``, ``Deployment``, ``deployments.apps``, ``deployments.v1.apps``, ``pods.v1`` (core),
+        ``pods.v1.`` (core, as kubectl writes it), and with slashes ``apps/v1/deployments``, ``v1/pods`` and
+        ``ingresses.networking.k8s.io/v1``.
 
         Raises:
-            InvalidInput: the text is none of these; the message says which part is wrong.
+            InvalidInput: it is none of these; the message names the invalid part.
         """
         if not isinstance(text, str):
             raise InvalidInput(f"resource is {text!r}: pass text like 'deployments.v1.apps', a GVR or a GVK")
@@ -217,10 +222,10 @@ class ResourceArg:
 
 
 def check_resource(resource: object) -> None:
-    """Refuse what cannot name a resource, whatever the server serves.
+    """Raise unless the argument is well-formed as a resource, independent of what a server serves.
 
     Raises:
-        InvalidInput: it is neither text in one of kubectl's forms, nor a GVR or GVK with usable parts.
+        InvalidInput: it is neither a string in one of kubectl's notations, nor a GVR or GVK with valid parts.
     """
     parts: dict[str, object]
     match resource:

@@ -1,4 +1,4 @@
-"""The part of an object that is decoded on arrival: names, labels, resourceVersion, and nothing of its body."""
+"""The part of an object that is decoded on arrival: names, labels, resourceVersion, but not the body."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NO_LABELS: Final[Mapping[str, str]] = FrozenDict()
 class MetaHeader(msgspec.Struct, gc=False, rename="camel"):
     """The part of ``metadata`` that is decoded on arrival.
 
-    ``labels`` and ``managed_fields`` are views into the object's own bytes: the ones are decoded apart, since many
-    objects have the same, and the others can be cut out.
+    ``labels`` and ``managed_fields`` are views into the object's bytes: labels are decoded separately, since many
+    objects share them, and managed fields can be cut out.
     """
 
     name: str | None = None
@@ -55,19 +55,24 @@ _headers: Final = msgspec.json.Decoder(Header)
 
 
 def read_header(raw: bytes) -> Header:
-    """The header of an object.
+    """Decode the header of an object.
 
     Raises:
         msgspec.DecodeError, UnicodeDecodeError, RecursionError: the bytes are not one JSON object with a well-typed
-            header (``UNREADABLE``). Labels are not looked at: see :func:`read_labels`.
+            header (``UNREADABLE``). Labels are not checked: see :func:`read_labels`.
     """
     return _headers.decode(raw)
 
 
 def read_labels(text: bytes, raw: bytes) -> Mapping[str, str]:
-    """The labels whose JSON is ``text``; raises what :class:`Header` would for the whole object ``raw``."""
+    """Decode labels from ``text``, their JSON inside the object ``raw``.
+
+    Raises:
+        msgspec.DecodeError, UnicodeDecodeError, RecursionError: the labels are malformed (``UNREADABLE``). The message
+            has the path within the whole object.
+    """
     try:
-        # Keys and values repeat across a cache: interned they cost a pointer each.
+        # Keys and values repeat across a cache: interned, each occurrence costs a pointer.
         labels = {sys.intern(key): sys.intern(value) for key, value in (_labels_decoder.decode(text) or {}).items()}
     except UNREADABLE:
         _labels_in_place.decode(raw)  # raises too, and names the place in the whole object

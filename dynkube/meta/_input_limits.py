@@ -1,7 +1,7 @@
-"""How much one text may hold, and may become: the limits on YAML, and on data that callers pass, in one place.
+"""Limits on YAML input, and on data passed by callers.
 
-Where Go has a limit it is Go's: API servers and kubectl read YAML with go-yaml, whose rule on aliases
-(``allowedAliasRatio`` in its ``decode.go``) answers CVE-2019-11253, the "billion laughs" against kube-apiserver.
+Where Go has a limit, it is used here: API servers and kubectl read YAML with go-yaml, whose rule on aliases
+(``allowedAliasRatio`` in its ``decode.go``) addresses CVE-2019-11253, the "billion laughs" attack on kube-apiserver.
 """
 
 from __future__ import annotations
@@ -9,40 +9,46 @@ from __future__ import annotations
 from typing import Final
 
 MAX_TEXT_BYTES: Final = 100 << 20
-"""Of one text, file or standard input.
+"""Maximum bytes of one YAML string, file or standard input.
 
-kubectl has no limit. 100 MB is the most that kube-apiserver ever took as one request (1.14 to 1.16; 3 MiB since), and
+kubectl has no limit. 100 MB is the largest request that kube-apiserver ever accepted (1.14 to 1.16; 3 MiB since), and
 many times the largest bundles of manifests.
 """
 
 MAX_CONFIG_BYTES: Final = 16 << 20
-"""Of one kubeconfig: a thousand clusters and users, with 16 KiB of certificates each. client-go has no limit."""
+"""Maximum bytes of one kubeconfig.
+
+Enough for a thousand clusters and users with 16 KiB of certificates each. client-go has no limit.
+"""
 
 MAX_CONFIG_VALUES: Final = 50_000
-"""Keys and values of one kubeconfig, with those that aliases repeat: a thousand clusters and users with plugins.
+"""Maximum keys and values of one kubeconfig, aliases expanded.
 
-The ``kubernetes`` package reads it again, with PyYAML's own loader, which takes 40 microseconds and 0.9 KB for each.
+Enough for a thousand clusters and users with exec plugins. The ``kubernetes`` package reads the file again with
+PyYAML's own loader, which takes 40 microseconds and 0.9 KB for each value.
 """
 
 MAX_DEPTH: Final = 1_000
-"""Levels of lists and mappings, aliases followed.
+"""Maximum nesting of lists and mappings, aliases followed.
 
-go-yaml allows 10,000, but whatever works on the result in Python calls itself for each level, and Python stops at
-1,000 calls. No Kubernetes object is a tenth as deep.
+go-yaml allows 10,000, but code that works on the result in Python recurses for each level, and Python stops at 1,000
+calls. No Kubernetes object is a tenth as deep.
 """
 
 MAX_ALIASED_BYTES: Final = 3 << 20
-"""Of what the aliases of one document repeat: an object larger than kube-apiserver's 3 MiB for a request
-(``MaxRequestBodyBytes``, and the limit on what the copies in a JSON patch add up to) cannot be written anyway.
+"""Maximum bytes that the aliases of one document may add when expanded.
 
-go-yaml counts values alone, and its values share their text; as JSON they do not.
+An object larger than kube-apiserver's 3 MiB for a request (``MaxRequestBodyBytes``, and the limit on the total of the
+copies in a JSON patch) cannot be written anyway. go-yaml counts values only, as its values share their strings; in JSON
+they do not.
 """
 
 _MIN_NODES: Final = 1_000_000
 _BYTES_A_NODE: Final = 8
 _MEAN_DEPTH: Final = 32
 
-# go-yaml: small documents may consist of repeats by 99 %, large ones by 10 %; anywhere between that is 400,000 repeats.
+# go-yaml: up to 99 % of a small document may come from aliases, and 10 % of a large one; in between the ratio allows
+# 400,000 aliased values.
 _SMALL: Final = 400_000
 _LARGE: Final = 4_000_000
 _ALIASED_ANYWAY: Final = 100
@@ -50,33 +56,37 @@ _VALUES_ANYWAY: Final = 1_000
 
 
 def max_nodes(text_bytes: int) -> int:
-    """How many keys and values one document may have without its aliases.
+    """Return the maximum number of keys and values in one document, aliases not expanded.
 
-    A value takes up to 70 bytes of memory. So that a text of any size needs no more than ten times itself beyond some
-    50 MB, there is at most one value for 8 bytes where there are more than a million; manifests have one for 10 to 20.
+    A value takes up to 70 bytes of memory. To bound memory by ten times the size of the input plus some 50 MB,
+    documents of more than a million values may have at most one value per 8 bytes; manifests have one per 10 to 20
+    bytes.
     """
     return max(_MIN_NODES, text_bytes // _BYTES_A_NODE)
 
 
 def max_levels(text_bytes: int) -> int:
-    """How many levels the keys and values of one document may be deep, added up.
+    """Return the maximum sum of the depths of all keys and values in one document.
 
-    libyaml looks at each level of ``[`` and ``{`` for each token: 2 MB of ``1,`` at a depth of 990 take it half a
-    minute. Schemas in CRDs, the deepest that there is, are 20 levels deep in the mean, and a tenth as many values.
+    libyaml iterates over all open ``[`` and ``{`` for each token: 2 MB of ``1,`` at a depth of 990 take half a minute.
+    Schemas in CRDs, the deepest documents in use, have a mean depth of 20, and a tenth as many values.
     """
     return _MEAN_DEPTH * max_nodes(text_bytes)
 
 
 MAX_REPEATED_VALUES: Final = 1_000_000
-"""Values that a caller's lists and dicts may repeat: ``[item] * 1000`` is usual in Python, billions are not."""
+"""Maximum values that shared lists and dicts of a caller may repeat.
+
+``[item] * 1000`` is common in Python, billions are not.
+"""
 
 
 def excessive_aliasing(values: int, aliased: int) -> bool:
-    """Whether too many of the values that have been read so far are repeats, by go-yaml's rule.
+    """Whether aliases account for too many of the values read so far, by go-yaml's rule.
 
     Args:
-        values: keys and values so far, each alias counted as all that it stands for.
-        aliased: those of them that aliases and merge keys repeat.
+        values: keys and values so far, with aliases expanded.
+        aliased: how many of them come from aliases and merge keys.
     """
     if aliased <= _ALIASED_ANYWAY or values <= _VALUES_ANYWAY:
         return False

@@ -1,4 +1,4 @@
-"""JSON in the words of this package: what flows through signatures, and what reading it raises."""
+"""JSON types for annotations, and the exceptions raised by decoding."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-# What a JSON decoder gives: freely mutable containers.
+# The result of a JSON decoder: mutable containers.
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 JSONObject: TypeAlias = "dict[str, JSON]"
 
-# What a caller may pass: anything that reads like JSON, frozen views included.
+# Accepted from callers: anything JSON-like, immutable views included.
 JSONLike: TypeAlias = "bool | int | float | str | Sequence[JSONLike] | Mapping[str, JSONLike] | None"
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises about bytes: no JSON, no UTF-8 inside a text, or nested deeper than Python can follow.
+"""Exceptions of msgspec for malformed bytes: not JSON, invalid UTF-8 in a string, or nested too deep for Python.
 
-All three come from whoever wrote the bytes. Catching the first alone would let a hostile or broken server end the
-program with the other two.
+All three are caused by the sender. Catching only the first would let a hostile or broken server terminate the program
+with one of the other two.
 """
 
 _WRONG_TYPE: Final = re.compile(r"Expected `([^`|]*?)(?: \| null)?`, got `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
@@ -34,11 +34,11 @@ _WORDS: Final = {
 
 
 def complaint(error: Exception) -> str:
-    """What a decoder says of a document, for people: of a value of the wrong type in words, else as it is."""
+    """Describe a decoder's error for users; a value of the wrong type is explained in plain words."""
     found = _WRONG_TYPE.fullmatch(str(error))
     if found is None:
         return str(error)
     wanted, got, path = found.groups()
-    # What YAML makes of 7 and of yes is hardly ever meant where text belongs.
+    # YAML reads an unquoted 7 as a number and yes as a boolean, where usually a string is meant.
     hint = ": put it in quotes" if wanted == "str" and got in ("bool", "float", "int") else ""
     return f"{path or 'it'} is {_WORDS.get(got, got)}, and has to be {_WORDS.get(wanted, wanted)}{hint}"

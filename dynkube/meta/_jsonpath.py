@@ -1,6 +1,6 @@
-"""One kubectl JSONPath, compiled: ``JSONPath.compile("{.spec.replicas}").first(document)``.
+"""A compiled kubectl JSONPath: ``JSONPath.compile("{.spec.replicas}").first(document)``.
 
-Documents are decoded JSON: ``dict`` and ``list`` or their subclasses, frozen views included.
+Documents are decoded JSON: ``dict`` and ``list`` or their subclasses, immutable ones included.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from dynkube.meta._partial import MISSING, partial_reader
 
 T = TypeVar("T")
 
-# From the values selected so far to those a part of the path selects in them.
+# Maps the values selected so far to those that a part of the path selects in them.
 _Select: TypeAlias = Callable[[list[object]], list[object]]
 
-# Programs use few paths; a filter or a column is compiled once and asked for often.
+# Programs use few paths: a filter or a column is compiled once and evaluated often.
 _CACHED = 512
 
 
@@ -38,12 +38,12 @@ def _uncompiled(document: object) -> list[object]:
 
 @dataclass(frozen=True, slots=True)
 class JSONPath:
-    """A compiled path, made by :meth:`compile`. Immutable, hashable, safe to use from any thread."""
+    """A compiled path, created by :meth:`compile`. Immutable, hashable and thread-safe."""
 
     text: str
     strict: bool = False
     simple_path: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
-    """The names to follow where the path is nothing but members (``{.spec.x}``), else ``None``."""
+    """The member names of a path that consists only of members (``{.spec.x}``), else ``None``."""
     _find: Callable[[object], list[object]] = field(default=_uncompiled, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -51,21 +51,20 @@ class JSONPath:
             raise InvalidJSONPath(f"a JSONPath is made by JSONPath.compile({self.text!r})")
 
     def __reduce__(self) -> tuple[Callable[[str, bool], JSONPath], tuple[str, bool]]:
-        return _compile, (self.text, self.strict)  # functions cannot be pickled, and are made again
+        return _compile, (self.text, self.strict)  # functions cannot be pickled: compile it again
 
     @classmethod
     def compile(cls, text: str, *, strict: bool = False) -> JSONPath:
-        r"""Parse a single expression, or take it from a cache.
+        r"""Parse a single expression, or return it from a cache.
 
         Args:
-            text: as for kubectl in braces (``"{.spec.containers[*].image}"``), or without them
-                (``".spec.x"``, ``"spec.x"``, ``"$.spec.x"``), as ``kubectl get --sort-by`` and
-                custom columns allow. Templates with text, ``{range}`` or several expressions are
-                :class:`JSONPathTemplate`'s.
-            strict: behave as kubectl does in every respect. By default, where kubectl fails while it
-                evaluates (index out of bounds, comparison of different types, ``[*]`` of an object), the
-                answer is RFC 9535's, which mostly is to find nothing; ``&&``, ``||``, ``!``, ``=~`` and
-                ``null`` work in filters; and ``['a.b']`` is one key, for which kubectl wants ``['a\.b']``.
+            text: the expression, as for kubectl in braces (``"{.spec.containers[*].image}"``), or without them
+                (``".spec.x"``, ``"spec.x"``, ``"$.spec.x"``), as ``kubectl get --sort-by`` and custom columns allow.
+                For templates with text, ``{range}`` or several expressions use :class:`JSONPathTemplate`.
+            strict: behave exactly as kubectl does. By default, where kubectl fails during evaluation (index out of
+                bounds, comparison of different types, ``[*]`` of an object), the semantics are those of RFC 9535, which
+                mostly means no match; ``&&``, ``||``, ``!``, ``=~`` and ``null`` work in filters; and ``['a.b']`` is
+                one key, which kubectl writes ``['a\.b']``.
 
         Raises:
             InvalidJSONPath: it does not parse; the message points at the character.
@@ -75,12 +74,15 @@ class JSONPath:
         return _compile(text, strict)
 
     def find(self, document: object) -> list[object]:
-        """Everything the path selects, in document order; ``[]`` if nothing.
+        """Return all values the path selects, in document order; ``[]`` if there are none.
 
         Values are the document's own, not copies.
 
+        Args:
+            document: decoded JSON: dicts and lists, or their subclasses.
+
         Raises:
-            TypeError: the document is a mapping that is no ``dict``: nothing would be found in it.
+            TypeError: the document is a mapping other than a ``dict``, in which nothing would be found.
             InvalidJSONPath: in strict mode only, where kubectl fails on this document.
         """
         if not isinstance(document, dict) and isinstance(document, Mapping):
@@ -91,7 +93,12 @@ class JSONPath:
         return self._find(document)
 
     def find_json(self, raw: bytes) -> list[object]:
-        """Everything the path selects in a JSON document; decodes only what a simple path needs.
+        """Return all values the path selects in encoded JSON.
+
+        For a simple path (:attr:`simple_path`) only the selected value is decoded.
+
+        Args:
+            raw: the document as JSON.
 
         Raises:
             InvalidObject: the bytes are not JSON.
@@ -111,7 +118,12 @@ class JSONPath:
     @overload
     def first(self, document: object, default: T) -> object | T: ...
     def first(self, document: object, default: object = None) -> object:
-        """The first value the path selects, or ``default``."""
+        """Return the first value the path selects, or ``default``.
+
+        Raises:
+            TypeError: the document is a mapping other than a ``dict``, in which nothing would be found.
+            InvalidJSONPath: in strict mode only, where kubectl fails on this document.
+        """
         found = self.find(document)
         return found[0] if found else default
 
@@ -128,7 +140,7 @@ def _compile(text: str, strict: bool) -> JSONPath:
 
 @contextmanager
 def refuse_deep_nesting(text: str) -> Iterator[None]:
-    """A parser that descends recursively gives up on hundreds of parentheses; say so as for any bad input."""
+    """Convert the RecursionError of the recursive parser to InvalidJSONPath."""
     try:
         yield
     except RecursionError:
@@ -170,7 +182,7 @@ def _follow(path: tuple[str, ...], value: object) -> list[object]:
 
 
 def finder(steps: tuple[Step, ...], text: str, *, strict: bool) -> Callable[[object], list[object]]:
-    """A function that gives what ``steps`` select in a document; ``text`` is for messages."""
+    """Return a function that evaluates ``steps`` on a document; ``text`` is for messages."""
     names = _simple(steps)
     if names is not None:
         return lambda document: _follow(names, document)
@@ -179,7 +191,7 @@ def finder(steps: tuple[Step, ...], text: str, *, strict: bool) -> Callable[[obj
 
 
 def _unchecked(steps: tuple[Step, ...]) -> _Select:
-    """Each stage runs over all the values that the one before it found."""
+    """Evaluate without kubectl's errors; each stage runs over all values that the previous one found."""
     stages = translate(steps)
 
     def select(values: list[object]) -> list[object]:
@@ -191,11 +203,11 @@ def _unchecked(steps: tuple[Step, ...]) -> _Select:
 
 
 def _checked(steps: tuple[Step, ...], text: str) -> _Select:
-    """The same step by step, with kubectl's complaints about each value before it is used."""
+    """Evaluate step by step; values that kubectl would fail on raise before a step is applied."""
     selects: list[_Select] = []
     position = 0
     while position < len(steps):
-        # '..' says nothing alone; what follows it is a name, about which there is nothing to complain.
+        # '..' is one unit with the name that follows, for which kubectl has no errors.
         size = 2 if isinstance(steps[position], Descend) else 1
         selects.append(_checked_step(steps[position : position + size], text))
         position += size

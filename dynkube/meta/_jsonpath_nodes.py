@@ -1,6 +1,6 @@
-"""What a JSONPath consists of, once it is parsed: steps, filter conditions and literals.
+"""Syntax tree of a JSONPath: steps, filter conditions and literals.
 
-``position`` is where in the text a node begins, for messages that point there.
+``position`` is the offset of a node in the source, for error messages.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Descend:
-    """``..``: what follows is looked for at every depth."""
+    """``..``: the following step is applied at every depth."""
 
     position: int
 
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """``['a','b']``, ``[0,2]``: all that the first member selects, then all that the second selects."""
+    """``['a','b']``, ``[0,2]``: all matches of the first member, then all of the second."""
 
     position: int
     members: tuple[tuple[Step, ...], ...]
@@ -70,7 +70,7 @@ Step: TypeAlias = Field | Wildcard | Index | Slice | Descend | Union | Filter
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path inside a filter; it starts at the element (written ``@``, or ``$`` as kubectl allows)."""
+    """A path inside a filter, relative to the element (written ``@``, or ``$`` as kubectl allows)."""
 
     position: int
     steps: tuple[Step, ...]
@@ -78,7 +78,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A value written out: text in quotes, a number, ``true``, ``false``, ``null``."""
+    """A literal: a quoted string, a number, ``true``, ``false``, ``null``."""
 
     position: int
     value: str | int | float | bool | None
@@ -86,7 +86,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """``@.x``: the path finds something; ``!@.x``: it does not."""
+    """``@.x``: the path has a match; ``!@.x``: it has none."""
 
     position: int
     path: Path

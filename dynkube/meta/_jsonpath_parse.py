@@ -1,4 +1,4 @@
-r"""The grammar of kubectl's JSONPath, with what dynkube adds to it.
+r"""Parser for kubectl's JSONPath grammar and dynkube's extensions.
 
 ::
 
@@ -9,9 +9,9 @@ r"""The grammar of kubectl's JSONPath, with what dynkube adds to it.
     operand    = path | QUOTED | NUMBER | "true" | "false"
 
 In a NAME a backslash makes the next character literal (``.metadata.labels.app\.kubernetes\.io/name``).
-Added, and refused by ``strict``: ``&&``, ``||``, ``!``, ``=~`` (a regular expression is found somewhere in the
-text) and ``null`` in conditions (kubernetes/kubernetes#20352), keys in double quotes, blanks in keys and
-brackets, and a dot in a quoted key taken as part of it: kubectl reads ``['a.b']`` as two keys.
+Extensions, rejected by ``strict``: ``&&``, ``||``, ``!``, ``=~`` (a regular expression matches anywhere in the string)
+and ``null`` in conditions (kubernetes/kubernetes#20352), keys in double quotes, blanks in keys and brackets, and a dot
+in a quoted key as part of the key: kubectl reads ``['a.b']`` as two keys.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def parse_steps(scanner: Scanner, *, relaxed: bool = False, in_filter: bool = False) -> tuple[Step, ...]:
-    """Read a path up to the first character that cannot belong to it.
+    """Parse a path up to the first character that cannot belong to it.
 
-    ``relaxed`` lets the first name go without its dot, as in ``spec.replicas``.
+    ``relaxed`` allows the first name without its dot, as in ``spec.replicas``.
     """
     steps: list[Step] = []
     rooted = scanner.accept("$") or scanner.accept("@") or scanner.at(".") or scanner.at("[")
@@ -100,7 +100,7 @@ def _unescape(name: str) -> str:
 
 
 def _bracket(scanner: Scanner) -> tuple[Step, ...]:
-    """``[...]``: one filter, one selector (a key may be several steps in strict mode), or a union."""
+    """Parse ``[...]``: one filter, one selector (a key may be several steps in strict mode), or a union."""
     position = scanner.position
     scanner.expect("[", "here")
     if scanner.accept("?"):
@@ -144,7 +144,7 @@ def _key(scanner: Scanner, key: str, position: int) -> tuple[Step, ...]:
         return (Field(position, _unescape(key)),)
     if scanner.text[position] == '"':
         raise scanner.error("kubectl takes keys only in single quotes", position)
-    # kubectl reads a quoted key as it reads a path: dots and blanks count unless they are escaped.
+    # kubectl parses a quoted key like a path: dots and blanks are syntax unless they are escaped.
     inner = Scanner(key, strict=True)
     steps: list[Step] = []
     while True:
@@ -240,7 +240,7 @@ def _comparison(scanner: Scanner) -> Condition:
 
 
 def _is_single(side: Path | Literal) -> bool:
-    """Whether it can have only one value; jsonpath-ng, as RFC 9535, wants that of the right side."""
+    """Whether it has at most one value, which jsonpath-ng and RFC 9535 require of the right side."""
     return isinstance(side, Literal) or all(isinstance(step, Field | Index) for step in side.steps)
 
 

@@ -1,7 +1,7 @@
-"""Values as ``kubectl -o jsonpath`` prints them.
+"""Output format of ``kubectl -o jsonpath``.
 
-kubectl is written in Go and prints with Go's rules: objects with sorted keys and ``<``, ``>``, ``&`` escaped,
-floats as ``1e+06`` alone but as ``1000000`` inside an object, and integers beyond 64 bits as floats.
+kubectl prints with Go's rules: objects with sorted keys and ``<``, ``>``, ``&`` escaped, floats as ``1e+06`` at the top
+level but as ``1000000`` inside an object, and integers beyond 64 bits as floats.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028":
 
 
 def print_value(value: object) -> str:
-    """One result: text as it is, scalars bare, lists and objects as compact JSON."""
+    """Format one result: strings unquoted, scalars bare, lists and objects as compact JSON."""
     if isinstance(value, str):
         return value
     number = _as_float(value)
@@ -42,14 +42,14 @@ def _string(text: str) -> str:
 
 
 def _as_float(value: object) -> float | None:
-    """The value if Go would hold it in a float64: no integers of 64 bits, no booleans."""
+    """Return the value as a float if Go would hold it in a float64; ``None`` for 64-bit integers and booleans."""
     if isinstance(value, float) or (isinstance(value, int) and value not in _INT64):
         return float(value)
     return None
 
 
 def _go_float(value: float, *, lowest: int, highest: int, exponent_digits: int) -> str:
-    """The shortest digits that read back as ``value``, with an exponent outside ``lowest`` to ``highest``."""
+    """Format with the shortest digits that round-trip; exponents outside ``lowest`` to ``highest`` are written."""
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     if not isinstance(exponent, int):
         return {"n": "NaN", "F": "-Inf" if sign else "+Inf"}[exponent]

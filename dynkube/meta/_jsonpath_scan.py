@@ -1,4 +1,4 @@
-"""A cursor over a JSONPath's text: what every part of the parser needs, and how it complains."""
+"""A scanner for JSONPath source, with the primitives and errors shared by the parsers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import re
 from dynkube.errors import InvalidJSONPath
 
 _BLANKS = re.compile(r"[ \t]*")
-# Numbers of the API have at most 64 bits.
+# Numbers in the API have at most 64 bits.
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{0,30})?")
 _QUOTED = re.compile(r"""(?P<quote>['"])(?P<body>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)""")
 _UNPRINTED = str.maketrans("\t\r\n", "   ")
 
-# The escapes of a Go string; quotes and hexadecimal forms are treated beside.
+# The escapes of a Go string; quotes and hexadecimal forms are handled separately.
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|([0-7]{3})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.?))", re.DOTALL)
 _SIMPLE_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\"}
 
 
 class Scanner:
-    """A text and a position in it."""
+    """A source string and a position in it."""
 
     def __init__(self, text: str, *, strict: bool) -> None:
         self.text = text
@@ -31,34 +31,34 @@ class Scanner:
 
     @property
     def at_end(self) -> bool:
-        """Whether nothing is left."""
+        """Whether the position is at the end of the source."""
         return self.position >= len(self.text)
 
     def accept(self, prefix: str) -> bool:
-        """Step over ``prefix`` if the rest begins with it."""
+        """Consume ``prefix`` if it is next; return whether it was."""
         found = self.at(prefix)
         if found:
             self.position += len(prefix)
         return found
 
     def expect(self, prefix: str, purpose: str) -> None:
-        """Step over ``prefix``, or complain that it is missing."""
+        """Consume ``prefix``, or raise InvalidJSONPath."""
         if not self.accept(prefix):
             raise self.error(f"expected {prefix!r} {purpose}, found {self.found()}")
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Step over what ``pattern`` matches here."""
+        """Consume and return what ``pattern`` matches at the position; ``None`` if it does not match."""
         match = pattern.match(self.text, self.position)
         if match is not None:
             self.position = match.end()
         return match
 
     def skip_blanks(self) -> None:
-        """Step over spaces and tabs."""
+        """Consume spaces and tabs."""
         self.match(_BLANKS)
 
     def quoted(self) -> str | None:
-        """A text in quotes without them, escapes kept; ``None`` if no quote stands here."""
+        """Consume a quoted string and return its body, escapes kept; ``None`` if no quote is next."""
         if self.text[self.position : self.position + 1] not in ("'", '"'):
             return None
         match = self.match(_QUOTED)
@@ -67,7 +67,7 @@ class Scanner:
         return match["body"]
 
     def number(self) -> int | float | None:
-        """A number, or ``None`` if none stands here."""
+        """Consume and return a number; ``None`` if none is next."""
         match = self.match(_NUMBER)
         if match is None:
             return None
@@ -96,12 +96,13 @@ class Scanner:
         return raw.decode("utf-8", "replace")
 
     def found(self) -> str:
-        """What stands here, for a message."""
+        """Return what is at the position, for a message."""
         return "the end" if self.at_end else repr(self.text[self.position])
 
     def error(self, message: str, position: int | None = None) -> InvalidJSONPath:
-        """A complaint that points at ``position``, by default here."""
-        # One caret needs one line; blanks of the same width keep it under its character.
+        """Create an error that points at ``position``, by default the current one."""
+        # The source goes on one line, so that the caret is under its character: line breaks become blanks of the same
+        # width.
         text = self.text.translate(_UNPRINTED)
         return InvalidJSONPath(
             f"JSONPath: {message}", text=text, position=self.position if position is None else position

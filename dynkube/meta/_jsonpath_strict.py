@@ -1,6 +1,6 @@
-"""What kubectl complains about while it evaluates a JSONPath, where a lenient reading finds nothing.
+"""Checks of strict mode: evaluation errors of kubectl where lenient evaluation finds no match.
 
-A check looks at the values a step is about to be applied to; it changes nothing about the result.
+A check inspects the values to which a step is about to be applied; it does not change the result.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ Find: TypeAlias = Callable[[object], list[object]]
 
 
 def check_for(step: Step, compile_path: Callable[[tuple[Step, ...]], Find]) -> Check | None:
-    """What kubectl would refuse when it applies ``step`` to a value, as messages with positions in the path.
+    """Return a check that yields kubectl's errors for applying ``step`` to a value, or ``None``.
 
     Args:
-        step: any step; for most there is nothing to refuse, hence ``None``.
-        compile_path: makes the finder of a path inside a filter.
+        step: any step; for most types kubectl has no evaluation errors, hence ``None``.
+        compile_path: compiles a path inside a filter to a finder.
+
+    Returns:
+        A function of a value that yields messages with their positions in the path.
     """
     match step:
         case Index():
@@ -44,7 +47,7 @@ def _finder(side: Path | Literal, compile_path: Callable[[tuple[Step, ...]], Fin
 
 def _index(step: Index, value: object) -> Iterator[Complaint]:
     if value is None:
-        return  # an absent list
+        return  # null, as an absent list
     if not isinstance(value, list):
         yield f"{_kind(value)} is not a list and has no elements", step.position
     elif not -len(value) <= step.index < len(value):
@@ -61,7 +64,7 @@ def _slice(step: Slice, value: object) -> Iterator[Complaint]:
     start, end = step.start or 0, length if step.end is None else step.end
     start, end = start + length * (start < 0), end + length * (end < 0)
     if start == end:
-        return  # nothing is asked for
+        return  # an empty slice
     if not 0 <= start < length or not 0 <= end <= length:
         yield f"the slice is out of bounds: the list has {length} elements", step.position
     elif start > end:
@@ -79,7 +82,7 @@ def _filter(step: Filter, check_element: Check | None, value: object) -> Iterato
 def _comparison(comparison: Comparison, finders: tuple[Find, Find], element: object) -> Iterator[Complaint]:
     sides = [find(element) for find in finders]
     if not all(sides):
-        return  # a side that finds nothing: the element is passed over
+        return  # a side without a match: the element is skipped
     for side, values in zip((comparison.left, comparison.right), sides, strict=True):
         if len(values) > 1:
             yield f"this finds {len(values)} values, and only one can be compared", side.position

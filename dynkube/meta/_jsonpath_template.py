@@ -5,8 +5,8 @@ r"""A kubectl JSONPath template: ``{range .items[*]}{.metadata.name}{"\t"}{.stat
     template = { text | "{" action "}" }
     action   = path | "range" path | "end" | QUOTED | NUMBER | "true" | "false"
 
-Text outside braces is printed as it stands, also ``.metadata.name`` without braces. Every path starts at the
-document, and between ``{range}`` and ``{end}`` at the current element (so does ``$``, as in kubectl).
+Text outside braces is printed literally, even ``.metadata.name``. Paths are relative to the document, and between
+``{range}`` and ``{end}`` to the current element (``$`` too, as in kubectl).
 """
 
 from __future__ import annotations
@@ -48,23 +48,25 @@ _Node: TypeAlias = str | _Print | _Range
 
 @dataclass(frozen=True, slots=True)
 class JSONPathTemplate:
-    """A compiled template, made by :meth:`compile`. Immutable, hashable, safe to use from any thread."""
+    """A compiled template, created by :meth:`compile`. Immutable, hashable and thread-safe."""
 
     text: str
     strict: bool
     _nodes: tuple[_Node, ...] = field(repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Callable[[str, bool], JSONPathTemplate], tuple[str, bool]]:
-        return _compile, (self.text, self.strict)  # as for paths
+        return _compile, (self.text, self.strict)  # functions cannot be pickled: compile it again
 
     @classmethod
     def compile(cls, text: str, *, strict: bool = False) -> JSONPathTemplate:
-        """Parse a template, or take it from a cache.
+        """Parse a template, or return it from a cache.
 
         Args:
-            text: as after ``kubectl get -o jsonpath=``. As there, a ``{range}`` that is not closed lasts to
+            text: the template, as after ``kubectl get -o jsonpath=``. As in kubectl, an unclosed ``{range}`` extends to
                 the end.
-            strict: behave as kubectl does in every respect; see :meth:`JSONPath.compile`.
+            strict: behave exactly as kubectl does. By default, where kubectl fails during evaluation, the semantics are
+                those of RFC 9535, which mostly means no match, and filters have the extensions that
+                :meth:`JSONPath.compile` lists.
 
         Raises:
             InvalidJSONPath: it does not parse; the message points at the character.
@@ -74,10 +76,10 @@ class JSONPathTemplate:
         return _compile(text, strict)
 
     def render(self, document: object) -> str:
-        """The template filled from a document (decoded JSON), as kubectl prints it.
+        """Render a document (decoded JSON) as kubectl prints it.
 
-        Several results of one path are joined by a blank; text is printed as it is, other scalars as in
-        JSON, lists and objects as compact JSON; a path that finds nothing prints nothing.
+        Several matches of one path are joined by a blank; strings are printed unquoted, other scalars as in JSON, lists
+        and objects as compact JSON; a path without a match prints nothing.
 
         Raises:
             InvalidJSONPath: in strict mode only, where kubectl fails on this document.
@@ -145,7 +147,7 @@ class _Parser:
         return True
 
     def _value(self, opening: int) -> _Node:
-        """A literal, which is printed as it is, or a path."""
+        """Parse a literal, which is printed as it is, or a path."""
         scanner = self._scanner
         position = scanner.position
         node: _Node

@@ -1,14 +1,14 @@
-"""From kubectl's JSONPath to jsonpath-ng's, which is close to RFC 9535.
+"""Translation of kubectl's JSONPath to jsonpath-ng's, which is close to RFC 9535.
 
-The translation goes through text, jsonpath-ng's stable face, with every name quoted, since it knows no
-other escape. Three things have no counterpart there:
+The output is source text, jsonpath-ng's stable public API, with every name quoted, which is the only escape it has.
+Three constructs have no counterpart there:
 
-* A union selects *all* of its first member, then all of its second, over everything selected so far
+* A union selects *all* matches of its first member, then all of its second, over everything selected so far
   (``[*]['name','image']`` gives the names and then the images). So a path is cut into stages at its
-  unions, and each stage is a list of expressions to be run one after the other.
+  unions, and each stage is a list of expressions that are evaluated one after the other.
 * ``$`` in a filter is the element in kubectl; it becomes ``@``.
-* A comparison with a path that finds nothing never holds in kubectl, not even ``!=``; in RFC 9535 it may.
-  So the paths are asked to exist first.
+* A comparison with a path that has no match is false in kubectl, even for ``!=``; in RFC 9535 it may be true.
+  So conditions that the paths exist are added.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ Stage: TypeAlias = "tuple[jsonpath_ng.JSONPath, ...]"
 
 
 def translate(steps: Sequence[Step]) -> tuple[Stage, ...]:
-    """The stages of a path, compiled; each applies to every value that the one before it found."""
-    from jsonpath_ng.ext.parser import parse  # costs 50 ms, and paths of plain fields do without
+    """Compile the stages of a path; each applies to every value that the previous one found."""
+    from jsonpath_ng.ext.parser import parse  # importing it takes 50 ms, and paths of plain fields do not need it
 
     return tuple(tuple(parse(text) for text in stage) for stage in stage_texts(steps))
 
 
 def stage_texts(steps: Sequence[Step]) -> list[list[str]]:
-    """The stages of a path as jsonpath-ng's text."""
+    """Return the stages of a path as jsonpath-ng source."""
     stages: list[list[str]] = []
     pending = "$"
     for step in steps:
@@ -109,7 +109,7 @@ def _operand(operand: Path | Literal) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int):
         return str(value)
-    # jsonpath-ng reads no exponents, and without a point it would read an integer.
+    # jsonpath-ng parses no exponents, and a number without a point as an integer.
     digits = f"{Decimal(repr(value)):f}"
     return digits if "." in digits else f"{digits}.0"
 

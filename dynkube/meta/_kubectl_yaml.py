@@ -1,12 +1,12 @@
-"""Objects as ``kubectl get -o yaml`` prints them: order of keys, quotes, blocks and line breaks are those of go-yaml.
+"""YAML output of ``kubectl get -o yaml``: key order, quoting, block styles and line breaks of go-yaml.
 
-A module to import by itself: PyYAML is loaded with it, which those who print no YAML need not pay for. Its emitter is
-libyaml, of which go-yaml's is a translation: what differs is which style a text is written in, and the order of keys.
-Where PyYAML was built without libyaml, long texts in quotes are broken in other ways, and mean the same.
+A module to import separately: it loads PyYAML, which programs that print no YAML need not pay for. PyYAML's emitter is
+libyaml, of which go-yaml's is a translation: they differ in the style chosen for a string, and in key order. Where
+PyYAML was built without libyaml, long quoted strings are wrapped at other places, with the same meaning.
 
-Three things are not kubectl's, on purpose. It makes a blank of U+0085, and cannot print DEL or U+FFFF at all; here they
-are kept. Behind a byte order mark it escapes all that follows. A text with U+2028 or U+2029 at its end is in double
-quotes here, since libyaml would add blanks behind it that YAML 1.2 reads as part of the text.
+Three deliberate differences from kubectl. kubectl writes U+0085 as a blank, and cannot print DEL or U+FFFF at all; here
+they are kept. After a byte order mark kubectl escapes everything that follows. A string that ends in U+2028 or U+2029
+is double-quoted here, since libyaml would append blanks that YAML 1.2 reads as part of the string.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import yaml
 
 from dynkube.meta.yaml import reads_as_text
 
-# What go-yaml takes for a moment; it looks no further at days and hours than their number of digits.
+# What go-yaml parses as a timestamp; it checks only the number of digits in days and hours.
 _MOMENT: Final = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:"
     r"[Tt][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})"
@@ -32,34 +32,36 @@ _MOMENT: Final = re.compile(
 _INFINITE: Final = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
 _SEXAGESIMAL: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z")
 
-_BEGIN_NUMBERS: Final = frozenset("+-0123456789")  # in which go-yaml skips underscores
-_SIGNED_BINARY: Final = re.compile(r"0b_*[-+][01_]*[01][01_]*\Z")  # a number to go-yaml, and to nobody else
-_BETWEEN_DIGITS: Final = re.compile(r"(?<=[0-9])_(?=[0-9])")  # there it skips them in what begins with a point, too
+_BEGIN_NUMBERS: Final = frozenset("+-0123456789")  # first characters of scalars in which go-yaml skips underscores
+_SIGNED_BINARY: Final = re.compile(r"0b_*[-+][01_]*[01][01_]*\Z")  # a number to go-yaml only
+# there go-yaml skips them in scalars that begin with a point, too
+_BETWEEN_DIGITS: Final = re.compile(r"(?<=[0-9])_(?=[0-9])")
 _BREAKS: Final = ("\u2028", "\u2029")
-_INTEGERS: Final = range(-(2**63), 2**63)  # whatever is beyond them is a float to Go, as soon as it is read
+_INTEGERS: Final = range(-(2**63), 2**63)  # integers beyond them are floats in Go
 _WORD: Final = 2**64
-_LARGEST: Final = int(sys.float_info.max)  # Go reads no greater number, and kubectl prints none
-_SMALL, _LARGE = 4, 6  # exponents between which strconv's format 'g' writes none
+_LARGEST: Final = int(sys.float_info.max)  # Go parses no greater number, and kubectl prints none
+_SMALL, _LARGE = 4, 6  # between these exponents strconv's format 'g' writes none
 
 _Emitter: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def kubectl_yaml(document: Mapping[str, object]) -> str:
-    """One YAML document with a line break at its end, as kubectl writes it."""
+    """Return one YAML document that ends in a line break, as kubectl writes it."""
     text: str = yaml.emit(_events(document), Dumper=_Emitter, allow_unicode=True)
-    # libyaml marks the end after a block that keeps its line breaks, go-yaml does not. Nothing else begins a line so.
+    # libyaml writes a document end marker after a block scalar that keeps its line breaks, go-yaml does not. No other
+    # line begins with it.
     return text[:-4] if text.endswith("\n...\n") else text
 
 
 def printed(document: dict[str, Any], *, managed_fields: bool) -> dict[str, Any]:
-    """What kubectl prints of a document that is the caller's own."""
+    """Remove from a document what kubectl does not print. Changes and returns ``document``."""
     if not managed_fields and isinstance(metadata := document.get("metadata"), dict):
         metadata.pop("managedFields", None)
     return document
 
 
 def _events(document: object) -> Iterator[yaml.Event]:
-    """The document as what an emitter takes: without recursion, as objects may be nested as deep as they like."""
+    """Yield the emitter events of a document, without recursion, as objects may be nested to any depth."""
     yield yaml.StreamStartEvent()
     yield yaml.DocumentStartEvent(explicit=False)
     pending: list[Iterator[object]] = [iter((document,))]
@@ -90,7 +92,7 @@ def _pairs(mapping: Mapping[str, object]) -> Iterator[object]:
 
 
 def _scalar(value: object) -> yaml.ScalarEvent:
-    """A value in the style that go-yaml would choose; tags are never written."""
+    """Return a scalar in the style that go-yaml would choose; tags are never written."""
     style = None
     match value:
         case str():
@@ -103,17 +105,17 @@ def _scalar(value: object) -> yaml.ScalarEvent:
         case int() if value in _INTEGERS:
             text = str(value)
         case int() if abs(value) > _LARGEST:
-            text = f"{Decimal(value):f}"  # Python itself makes no text of more than 4,300 digits
+            text = f"{Decimal(value):f}"  # Python's str() stops at 4,300 digits
         case _:
             text = _number_text(float(cast("float", value)))
     return yaml.ScalarEvent(None, None, (True, True), text, style=style)
 
 
 def _number_text(number: float) -> str:
-    """The shortest text that is this number, with an exponent from a million on where it is no integer."""
+    """Return the shortest string that reads as this number; non-integers get an exponent from a million on."""
     decimal = Decimal(repr(number))
     if decimal == decimal.to_integral_value() and -(_WORD // 2) <= decimal < _WORD:
-        return str(int(decimal))  # JSON has one kind of number, and Go writes whole ones as such
+        return str(int(decimal))  # JSON has one kind of number, and Go writes whole ones without a fraction
     exponent = decimal.adjusted()
     if -_SMALL <= exponent < _LARGE:
         return f"{decimal:f}"
@@ -124,7 +126,7 @@ def _number_text(number: float) -> str:
 
 
 def _may_be_plain(text: str) -> bool:
-    """Whether go-yaml would read it back as text."""
+    """Whether go-yaml reads the unquoted scalar as a string."""
     if not reads_as_text(text) or _INFINITE.match(text) or _MOMENT.match(text) or _SEXAGESIMAL.match(text):
         return False
     if _SIGNED_BINARY.match(text):
@@ -135,9 +137,9 @@ def _may_be_plain(text: str) -> bool:
 
 
 def _compare(first: str, second: str) -> int:
-    """As people sort: what is no letter before letters, and numbers by their value.
+    """Compare keys in natural order: non-letters before letters, and numbers by their value.
 
-    go-yaml's rule goes round in a circle for some keys (a9, a10, a1b), and prints those in another order each time.
+    go-yaml's rule is not transitive for some keys (a9, a10, a1b), and prints those in varying order.
     """
     for at, (a, b) in enumerate(zip(first, second, strict=False)):
         if a == b:
@@ -150,12 +152,12 @@ def _compare(first: str, second: str) -> int:
 
 
 def _follows_figures(text: str, at: int) -> bool:
-    """Whether there is a number just before a place, of which a zero there would be a figure."""
+    """Whether a nonzero number ends just before ``at``, so that a zero there would be one of its digits."""
     return any(figure != "0" for figure in takewhile(str.isdecimal, reversed(text[:at])))
 
 
 def _figures(text: str, at: int, before: int) -> tuple[int, int]:
-    """Value and length of the number that begins at a place; the value is Go's, which keeps 64 bits of it."""
+    """Return value and length of the number that begins at ``at``; the value wraps at 64 bits, as in Go."""
     value = before
     figures = list(takewhile(str.isdecimal, text[at:]))
     for figure in figures:

@@ -1,9 +1,9 @@
-"""Label selectors: written as text, as a dict or as the API's object, and matched as the server does.
+"""Label selectors: given as a string, a dict or the API's object, and matched as the server does.
 
-The grammar and the meaning are those of ``k8s.io/apimachinery/pkg/labels``: ``!=`` and ``notin`` also
-match an object that lacks the key, ``>`` and ``<`` compare 64-bit integers and match nothing else.
-Unlike there, equal meanings compare equal here: ``a==1`` is ``a=1``, and neither order nor repetition
-counts, because informers are shared by their selector.
+Grammar and semantics are those of ``k8s.io/apimachinery/pkg/labels``: ``!=`` and ``notin`` also match an object that
+lacks the key, ``>`` and ``<`` compare 64-bit integers and match no other values. Unlike in Go, equivalent selectors
+compare equal: ``a==1`` is ``a=1``, and order and repetition are ignored, because informers are shared by their
+selector.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dynkube.meta._names import label_key_problem, label_value_problem
 
 
 class LabelOperator(enum.Enum):
-    """How a requirement relates a key to values; the value is how it is written in a selector."""
+    """Operators of a requirement; the value is the notation in a selector."""
 
     EQUALS = "="
     NOT_EQUALS = "!="
@@ -36,7 +36,7 @@ _SETS = frozenset({LabelOperator.IN, LabelOperator.NOT_IN})
 _UNARY = frozenset({LabelOperator.EXISTS, LabelOperator.DOES_NOT_EXIST})
 _NUMERIC = frozenset({LabelOperator.GREATER_THAN, LabelOperator.LESS_THAN})
 
-# The operators of a LabelSelector object; it has no Gt and Lt (those are a node selector's).
+# The operators of a LabelSelector object; Gt and Lt exist in node selectors only.
 _OBJECT_OPERATORS = {
     "In": LabelOperator.IN,
     "NotIn": LabelOperator.NOT_IN,
@@ -51,7 +51,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def _int64(text: str) -> int | None:
-    """Go's ``strconv.ParseInt(text, 10, 64)``: no blanks, no underscores, no bigger numbers."""
+    """Parse like Go's ``strconv.ParseInt(text, 10, 64)``: no blanks, no underscores, at most 64 bits."""
     if _INTEGER.fullmatch(text) is None or len(text) > 64:
         return None
     number = int(text)
@@ -60,11 +60,10 @@ def _int64(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class LabelRequirement:
-    """One condition on one label; ``values`` are kept sorted and without repetition.
+    """One condition on one label; ``values`` are kept sorted and without duplicates.
 
     Raises:
-        InvalidSelector: the key or a value is none the server would take, or there are too few or too
-            many values for the operator.
+        InvalidSelector: the server would reject the key or a value, or the number of values does not suit the operator.
     """
 
     key: str
@@ -126,10 +125,10 @@ class LabelRequirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """Which objects, by their labels: all requirements must hold; without any, every object matches.
+    """Selects objects by their labels; all requirements must hold.
 
-    Immutable and hashable. ``str()`` is the canonical text for the ``labelSelector`` query parameter,
-    and parses to an equal selector.
+    Without requirements every object matches. Immutable and hashable. ``str()`` is the canonical form for the
+    ``labelSelector`` query parameter, and parses to an equal selector.
     """
 
     requirements: tuple[LabelRequirement, ...] = ()
@@ -138,24 +137,24 @@ class LabelSelector:
         given: object = self.requirements  # callers are not always type-checked
         if isinstance(given, str | Mapping):
             raise InvalidSelector(f"a LabelSelector of {a_type(given)} is made by LabelSelector.parse({given!r})")
-        # Keyed by text: enum members have no order, and equal requirements are the same text.
+        # Keyed by string: enum members have no order, and equal requirements have the same string.
         unique = {(requirement.key, str(requirement)): requirement for requirement in self.requirements}
         object.__setattr__(self, "requirements", tuple(unique[key] for key in sorted(unique)))
 
     @classmethod
     def parse(cls, selector: str | Mapping[str, object] | LabelSelector | None) -> LabelSelector:
-        """Read a selector in any of the forms people write.
+        """Parse a selector in any of the common forms.
 
         Args:
-            selector: text (``"app=web,tier in (fe,be),!legacy,size>3"``), a dict of labels that must be
-                equal (``{"app": "web"}``), a LabelSelector object as specs have it
-                (``{"matchLabels": {...}, "matchExpressions": [...]}``), or a selector, which is returned
-                as it is. ``None``, the empty text and empty dicts select everything. (In the API an
-                *absent* LabelSelector object selects nothing; here ``None`` means that none was given.)
+            selector: a string (``"app=web,tier in (fe,be),!legacy,size>3"``), a dict of labels that must be equal
+                (``{"app": "web"}``), a LabelSelector object as in specs (``{"matchLabels": {...}, "matchExpressions":
+                [...]}``), or a selector, which is returned unchanged. ``None``, the empty string and empty dicts select
+                everything. (In the API an *absent* LabelSelector object selects nothing; here ``None`` means that none
+                was given.)
 
         Raises:
-            InvalidSelector: it does not parse, or the server would refuse a key, a value or an operator.
-                The message says where and what was expected.
+            InvalidSelector: it does not parse, or the server would reject a key, a value or an operator. The message
+                gives the place and what was expected.
         """
         if selector is None:
             return cls()
@@ -167,24 +166,27 @@ class LabelSelector:
             raise InvalidSelector(
                 f"label selector is {a_type(selector)}: write text like 'app=web', or a dict like {{'app': 'web'}}"
             )
-        # A label may be called matchLabels; its value would be text.
+        # A label may be named matchLabels; its value is then a string.
         if any(key in _OBJECT_FIELDS and not isinstance(value, str) for key, value in selector.items()):
             return cls(tuple(_from_object(selector)))
         return cls(tuple(_from_labels(selector, "label selector")))
 
     @property
     def empty(self) -> bool:
-        """Whether it selects everything because nothing is required."""
+        """Whether it has no requirements, and so selects everything."""
         return not self.requirements
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
-        """Whether an object with these labels (``None``: without any) is selected."""
+        """Whether an object with these labels (``None``: no labels) is selected."""
         if labels is None:
             labels = {}
         return all(requirement.matches(labels) for requirement in self.requirements)
 
     def compiled(self) -> Callable[[Mapping[str, str]], bool]:
-        """:meth:`matches` as a function for many objects; a selector of one requirement costs a look-up."""
+        """Return :meth:`matches` as a function that is faster for many objects.
+
+        For a selector of one requirement a call is one dict lookup.
+        """
         if len(self.requirements) != 1:
             return self.matches
         (requirement,) = self.requirements
@@ -205,7 +207,7 @@ class LabelSelector:
 
 
 def _requirement(term: Term, text: str) -> LabelRequirement:
-    """A parsed term as a checked requirement; the message gains the selector it stands in."""
+    """Validate a parsed term; errors include the selector it is part of."""
     try:
         return LabelRequirement(term.key, LabelOperator(term.operator), term.values)
     except InvalidSelector as error:

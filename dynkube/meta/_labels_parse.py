@@ -1,4 +1,4 @@
-"""The grammar of a label selector's text: terms with key, operator and values, not yet validated.
+"""Parser for label selectors: terms with key, operator and values, not yet validated.
 
 ::
 
@@ -7,8 +7,8 @@
     set         = "(" [ VALUE ] { "," [ VALUE ] } ")"
 
 It accepts exactly what ``labels.Parse`` of apimachinery accepts: ``in`` and ``notin`` are operators only
-in an operator's place, and a missing value is the empty text, also inside a set. (Older servers, 1.34 among
-them, refuse a set that ends in two commas, ``(a,,)``; the text that a selector prints suits them all.)
+in an operator's place, and a missing value is the empty string, also inside a set. (Older servers, 1.34 among them,
+reject a set that ends in two commas, ``(a,,)``; the canonical form of a selector works with all of them.)
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BLANKS = str.maketrans("\t\r\n", "   ")
 
 
 class Term(NamedTuple):
-    """A term as written: ``operator`` is the text of a LabelOperator."""
+    """A term as written; ``operator`` is the value of a LabelOperator."""
 
     key: str
     operator: str
@@ -38,7 +38,7 @@ class _Token(NamedTuple):
 
 
 def parse_terms(text: str) -> list[Term]:
-    """Split a selector's text into its terms.
+    """Split a selector into its terms.
 
     Raises:
         InvalidSelector: it does not follow the grammar; the message points at the character.

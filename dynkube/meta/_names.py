@@ -1,7 +1,7 @@
-"""What the API server accepts as a label key, a label value and the name of a namespace.
+"""Validation of label keys, label values and namespace names, as the API server does it.
 
-Each function answers with the trouble in words, or ``None`` if there is none, so that every caller can
-say which argument it was. The rules are those of ``k8s.io/apimachinery/pkg/api/validate/content``.
+Each function returns the problem as a message fragment, or ``None``, so that callers can add which argument it is. The
+rules are those of ``k8s.io/apimachinery/pkg/api/validate/content``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAME_RULE = "letters, digits, '-', '_' and '.', with a letter or digit at both 
 
 
 def label_key_problem(key: str) -> str | None:
-    """Why ``key`` is no label key (``app``, ``app.kubernetes.io/name``), or ``None`` if it is one."""
+    """Return why ``key`` is not a valid label key (``app``, ``app.kubernetes.io/name``), or ``None``."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         return "has more than one '/'; a label key is NAME or DNS.PREFIX/NAME"
@@ -35,12 +35,12 @@ def label_key_problem(key: str) -> str | None:
 
 
 def label_value_problem(value: str) -> str | None:
-    """Why ``value`` is no label value, or ``None`` if it is one; the empty text is one."""
+    """Return why ``value`` is not a valid label value, or ``None``; the empty string is valid."""
     return _name_problem(value) if value else None
 
 
 def namespace_problem(name: str) -> str | None:
-    """Why no namespace can be called ``name``, or ``None`` if one can."""
+    """Return why ``name`` is not a valid namespace name, or ``None``."""
     if not _LABEL.fullmatch(name):
         return "may only have lower-case letters, digits and '-', with a letter or digit at both ends"
     if len(name) > MAX_LABEL:

@@ -1,9 +1,9 @@
-"""``Unstructured``: one Kubernetes object of any type, kept as the JSON it came in.
+"""``Unstructured``: a Kubernetes object of any type, stored as JSON bytes.
 
-The bytes are the object. A small header (names, labels, resourceVersion, ...) is decoded on arrival,
-because caches, selectors and event loops need only that; the body is decoded when someone reads it,
-into read-only dicts and lists. Decoding the header of a 5 KB pod takes a third of the time and a
-fraction of the memory of decoding the pod, and Python's garbage collector never sees it.
+The bytes are the object. A small header (names, labels, resourceVersion, ...) is decoded on arrival, because caches,
+selectors and event loops need only that; the body is decoded on first access, into immutable dicts and lists. Decoding
+the header of a 5 KB pod takes a third of the time and a fraction of the memory of decoding the pod, and adds no work
+for Python's garbage collector.
 """
 
 from __future__ import annotations
@@ -37,18 +37,17 @@ _body_decoder: Final = msgspec.json.Decoder(dict)
 class Unstructured(Shown, Mapping[str, Any]):
     """An immutable Kubernetes object of any type.
 
-    It reads like the nested dict that ``kubectl get -o json`` shows: ``obj["spec"]["replicas"]``.
-    Values are typed ``Any`` because only the server knows their shape. To change one, take a private
-    copy (:meth:`to_dict`) or make a new object (:meth:`evolve`, :meth:`transform`). Any thread may read it: two
-    that decode the body at the same time each get a whole one, and one of the two is kept.
+    Reads like the nested dict that ``kubectl get -o json`` shows: ``obj["spec"]["replicas"]``. Values are typed ``Any``
+    because only the server knows their schema. To change one, use a mutable copy (:meth:`to_dict`) or create a new
+    object (:meth:`evolve`, :meth:`transform`). Thread-safe: two threads that decode the body concurrently each get a
+    complete one, and one of the two is kept.
 
     Args:
         source: JSON as ``bytes`` or ``str``, or a mapping, which is encoded once.
 
     Raises:
-        InvalidObject: it is not a JSON object, or a header field has the wrong type. An object
-            *without* apiVersion, kind or name is accepted, as templates and patches have none; the
-            verbs of a client refuse it where they need them.
+        InvalidObject: it is not a JSON object, or a header field has the wrong type. An object *without* apiVersion,
+            kind or name is accepted, as templates and patches have none; client methods reject it where they need them.
     """
 
     __slots__ = ("__weakref__", "_body", "_common", "_labels", "_meta", "_raw")
@@ -71,7 +70,7 @@ class Unstructured(Shown, Mapping[str, Any]):
 
     @classmethod
     def from_wire(cls, raw: bytes, common: Common, meta: MetaHeader, labels: Mapping[str, str]) -> Unstructured:
-        """For decoders that have parsed the header already; nothing is copied."""
+        """Create an object from a header that a decoder has already parsed; nothing is copied."""
         self = cls.__new__(cls)
         self._set(raw, common, meta, labels)
         return self
@@ -97,12 +96,20 @@ class Unstructured(Shown, Mapping[str, Any]):
 
     @property
     def gvk(self) -> GVK:
-        """Group, version and kind. Raises InvalidInput if apiVersion or kind is absent or malformed."""
+        """Group, version and kind.
+
+        Raises:
+            InvalidInput: apiVersion or kind is absent or malformed.
+        """
         return GVK.parse(self.api_version, self.kind)
 
     @property
     def group_version(self) -> GroupVersion:
-        """Group and version. Raises InvalidInput if apiVersion is absent or malformed."""
+        """Group and version.
+
+        Raises:
+            InvalidInput: apiVersion is absent or malformed.
+        """
         return GroupVersion.parse(self.api_version)
 
     @property
@@ -117,13 +124,13 @@ class Unstructured(Shown, Mapping[str, Any]):
 
     @property
     def key(self) -> Key:
-        """``(namespace, name)``: what identifies the object among those of its resource at one time."""
+        """``(namespace, name)``, which identifies the object within its resource at a given time."""
         meta = self._meta
         return meta.namespace or "", meta.name or ""
 
     @property
     def uid(self) -> str:
-        """``metadata.uid``: differs between two objects that had the same name one after the other."""
+        """``metadata.uid``; ``""`` if absent. Differs between an object and a later one of the same name."""
         return self._meta.uid or ""
 
     @property
@@ -138,15 +145,15 @@ class Unstructured(Shown, Mapping[str, Any]):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """``metadata.labels`` as a read-only mapping."""
+        """``metadata.labels`` as an immutable mapping."""
         return self._labels
 
     @property
     def deletion_timestamp(self) -> str | None:
-        """``metadata.deletionTimestamp`` as it came, or None: set while finalizers hold the object."""
+        """``metadata.deletionTimestamp`` as a string, or ``None``; set while finalizers block the deletion."""
         return self._meta.deletion_timestamp
 
-    if not TYPE_CHECKING:  # a type checker finds these mistakes itself
+    if not TYPE_CHECKING:  # a type checker reports these errors itself
         __setitem__ = __delitem__ = refuse
 
         def __getattr__(self, name: str) -> NoReturn:
@@ -182,7 +189,7 @@ class Unstructured(Shown, Mapping[str, Any]):
 
     @property
     def annotations(self) -> Mapping[str, str]:
-        """``metadata.annotations`` as a read-only mapping. Decodes the body."""
+        """``metadata.annotations`` as an immutable mapping. Decodes the body."""
         metadata = self._decode().get("metadata")
         return (metadata.get("annotations") if isinstance(metadata, dict) else None) or NO_LABELS
 
@@ -190,15 +197,15 @@ class Unstructured(Shown, Mapping[str, Any]):
 
     @property
     def json(self) -> bytes:
-        """The object as JSON, byte for byte as it came in."""
+        """The object as JSON, byte for byte as received."""
         return self._raw
 
     def to_dict(self) -> dict[str, Any]:
-        """A private, mutable copy, for changing and sending back.
+        """Return a private, mutable copy, for changing and sending back.
 
         Raises:
-            InvalidObject: beyond the header, the bytes are not UTF-8. (What a server sends is not read so far on
-                arrival.) Every read of the body raises it then.
+            InvalidObject: beyond the header, the bytes are not UTF-8. (The body of an object from a server is not
+                validated on arrival.) Every access to the body raises it then.
         """
         try:
             document: dict[str, Any] = _body_decoder.decode(self._raw)
@@ -207,23 +214,23 @@ class Unstructured(Shown, Mapping[str, Any]):
         return document
 
     def to_yaml(self, *, managed_fields: bool = False) -> str:
-        """The object as ``kubectl get -o yaml`` prints it: one document, keys in its order, nothing hidden but this.
+        """Return the object as ``kubectl get -o yaml`` prints it: one document, with kubectl's key order.
 
         Args:
-            managed_fields: print ``metadata.managedFields`` too, which kubectl does with ``--show-managed-fields``.
+            managed_fields: include ``metadata.managedFields``, like kubectl's ``--show-managed-fields``.
 
         Raises:
             InvalidObject: the body cannot be read.
         """
-        from dynkube.meta._kubectl_yaml import kubectl_yaml, printed  # PyYAML is needed by few programs
+        from dynkube.meta._kubectl_yaml import kubectl_yaml, printed  # few programs need PyYAML
 
         return kubectl_yaml(printed(self.to_dict(), managed_fields=managed_fields))
 
     def jsonpath(self, path: str | JSONPath) -> list[Any]:
-        """What a kubectl JSONPath selects: ``obj.jsonpath("{.spec.containers[*].image}")``.
+        """Return what a kubectl JSONPath selects: ``obj.jsonpath("{.spec.containers[*].image}")``.
 
         Args:
-            path: kubectl's dialect; the braces may be left out. Compiled paths may be passed too.
+            path: an expression in kubectl's dialect, braces optional; or a compiled path.
 
         Returns:
             Every match, in document order; an empty list where nothing matches.
@@ -231,21 +238,21 @@ class Unstructured(Shown, Mapping[str, Any]):
         Raises:
             InvalidJSONPath: it does not parse; the message points at the character.
         """
-        from dynkube.meta._jsonpath import JSONPath  # the parser is needed by few programs
+        from dynkube.meta._jsonpath import JSONPath  # few programs need the parser
 
         compiled = path if isinstance(path, JSONPath) else JSONPath.compile(path)
         return compiled.find(self._decode())
 
     def evolve(self, **changes: object) -> Unstructured:
-        """A new object with whole top-level fields replaced: ``obj.evolve(spec={...})``.
+        """Return a new object with whole top-level fields replaced: ``obj.evolve(spec={...})``.
 
         Raises:
-            InvalidObject: something in the new values is no JSON.
+            InvalidObject: a part of the new values is not JSON.
         """
         return Unstructured(json_of({**self._decode(), **changes}, "the object"))
 
     def transform(self, *transformations: object) -> Unstructured:
-        """A new object with single fields changed; only what lies on the paths is copied.
+        """Return a new object with individual fields changed; only containers on the paths are copied.
 
         Takes pairs of path and value, as pyrsistent's ``transform`` does::
 
@@ -253,12 +260,12 @@ class Unstructured(Shown, Mapping[str, Any]):
                           ["metadata", "labels", "old"], REMOVE,
                           ["spec", "containers", 0, "image"], lambda image: image + ":v2")
 
-        A path is a sequence of keys and list indexes. A value may be a function of the current value
-        (``None`` where there is none) or :data:`~dynkube.REMOVE`. Missing objects on the way are made.
+        A path is a sequence of keys and list indexes. A value may be a function of the current value (``None`` if
+        absent) or :data:`~dynkube.REMOVE`. Missing objects on the path are created.
 
         Raises:
-            InvalidInput: an odd number of arguments, or a path that the object cannot have.
-            InvalidObject: a new value is no JSON.
+            InvalidInput: an odd number of arguments, or a path that does not fit the object.
+            InvalidObject: a new value is not JSON.
         """
         from dynkube.meta._edit import apply_transformations
 

@@ -1,7 +1,7 @@
-"""Read one field out of JSON without building the rest: what filters and indexes run on every object.
+"""Reading one field from JSON without decoding the rest; filters and indexes do this for every object.
 
-A msgspec decoder for nested one-field structs skips everything that is not on the way: a third of the
-cost of decoding the body, and no garbage.
+A msgspec decoder for nested one-field structs skips everything off the path: a third of the cost of decoding the body,
+and no garbage.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import msgspec
 from dynkube.errors import InvalidObject
 from dynkube.meta._json import UNREADABLE
 
-# Names that JSON must escape; msgspec refuses them for fields, and Kubernetes has none.
+# Names that JSON must escape; msgspec rejects them as field names, and Kubernetes has none.
 _NOT_A_FIELD = re.compile(r'[\\"\x00-\x1f\ud800-\udfff]')
 
 
 class Missing(enum.Enum):
-    """The type of :data:`MISSING`."""
+    """Type of :data:`MISSING`."""
 
     MISSING = "missing"
 
@@ -31,26 +31,26 @@ class Missing(enum.Enum):
 
 
 MISSING: Final = Missing.MISSING
-"""What a reader returns where the path leads nowhere; ``None`` would be a JSON ``null`` found there."""
+"""Returned by a reader where the path does not exist; ``None`` stands for a JSON ``null``."""
 
 
 @lru_cache(maxsize=256)
 def partial_reader(path: tuple[str, ...]) -> Callable[[bytes], object]:
-    """A function that reads the value at ``path`` out of a JSON document.
+    """Return a function that reads the value at ``path`` from a JSON document.
 
     Args:
-        path: the names of the members to follow, outermost first; the empty path is the whole document.
+        path: the member names to follow, outermost first; the empty path is the whole document.
 
     Returns:
-        A function of the document's bytes. It returns the decoded value, private to the caller, or
-        :data:`MISSING` if a member on the way is absent or is no object. It is a plain function, safe to
-        call from any thread, and raises :exc:`~dynkube.errors.InvalidObject` if the bytes are not JSON.
+        A function of the document's bytes. It returns the decoded value, private to the caller, or :data:`MISSING` if a
+        member on the path is absent or not an object. It is synchronous and thread-safe, and raises
+        :exc:`~dynkube.errors.InvalidObject` if the bytes are not JSON.
     """
     if any(map(_NOT_A_FIELD.search, path)):
         return lambda raw: _read_whole(raw, path)
     shape: Any = Any
     for name in reversed(path):
-        # A step on the way may be null, as Kubernetes writes empty objects; anything else is rare.
+        # A member on the path may be null, as Kubernetes writes empty objects; other types are rare.
         inner = shape if shape is Any else shape | None
         shape = msgspec.defstruct("Step", [("value", inner, MISSING)], rename={"value": name}, gc=False, frozen=True)
     decode = msgspec.json.Decoder(shape).decode
@@ -73,9 +73,9 @@ def partial_reader(path: tuple[str, ...]) -> Callable[[bytes], object]:
 
 
 def _read_whole(raw: bytes, path: tuple[str, ...]) -> object:
-    """The slow way, for a document that has a list or a scalar where the path asks for an object.
+    """Read a document that has a list or a scalar where the path requires an object; slow.
 
-    Not simply :data:`MISSING`: of a member that occurs twice the last one counts.
+    Returning :data:`MISSING` right away would be wrong: of duplicate members the last one counts.
     """
     try:
         found = msgspec.json.decode(raw)

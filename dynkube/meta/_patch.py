@@ -1,4 +1,4 @@
-"""The four patch types of the API, and the one that is applied here too: JSON merge patch."""
+"""The API's four patch types, and a local implementation of JSON merge patch."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dynkube.errors import InvalidInput
 
 
 class PatchType(enum.Enum):
-    """How a patch is to be understood; :attr:`content_type` says so to the server.
+    """The type of a patch, sent to the server as :attr:`content_type`.
 
-    ``STRATEGIC`` exists for built-in kinds only: for custom resources the server answers 415.
+    ``STRATEGIC`` works for built-in kinds only: for custom resources the server responds with 415.
     """
 
     JSON = "json"
@@ -22,12 +22,12 @@ class PatchType(enum.Enum):
 
     @property
     def content_type(self) -> str:
-        """The media type of the request's body."""
+        """The media type of the request body."""
         return _CONTENT_TYPES[self]
 
     @classmethod
     def parse(cls, patch_type: str | PatchType) -> PatchType:
-        """Read ``"json"``, ``"merge"``, ``"strategic"`` or ``"apply"`` (a patch type is returned as it is).
+        """Parse ``"json"``, ``"merge"``, ``"strategic"`` or ``"apply"``; a patch type is returned unchanged.
 
         Raises:
             InvalidInput: it is none of them.
@@ -43,7 +43,7 @@ _CONTENT_TYPES = {
     PatchType.JSON: "application/json-patch+json",
     PatchType.MERGE: "application/merge-patch+json",
     PatchType.STRATEGIC: "application/strategic-merge-patch+json",
-    # Its only text type; JSON is YAML, so the body may be JSON.
+    # Its only non-CBOR media type; JSON is YAML, so the body may be JSON.
     PatchType.APPLY: "application/apply-patch+yaml",
 }
 
@@ -56,7 +56,7 @@ def merge_patch(target: object, patch: object) -> Any:  # JSON in, JSON out: its
         patch: decoded JSON; never changed.
 
     Returns:
-        A new value: no dict or list in it is shared with ``target`` or ``patch``, so it may be changed freely.
+        A new value that shares no dict or list with ``target`` or ``patch``, so it may be modified.
     """
     if not isinstance(patch, Mapping):
         return _copy(patch)

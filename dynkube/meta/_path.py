@@ -1,4 +1,4 @@
-"""Where a resource or an object lives on the API server: URL paths."""
+"""URL paths of resources and objects on the API server."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from dynkube.meta._names import namespace_problem
 def resource_path(
     gvr: GVR, *, namespace: str | None = None, name: str | None = None, subresource: str | None = None
 ) -> str:
-    """The path of a collection, an object or a subresource, quoted and ready for a request.
+    """Return the URL path of a collection, an object or a subresource, percent-encoded.
 
     Args:
         gvr: the resource; the core group has ``""`` as its group.
         namespace: ``None`` or ``""`` for cluster-scoped resources and for a collection over all namespaces.
-        name: ``None`` for the collection. An empty name is refused, since it would quietly address the
-            whole collection (``DELETE`` included).
-        subresource: ``"status"``, ``"scale"``, ...; needs a name.
+        name: ``None`` for the collection. An empty name is rejected, since it would silently address the whole
+            collection (``DELETE`` included).
+        subresource: ``"status"``, ``"scale"``, ...; requires a name.
 
     Returns:
         For example ``/apis/apps/v1/namespaces/shop/deployments/web/scale``.
 
     Raises:
-        InvalidInput: a part cannot be a segment of a path: it is empty, ``.`` or ``..``, or has ``/`` or
-            ``%`` in it. (Those the API server refuses in every name; all else is quoted, as RBAC names
-            like ``system:node`` need it.) Or no namespace can have that name.
+        InvalidInput: a part cannot be a path segment: it is empty, ``.`` or ``..``, or contains ``/`` or ``%``. (The
+            API server rejects those in every name; everything else is percent-encoded, which RBAC names like
+            ``system:node`` need.) Or the namespace name is invalid.
     """
     if subresource is not None and name is None:
         raise InvalidInput(f"subresource {subresource!r} of {gvr} needs the name of an object")
@@ -36,7 +36,7 @@ def resource_path(
     parts.append(_segment("version", gvr.version))
     if namespace:
         parts += ["namespaces", _segment("namespace", namespace)]
-        # A server would answer with an empty list, which looks like the truth.
+        # A server would return an empty list, which looks like a valid result.
         if (problem := namespace_problem(namespace)) is not None:
             raise InvalidInput(f"namespace {namespace!r} {problem}")
     parts.append(_segment("resource", gvr.resource))
@@ -59,5 +59,5 @@ def _segment(what: str, text: str) -> str:
             raise InvalidInput(f"{what} {text!r} may not have {character!r} in it")
     try:
         return quote(text, safe="")
-    except UnicodeEncodeError:  # half of a surrogate pair, as a file name or broken JSON may leave it
+    except UnicodeEncodeError:  # a lone surrogate, as in a file name or broken JSON
         raise InvalidInput(f"{what} {text!r} is no text that can be sent: it has half a character in it") from None

@@ -1,8 +1,8 @@
-"""Whether plain data can be written out: no object within itself, none too deep, no few that repeat without end.
+"""Checks that plain data can be encoded: no cycles, bounded depth, bounded repetition of shared parts.
 
-Data from a parser is a tree. What callers pass is any graph of dicts and lists, and msgspec writes it as a tree: one
-that shares its parts ten times on each of ten levels becomes ten gigabytes, and msgspec ends the process with a
-segmentation fault where there is no memory for them (seen with msgspec 0.20).
+Data from a parser is a tree. Callers may pass any graph of dicts and lists, and msgspec writes it as a tree: one that
+shares its parts ten times on each of ten levels becomes ten gigabytes, and msgspec ends the process with a segmentation
+fault when memory runs out (seen with msgspec 0.20).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _CONTAINERS = (dict, list, tuple)
 
 
 def check_shape(value: object, called: str, *, max_depth: int = MAX_DEPTH) -> None:
-    """Refuse what becomes too large or too deep when it is written out. Looks at each list and dict once.
+    """Raise if a value is too large or too deep once encoded. Visits each list and dict once.
 
     Args:
-        value: dicts, lists and what is in them.
-        called: what it is, for the message.
-        max_depth: levels of lists and dicts.
+        value: nested dicts, lists and scalars.
+        called: what the value is, for the error message.
+        max_depth: maximum nesting of lists and dicts.
 
     Raises:
-        InvalidObject: it contains itself, is nested too deep, or repeats its parts too often.
+        InvalidObject: it contains itself, is nested too deep, or repeats shared parts too often.
     """
     if _is_shallow_tree(value, max_depth):
         return
@@ -35,7 +35,7 @@ def check_shape(value: object, called: str, *, max_depth: int = MAX_DEPTH) -> No
 
 
 def _is_shallow_tree(value: object, max_depth: int) -> bool:
-    """Whether nothing in it is shared and it is not too deep, as is usual: level by level, with few calls for each."""
+    """Whether nothing is shared and the depth is allowed. A fast path, level by level with few calls."""
     level = [value] if isinstance(value, _CONTAINERS) else []
     seen: set[int] = set()
     for _ in range(max_depth):
@@ -56,16 +56,16 @@ def _is_shallow_tree(value: object, max_depth: int) -> bool:
 
 @dataclass(slots=True)
 class _Part:
-    """A list or dict, and what it comes to written out, as far as it has been looked at."""
+    """A list or dict, with the size and depth of its encoding as far as it has been visited."""
 
-    value: object  # kept, so that no other object gets its id meanwhile
+    value: object  # a reference, so that its id is not reused meanwhile
     parts: Iterator[object]
     values: int
     levels: int = 1
 
 
 class _Walk:
-    """One look at a value; each list and dict in it is entered once, and counted as often as it is there."""
+    """A traversal that enters each list and dict once, and counts it as often as it occurs."""
 
     def __init__(self, max_depth: int) -> None:
         self._max_depth = max_depth
@@ -75,7 +75,7 @@ class _Walk:
         self._repeated = 0
 
     def problem(self, root: object) -> str:
-        """What is wrong with it; ``""`` for nothing."""
+        """Return what is wrong with the value; ``""`` if nothing is."""
         self._enter(root)
         while self._path:
             part = next(self._path[-1].parts, None)
@@ -98,7 +98,8 @@ class _Walk:
         assert isinstance(value, dict | list | tuple)
         values = value.values() if isinstance(value, dict) else value
         parts = [part for part in values if type(part) not in _PLAIN and isinstance(part, _CONTAINERS)]
-        count = 1 + len(value) - len(parts) + (len(value) if isinstance(value, dict) else 0)  # each part counts itself
+        # each container counts itself
+        count = 1 + len(value) - len(parts) + (len(value) if isinstance(value, dict) else 0)
         self._open.add(id(value))
         self._path.append(_Part(value, iter(parts), count))
 

@@ -1,4 +1,4 @@
-"""``UnstructuredTable``: the objects of a list, and beside each the cells that ``kubectl get`` prints for it."""
+"""``UnstructuredTable``: the objects of a list, with the cells that ``kubectl get`` prints for each."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from dynkube.meta._frame import Fields
     from dynkube.meta._frame_values import FrameColumn
 
-# What API servers write where a definition has no description of its own for a column.
+# The API server's prefix for the description of a CRD column that has none of its own.
 _PRINTED: Final = "Custom resource definition column (in JSONPath format): "
-_HEADING: Final = 200  # characters of a column's name
+_HEADING: Final = 200  # characters shown of a column's name
 _HEALTH: Final = frozenset({"ready", "status", "phase"})
 _CREATED: Final = ".metadata.creationTimestamp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableColumn:
-    """One column of a server's table.
+    """One column of a server-side table (``meta.k8s.io/v1`` ``Table``).
 
     Attributes:
-        name: its heading.
-        type: of its cells, in OpenAPI's words: ``"string"``, ``"integer"``, ``"number"``, ``"boolean"``, ``"date"``.
-        format: more about them: ``"name"`` is the column that identifies the row.
-        priority: 0 is always shown; what has more is for wide screens (``kubectl get -o wide``).
-        description: what it says, for people.
+        name: the heading.
+        type: the OpenAPI type of the cells: ``"string"``, ``"integer"``, ``"number"``, ``"boolean"``, ``"date"``.
+        format: the OpenAPI format; ``"name"`` marks the column that identifies the row.
+        priority: 0 is always shown; columns > 0 are shown in wide output (``kubectl get -o wide``).
+        description: a description for users.
     """
 
     name: str
@@ -47,28 +47,28 @@ class TableColumn:
 
     @property
     def wide(self) -> bool:
-        """Whether it is left out where there is little room."""
+        """Whether the column is shown in wide output only."""
         return self.priority > 0
 
     @property
     def json_path(self) -> str | None:
-        """What a definition prints there, as far as the server says it: ``.spec.replicas``."""
+        """The JSONPath of a CRD's printer column, like ``.spec.replicas``; ``None`` where not known."""
         path = self.description.removeprefix(_PRINTED)
         return path if path != self.description and _is_path(path) else None
 
     @property
     def tells_age(self) -> bool:
-        """Whether it is how long ago the object was created."""
+        """Whether the cells are the time since the object was created."""
         return self.name.lower() == "age" and self.json_path in (None, _CREATED)
 
     @property
     def tells_creation(self) -> bool:
-        """Whether it is when the object was created, as of kinds that have no columns of their own."""
+        """Whether the cells are the creation time, as for kinds without columns of their own."""
         return self.name == "Created At" and self.type == "date" and self.json_path in (None, _CREATED)
 
 
 def _is_path(text: str) -> bool:
-    """Whether it can be read as a JSONPath: a definition's own description may begin as the server's do, and go on."""
+    """Whether it parses as a JSONPath: a CRD's own description may begin with the server's prefix."""
     from dynkube.meta._jsonpath import JSONPath
 
     try:
@@ -79,21 +79,22 @@ def _is_path(text: str) -> bool:
 
 
 PLAIN_COLUMNS: Final = (TableColumn(name="Name", format="name"), TableColumn(name="Age"))
-"""What is shown of objects about which a server does not say what to show."""
+"""Columns for objects of servers that do not support tables."""
 
 
 class UnstructuredTable(UnstructuredList):
-    """A list with the columns that the server prints it in; made by ``table`` of a resource, and ``client.get``.
+    """A list with the server's print columns, as ``kubectl get`` shows it.
 
-    Indexing, slices and loops give the objects, as those of every list do. ``cells[i]`` is the row of ``table[i]``.
-    Ages and other dates in cells are as the server printed them when it was asked (``"5d"``).
+    Returned by ``table`` of a resource, and by ``client.get``. Indexing, slicing and iteration yield the objects, as
+    for every list. ``cells[i]`` is the row of ``table[i]``. Ages and other dates in cells are strings from the time of
+    the request (``"5d"``).
 
     Attributes:
-        columns: what the server has to tell, also what it shows on wide screens only.
+        columns: all columns of the server, including those for wide output.
         cells: one row for each object, one value for each column.
-        namespaced: whether the objects live in namespaces; the server has no column for that.
-        server_columns: ``False`` where the server knows no tables, as some aggregated APIs: then the columns are
-            ``Name`` and ``Age``, made here of the objects.
+        namespaced: whether the resource is namespaced; the server has no column for that.
+        server_columns: ``False`` where the server does not support tables, as some aggregated APIs: the columns are
+            then ``Name`` and ``Age``, computed locally.
     """
 
     __slots__ = ("_wide", "cells", "columns", "namespaced", "server_columns")
@@ -124,22 +125,25 @@ class UnstructuredTable(UnstructuredList):
         self.cells: tuple[tuple[JSON, ...], ...] = tuple(cells)
         self.namespaced: bool = namespaced
         self.server_columns: bool = server_columns
-        self._wide = False  # whether it shows all of them
+        self._wide = False  # whether the rendering includes wide columns
 
     def wide(self) -> Self:
-        """The same table, which shows also the columns for wide screens, as ``kubectl get -o wide`` does.
+        """Return the same table, rendered with the columns of ``kubectl get -o wide``.
 
-        They are in ``columns``, ``cells`` and data frames of any table: this is for looking at it.
+        This affects only the rendering: ``columns``, ``cells`` and data frames include these columns for any table.
         """
         found = copy(self)
         found._wide = True
         return found
 
     def column(self, name: str) -> tuple[JSON, ...]:
-        """The cells of one column, from the first row to the last; ``name`` in any case, the first of that name.
+        """Return the cells of one column, from the first row to the last.
+
+        Args:
+            name: the heading, case-insensitive; the first column of that name is used.
 
         Raises:
-            InvalidInput: there is none of that name; the message has those that are there.
+            InvalidInput: there is no such column; the message lists the columns.
         """
         given: object = name
         if not isinstance(given, str):
@@ -193,10 +197,10 @@ class UnstructuredTable(UnstructuredList):
 
 
 def joined_tables(pages: Sequence[UnstructuredTable]) -> UnstructuredTable:
-    """The pages of one list as one table, in the columns of the first page.
+    """Join the pages of one list to one table, with the columns of the first page.
 
-    Should a definition have changed its columns meanwhile, cells are told by their columns' names, and what a later
-    page does not have is ``None``.
+    If the columns of a CRD changed between pages, cells are matched by column name, and columns that a later page lacks
+    are ``None``.
     """
     first = pages[0]
     cells = [row for page in pages for row in _arranged(page, first.columns)]

@@ -1,4 +1,4 @@
-"""From one line of a watch to an event."""
+"""Decoding of watch lines to events."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _EVENTS: Final[dict[str, type[Added | Modified | Deleted]]] = {
 
 
 def decode_watch_line(line: bytes, decoder: ObjectDecoder) -> WatchEvent:
-    """One line of a watch.
+    """Decode one line of a watch response.
 
     Raises:
         APIError: the line is an ERROR event; the exception is the Status it carries.
@@ -67,13 +67,13 @@ def decode_watch_line(line: bytes, decoder: ObjectDecoder) -> WatchEvent:
 
 
 def _called(raw: bytes) -> str:
-    """The name that an unreadable object seems to have, for messages."""
+    """Return the probable name of an undecodable object, for messages."""
     match = _NAME.search(raw, max(raw.find(b'"metadata"'), 0))
     return f" (perhaps {word(match[1].decode('utf-8', 'replace'))!r})" if match else ""
 
 
 def _split_frame(line: bytes) -> tuple[str, bytes]:
-    # API servers write '{"type":"ADDED","object":{...}}': sliced, not parsed, as the object is parsed next.
+    # API servers write '{"type":"ADDED","object":{...}}': sliced rather than parsed, as the object is parsed next.
     if line.startswith(b'{"type":"'):
         quote = line.find(b'"', 9)
         if line.startswith(b'","object":{', quote) and line.endswith(b"}}"):

@@ -1,10 +1,9 @@
-"""From the bytes of a list to its objects, while it arrives.
+"""Incremental decoding of a list response to objects.
 
-A list is split without decoding it. Items of one list start alike (``{"apiVersion":"x/v1","``, or
-``{"metadata":{`` for built-in kinds), so a comma followed by that start is where an item *may* end; the
-header decoder, which checks the syntax of all it is given, then says whether it does. It cannot say
-yes wrongly: no JSON object is a proper prefix of another one. A list that is laid out in any other
-way (indented, say) is decoded whole once it is complete.
+A list is split into items without decoding it. Items of one list start alike (``{"apiVersion":"x/v1","``, or
+``{"metadata":{`` for built-in kinds), so a comma followed by that start is where an item *may* end; the header decoder,
+which checks the syntax of its whole input, decides whether it does. It has no false positives: no JSON object is a
+proper prefix of another one. A list in any other layout (indented, say) is decoded as a whole once it is complete.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from dynkube.meta._wire_objects import ObjectDecoder
 from dynkube.meta._wire_status import raise_failed_status
 
 _ITEM_START: Final = re.compile(rb'\{"(?:metadata":\{|(?:apiVersion|kind)":"[^"\\]{1,300}",")')
-_MANAGED_FIELDS_ENTRY: Final = b'fieldsType":'  # starts like an item, and there are several in each item
+_MANAGED_FIELDS_ENTRY: Final = b'fieldsType":'  # starts like an item, and occurs several times in each item
 VIEWS: Final = "meta.k8s.io/"
-"""Group of Table and PartialObjectMetadata, which are only answered where asked for."""
-_MAX_BUFFER: Final = 16 << 20  # bytes of one item, or before the first; etcd takes 1.5 MB
-_MAX_FALSE_ENDS: Final = 64  # nested lookalikes in one item, before splitting is given up
+"""API group of Table and PartialObjectMetadata, which servers return only on request."""
+_MAX_BUFFER: Final = 16 << 20  # bytes of one item, or before the first; etcd accepts 1.5 MB
+_MAX_FALSE_ENDS: Final = 64  # failed attempts within one item, before splitting is given up
 
 
 class ListMeta(msgspec.Struct, gc=False, rename="camel"):
-    """The metadata of a list, or of a table."""
+    """The metadata of a list or a table."""
 
     resource_version: str | None = None
     continue_: str | None = msgspec.field(default=None, name="continue")
@@ -49,11 +48,11 @@ _envelopes: Final = msgspec.json.Decoder(_Envelope)
 
 
 class ListDecoder:
-    """Splits one list answer into objects while it arrives.
+    """Splits one list response into objects while it arrives.
 
-    Feed it the body in pieces of any size, each gives the objects that are complete by then;
-    :meth:`finish` gives the last ones and the list's own metadata. Items of built-in kinds carry no
-    apiVersion and kind on the wire; they get the list's, as client-go does.
+    :meth:`feed` takes the body in pieces of any size and returns the objects that are complete by then; :meth:`finish`
+    returns the last ones and the list's metadata. Items of built-in kinds have no apiVersion and kind on the wire; they
+    get the list's, as in client-go.
     """
 
     __slots__ = ("_buffer", "_decoder", "_head", "_parts", "_prefix", "_search", "_separator", "_split")
@@ -61,18 +60,18 @@ class ListDecoder:
     def __init__(self, decoder: ObjectDecoder) -> None:
         self._decoder = decoder
         self._buffer = b""
-        self._head: bytes | None = None  # everything before the items, once they began
+        self._head: bytes | None = None  # everything before the items, once they have begun
         self._separator = b""
-        self._prefix = b""  # goes before an item that does not say what it is
+        self._prefix = b""  # apiVersion and kind for items that lack them
         self._search = 0  # where to look for the next separator
         self._split = True
-        self._parts: list[bytes] = []  # the whole answer, once splitting was given up
+        self._parts: list[bytes] = []  # the whole response, once splitting was given up
 
     def feed(self, chunk: bytes) -> list[Unstructured]:
-        """The objects that ``chunk`` completes.
+        """Return the objects that ``chunk`` completes.
 
         Raises:
-            ProtocolError: what looked like an item is none.
+            ProtocolError: it is not a Kubernetes list.
         """
         if not self._split:
             self._parts.append(chunk)
@@ -84,11 +83,11 @@ class ListDecoder:
         return self._complete_items()
 
     def finish(self) -> tuple[list[Unstructured], UnstructuredList]:
-        """The remaining objects, and an empty list that carries the metadata.
+        """Return the remaining objects, and an empty list that has the metadata.
 
         Raises:
-            APIError: the answer is a Status that reports a failure.
-            ProtocolError: the answer ended early, or is not a Kubernetes list.
+            APIError: the response is a Status that reports a failure.
+            ProtocolError: the response ended early, or is not a Kubernetes list.
         """
         try:
             if self._head is None or not self._split:
@@ -102,7 +101,7 @@ class ListDecoder:
         if at < 0:
             return False
         head = self._buffer[:at]
-        try:  # only at depth one is what precedes the items, closed by a brace, an object of its own
+        try:  # only at depth one does the text before the items form an object when closed with a brace
             envelope = _envelopes.decode(head.rstrip(b",") + b"}")
         except UNREADABLE:
             self._give_up(b"")
@@ -142,14 +141,14 @@ class ListDecoder:
                 self._buffer = buffer[start:]
                 self._give_up(b'"items":[')
                 return found
-        # Only a separator that the end of the buffer cuts off can still be there.
+        # A separator may be cut off by the end of the buffer; no other can remain.
         self._search = max(search, len(buffer) - len(separator) + 1) - start
         self._buffer = buffer[start:]
         self._give_up_on_endless()
         return found
 
     def _give_up_on_endless(self) -> None:
-        # Each chunk copies what is kept: of items as large as no object is, that would cost the square of their size.
+        # Each chunk copies the buffer: for items larger than any real object, the cost would be quadratic.
         if len(self._buffer) > _MAX_BUFFER:
             self._give_up(b'"items":[' if self._head is not None else b"")
 
@@ -167,7 +166,7 @@ class ListDecoder:
         rest = self._buffer
         if rest[:1] == b"]":
             return [], _list_of(_envelopes.decode(self._head + b'"items":[' + rest))
-        # The last item ends at one of the last "}]": what follows it is the end of the list.
+        # The last item ends at one of the last "}]"; the rest after it is the end of the list.
         at = len(rest)
         for _ in range(_MAX_FALSE_ENDS):
             at = rest.rfind(b"}]", 0, at)

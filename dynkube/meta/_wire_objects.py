@@ -1,7 +1,7 @@
-"""From bytes off the socket to one object, without ever decoding the whole of it.
+"""Decoding of one object's bytes without decoding its body.
 
 The hot path of the library. An item of a list, or the object of a watch line, is copied once, out of the receive
-buffer, and its header is decoded from that copy; nothing else is made.
+buffer, and its header is decoded from that copy; nothing else is allocated.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ _documents: Final = msgspec.json.Decoder(dict)
 
 
 class ObjectDecoder:
-    """Makes :class:`Unstructured` objects from JSON bytes that this decoder may keep.
+    """Creates :class:`Unstructured` objects from JSON bytes, which the objects keep.
 
-    What many of its objects have in common they share: kinds, namespaces, whole sets of labels (those of a Deployment's
-    pods are the same).
+    Objects of one decoder share kinds, namespaces and whole label sets (the pods of a Deployment have the same labels).
 
     Args:
         drop_managed_fields: cut ``metadata.managedFields`` out of the bytes (often a third of them).
-        bodies: shared by the objects of one cache, so that few decoded bodies stay alive.
+        bodies: shared by the objects of one cache, to bound the number of decoded bodies.
     """
 
     __slots__ = ("_bodies", "_common", "_drop", "_labels")
@@ -42,11 +41,11 @@ class ObjectDecoder:
         self._labels: dict[bytes, Mapping[str, str]] = {}
 
     def decode(self, raw: bytes) -> Unstructured:
-        """One object.
+        """Decode the header of one object and return it.
 
         Raises:
-            msgspec.DecodeError, UnicodeDecodeError, RecursionError: the bytes are not one JSON object with a
-                well-typed header (``UNREADABLE``).
+            msgspec.DecodeError, UnicodeDecodeError, RecursionError: the bytes are not one JSON object with a well-typed
+                header (``UNREADABLE``).
         """
         header = read_header(raw)
         meta = header.metadata or EMPTY_META
@@ -56,7 +55,7 @@ class ObjectDecoder:
                 meta.namespace = sys.intern(meta.namespace)
             if self._drop and meta.managed_fields:
                 raw = _without(raw, meta.managed_fields)
-            meta.labels = meta.managed_fields = _NOTHING  # views of what was received
+            meta.labels = meta.managed_fields = _NOTHING  # they are views of the received bytes
         return Unstructured.from_wire(raw, self._shared_kind(header), meta, labels)
 
     def _shared_kind(self, header: Header) -> Common:
@@ -69,14 +68,14 @@ class ObjectDecoder:
         known = self._labels.get(text)
         if known is None:
             known = read_labels(text, raw)
-            if len(self._labels) >= _LABEL_SETS:  # where each object has labels of its own, nothing is gained
+            if len(self._labels) >= _LABEL_SETS:  # where all label sets differ, sharing gains nothing
                 self._labels.clear()
             self._labels[text] = known
         return known
 
 
 def cut_managed_fields(raw: bytes) -> bytes:
-    """``raw`` without ``metadata.managedFields``, every other byte as it was.
+    """Return ``raw`` without ``metadata.managedFields``, all other bytes unchanged.
 
     Raises:
         msgspec.DecodeError, UnicodeDecodeError, RecursionError: ``raw`` is not one JSON object with a well-typed
@@ -91,7 +90,7 @@ def _without(raw: bytes, managed_fields: msgspec.Raw) -> bytes:
     start = raw.find(_MANAGED_FIELDS)
     end = start + len(_MANAGED_FIELDS) + len(value)
     if start < 0 or not raw.startswith(value, start + len(_MANAGED_FIELDS)) or raw.find(_MANAGED_FIELDS, end) >= 0:
-        return _cut_managed_fields_slowly(raw)  # more than one field of that name, or odd spacing
+        return _cut_managed_fields_slowly(raw)  # several fields of that name, or unusual whitespace
     if raw[end : end + 1] == b",":
         return raw[:start] + raw[end + 1 :]
     if raw[start - 1 : start] == b",":

@@ -1,4 +1,4 @@
-"""Error responses that do not look like one: a ``Status`` that reports a failure, sent with HTTP status 200 or 201."""
+"""Error responses with a success code: a ``Status`` that reports a failure, sent with HTTP 200 or 201."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dynkube.errors import APIError, Status
 from dynkube.meta._json import UNREADABLE
 
 _MOST: Final = 1 << 20
-"""Bytes of a document that is looked into; a larger one is an object or a list."""
+"""Maximum bytes of a document that is inspected; a larger one is an object or a list."""
 
 
 class _Outline(msgspec.Struct):
@@ -23,12 +23,12 @@ _documents: Final = msgspec.json.Decoder(dict)
 
 
 def failed_status(document: bytes) -> Status | None:
-    """The Status in a document that reports a failure; ``None`` where it is anything else.
+    """Return the Status in a document that reports a failure; ``None`` for any other document.
 
-    Its ``code`` is an error's: 500 where the document has none. client-go looks into responses of 200 likewise
+    Its ``code`` is an error code, 500 where the document has none. client-go inspects 200 responses in the same way
     (``rest.Result.Into``).
     """
-    # Both words have to be there; of nearly all documents they are not.
+    # Both words must occur; in nearly all documents they do not.
     if len(document) > _MOST or b"Failure" not in document or b"Status" not in document:
         return None
     try:
@@ -42,7 +42,7 @@ def failed_status(document: bytes) -> Status | None:
 
 
 def raise_failed_status(document: bytes, *, request: str = "") -> None:
-    """Raise the APIError that a document is; return where it is something else."""
+    """Raise APIError if the document is a Status that reports a failure; else return."""
     status = failed_status(document)
     if status is not None:
         raise APIError.from_status(status, request=request)

@@ -1,9 +1,9 @@
-"""A server's ``Table`` off the wire: columns, cells, and the objects of its rows. Pure.
+"""Decoding of a ``Table`` response: columns, cells, and the objects of its rows. Pure.
 
-A large table is decoded some rows at a time. Rows start alike, so what looks like the start of one is where the row
-before it *may* end. The decoder says whether it does: a piece that ends inside of a row has more braces that open than
-close. A table that is laid out in any other way (indented, say) is decoded whole. Where something that looks like rows
-follows the rows, which no server is known to write, the table is refused, and never read wrongly.
+A large table is decoded some rows at a time. Rows start alike, so the start of a row is where the previous one *may*
+end. The decoder decides whether it does: a piece that ends inside a row has unbalanced braces. A table in any other
+layout (indented, say) is decoded as a whole. If anything that looks like rows follows the rows, which no known server
+writes, the table is rejected rather than misread.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from dynkube.meta._table import TableColumn
 from dynkube.meta._wire_lists import VIEWS, ListMeta
 from dynkube.meta._wire_objects import ObjectDecoder
 
-_BATCH: Final = 200  # rows at a time: some milliseconds
-_PIECE: Final = 1 << 19  # bytes of rows at a time, likewise
+_BATCH: Final = 200  # rows per batch: a few milliseconds
+_PIECE: Final = 1 << 19  # bytes of rows decoded at once: a few milliseconds
 _ROWS: Final = b'"rows":['
-_NEXT_ROW: Final = b'}},{"cells":['  # both an object and its row end
-_MAX_FALSE_ENDS: Final = 64  # nested lookalikes in a row, before splitting is given up
+_NEXT_ROW: Final = b'}},{"cells":['  # the end of an object and its row, and the start of the next row
+_MAX_FALSE_ENDS: Final = 64  # failed attempts within one row, before splitting is given up
 
 
 class _Column(msgspec.Struct, gc=False):
@@ -57,13 +57,13 @@ _rows: Final = msgspec.json.Decoder(list[_Row])
 
 @dataclass(frozen=True, slots=True)
 class WireTable:
-    """A table whose rows are not objects yet.
+    """A table whose rows are not decoded to objects yet.
 
     Attributes:
-        columns: as the server describes them.
-        resource_version: where in history it stands.
-        continue_token: asks for the next page; ``""`` on the last one.
-        remaining_item_count: how many rows follow, where the server counts.
+        columns: the server's column definitions.
+        resource_version: the resourceVersion of the list.
+        continue_token: requests the next page; ``""`` on the last one.
+        remaining_item_count: the number of rows on further pages; ``None`` where the server does not count.
     """
 
     columns: tuple[TableColumn, ...]
@@ -71,18 +71,19 @@ class WireTable:
     continue_token: str
     remaining_item_count: int | None
     _body: bytes
-    _packed: slice  # rows of it that are not decoded yet, with commas between them
-    _last: list[_Row]  # those after them
+    _packed: slice  # range of the rows that are not decoded yet, separated by commas
+    _last: list[_Row]  # the rows after them
 
     @classmethod
     def read(cls, body: bytes) -> WireTable | None:
-        """The table in an answer; ``None`` if the answer is something else, as from servers that know no tables.
+        """Decode the table in a response; ``None`` if it is not one, as from servers without tables.
 
         Raises:
-            ProtocolError: it cannot be read.
+            ProtocolError: it cannot be decoded.
         """
         try:
-            table, packed = _cut(body) or (_tables.decode(body), slice(0, 0))  # of anything else no more than its kind
+            # of other documents only the kind is decoded
+            table, packed = _cut(body) or (_tables.decode(body), slice(0, 0))
         except UNREADABLE as exc:
             raise _unreadable(exc) from exc
         if table.kind != "Table":
@@ -108,13 +109,13 @@ class WireTable:
         )
 
     def batches(self, decoder: ObjectDecoder) -> Iterator[list[tuple[Unstructured, tuple[JSON, ...]] | None]]:
-        """Objects and cells, some rows at a time or none; ``None`` for a row that has no whole object with a name.
+        """Yield batches of objects and cells; ``None`` for a row without a complete, named object.
 
-        Cells that a row lacks are ``None``. Those for which there is no column are left out, as kubectl does
-        (kubernetes/kubernetes#66379): servers write such rows, of IPAddresses for one.
+        A batch may be empty. Missing cells are ``None``. Cells without a column are dropped, as in kubectl
+        (kubernetes/kubernetes#66379): servers send such rows, for IPAddresses among others.
 
         Raises:
-            ProtocolError: an object cannot be read.
+            ProtocolError: an object cannot be decoded.
         """
         for rows in chain(_unpacked(self._body, self._packed), (self._last,)):
             for start in range(0, len(rows) or 1, _BATCH):
@@ -135,12 +136,12 @@ class WireTable:
 
 
 def _cut(body: bytes) -> tuple[_Table, slice] | None:
-    """A large table with its last row alone, and where those before it are; ``None`` where it is decoded whole."""
+    """Return a large table with only its last row, and the range of the others; ``None`` to decode it whole."""
     start = body.find(_ROWS)
     if len(body) <= _PIECE or start < 0:
         return None
     try:
-        _tables.decode(body[:start].rstrip(b",") + b"}")  # only at depth one is that an object of its own
+        _tables.decode(body[:start].rstrip(b",") + b"}")  # only at depth one is that an object
     except UNREADABLE:
         return None
     start += len(_ROWS)
@@ -155,7 +156,10 @@ def _cut(body: bytes) -> tuple[_Table, slice] | None:
 
 
 def _unpacked(body: bytes, packed: slice) -> Iterator[list[_Row]]:
-    """Rows, as many at a time as are decoded in a millisecond; none where a piece did not end where a row does."""
+    """Yield batches of rows that decode in about a millisecond.
+
+    A batch is empty where a piece did not end at the end of a row.
+    """
     start = stop = packed.start
     false_ends = 0
     while start < packed.stop:

@@ -1,9 +1,9 @@
-"""From the events of PyYAML's parser to plain data, in one pass, with nothing built that is over the limits.
+"""Single-pass construction of plain data from PyYAML parser events, with limits enforced before allocation.
 
-PyYAML's own composer and constructor are not used: they call themselves for each level (in C, where nothing stops
-that), hold a kilobyte for each value, and write out merge keys before anybody has counted what they come to. Here each
-node is counted when it comes, and an alias as all that it stands for, which is known as its anchor has been counted
-before; so counting is linear in the text. An alias refers to what its anchor made, and copies nothing.
+PyYAML's own composer and constructor are not used: they recurse for each level (in C, without a limit), use a kilobyte
+for each value, and expand merge keys before anything could count them. Here each node is counted when its event
+arrives, and an alias with the count of its anchor, so counting is linear in the input. An alias refers to the value of
+its anchor, and copies nothing.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from dynkube.meta._input_limits import (
 )
 from dynkube.meta._yaml_scalars import MERGE, STR, YAML_TAG, json_key, plain_tag, scalar_value
 
-# PyYAML's C parser is 8 times faster and comes with nearly every build; the pure one reads the same.
+# PyYAML's C parser is 8 times faster and included in nearly every build; the pure Python one behaves the same.
 _Parser: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Start: TypeAlias = "yaml.MappingStartEvent | yaml.SequenceStartEvent"
 _Mark: TypeAlias = "yaml.error.Mark | yaml._yaml.Mark | None"
-_LONGEST_QUOTED = 80  # characters of a name that an error quotes
+_LONGEST_QUOTED = 80  # characters of a name that an error message quotes
 
 
 class MalformedYAML(ValueError):
-    """A text that is not YAML, or is over the limits; the message has line and column, where the parser tells."""
+    """The input is not YAML, or exceeds a limit; the message has line and column where known."""
 
     def __init__(self, problem: str, *, line: int | None = None, column: int | None = None) -> None:
         where = "" if line is None else f"line {line}, column {column}: "
         super().__init__(f"yaml: {where}{problem}")
         self.problem = problem
-        """What is wrong. It quotes keys and anchors that exist at most, and never a value."""
+        """What is wrong. It may quote keys and existing anchors, but never a value."""
         self.line = line
-        """From 1; ``None`` where the parser does not tell."""
+        """Counted from 1; ``None`` where the parser does not report it."""
         self.column = column
-        """From 1; ``None`` where the parser does not tell."""
+        """Counted from 1; ``None`` where the parser does not report it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """One document that is not empty.
+    """One non-empty document.
 
     Attributes:
-        line: Of its beginning, from 1.
-        data: What it says. What aliases repeat is one object in several places.
-        item_lines: Where each of its ``items`` begins, if it has some.
-        repeats: Line and message of each key that a mapping has twice, in a lenient reading.
+        line: Its first line, counted from 1.
+        data: The content. Values that aliases repeat are one shared object.
+        item_lines: The first line of each of its ``items``, if any.
+        repeats: Line and message of each duplicate key, in lenient mode.
     """
 
     line: int
@@ -65,16 +65,16 @@ class Located:
 
 @dataclass(slots=True)
 class _Node:
-    """One value that is complete, and what it comes to with all its aliases followed.
+    """One value, with its size after all aliases are expanded.
 
     Attributes:
         value: plain data.
         mark: where it begins.
-        tag: of a scalar.
-        nodes: keys and values in it, itself included.
-        size: bytes of text in it, about as many as in JSON.
+        tag: the tag of a scalar.
+        nodes: number of keys and values in it, itself included.
+        size: bytes of strings in it, about as many as in JSON.
         height: levels of lists and mappings, itself included; 0 for a scalar.
-        open: whether its end has not come yet, so that the rest is not all of it.
+        open: whether its end event has not arrived yet, so that the other attributes are incomplete.
     """
 
     value: object
@@ -88,7 +88,7 @@ class _Node:
 
 @dataclass(slots=True)
 class _List:
-    """A sequence whose end has not come yet."""
+    """A sequence whose end event has not arrived yet."""
 
     node: _Node
     items: list[object]
@@ -109,7 +109,7 @@ class _List:
 
 @dataclass(slots=True)
 class _Dict:
-    """A mapping whose end has not come yet."""
+    """A mapping whose end event has not arrived yet."""
 
     node: _Node
     fields: dict[str, object]
@@ -142,22 +142,22 @@ class _Dict:
         self.fields.update(own)
 
     def names(self, name: str) -> bool:
-        """Whether what comes next is the value of this key."""
+        """Whether the next value belongs to this key."""
         return self.key is not None and self.name == name
 
 
 def _bases(node: _Node, document: _Document) -> Iterator[dict[str, object]]:
-    """The mappings behind a merge key, the one that counts most last."""
+    """Yield the mappings of a merge key, in order of increasing precedence."""
     bases = reversed(node.value) if isinstance(node.value, list) else [node.value]
     for base in bases:
         if not isinstance(base, dict):
             raise refusal("a merge key (<<) takes a mapping, or a list of mappings", node.mark)
-        document.repeat(len(base), 0, node.mark)  # as its keys are copied
+        document.repeat(len(base), 0, node.mark)  # its keys are copied
         yield base
 
 
 class _Document:
-    """One document on its way."""
+    """A document under construction."""
 
     def __init__(self, text_bytes: int, *, lenient: bool, max_values: float) -> None:
         self.open: list[_List | _Dict] = []
@@ -184,7 +184,7 @@ class _Document:
             value = scalar_value(tag, text)
         except KeyError:
             raise unknown_tag(tag, event.start_mark) from None
-        except ValueError:  # whose text quotes the value
+        except ValueError:  # its message would quote the value
             kind = tag.removeprefix(YAML_TAG)
             raise refusal(f"cannot decode a scalar as a !!{kind}", event.start_mark) from None
         node = _Node(value, event.start_mark, tag, size=len(text) + 2)
@@ -214,7 +214,7 @@ class _Document:
 
     def alias(self, event: yaml.AliasEvent) -> None:
         mark = event.start_mark
-        if event.anchor not in self._anchors:  # whose name may be a password that begins with "*"
+        if event.anchor not in self._anchors:  # its name may be a password that begins with "*"
             raise refusal("found undefined alias: put text that begins with * in quotes", mark)
         found = self._anchors[event.anchor]
         if found.open:
@@ -225,10 +225,10 @@ class _Document:
         self._add(_Node(found.value, mark, found.tag, found.nodes + 1, found.size, found.height))
 
     def repeat(self, nodes: int, size: int, mark: _Mark) -> None:
-        """Count what is not written here, and comes from somewhere else in the document.
+        """Count values that are repeated from another place in the document.
 
         Raises:
-            MalformedYAML: it is too much, by now.
+            MalformedYAML: a limit is exceeded.
         """
         self._values += nodes
         self._aliased += nodes
@@ -244,7 +244,7 @@ class _Document:
         raise refusal(f"document contains excessive aliasing: {much}; write out what is meant", mark)
 
     def repeated(self, name: str, mark: _Mark) -> None:
-        """A key is there for the second time."""
+        """Handle a duplicate key: raise, or in lenient mode record it."""
         problem = f'key "{quoted(name, "")}" already set in map'
         if not self._lenient:
             raise refusal(problem, mark)
@@ -281,7 +281,7 @@ class _Document:
 
 
 class _Chunks:
-    """A text as a file: what reads it runs Python code for each chunk, so other threads get their turn meanwhile."""
+    """The input as a file: PyYAML calls ``read`` for each chunk, which lets other threads run."""
 
     def __init__(self, text: bytes) -> None:
         self._text = text
@@ -294,10 +294,10 @@ class _Chunks:
 
 
 def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf) -> Iterator[Located]:
-    """Each document of ``text`` that is not empty; see :func:`dynkube.meta.yaml.load_all`.
+    """Yield each non-empty document of ``text``; :func:`dynkube.meta.yaml.load_all` is the public API.
 
     Raises:
-        MalformedYAML: it is not YAML, or over the limits.
+        MalformedYAML: it is not YAML, or exceeds a limit.
     """
     try:
         encoded = text if isinstance(text, bytes) else text.encode()
@@ -335,14 +335,14 @@ def _documents(text: bytes, *, lenient: bool, max_values: float) -> Iterator[Loc
 
 
 def refusal(problem: str, mark: _Mark) -> MalformedYAML:
-    """The error about one place."""
+    """Create the error for a position."""
     if mark is None:
         return MalformedYAML(problem)
     return MalformedYAML(problem, line=mark.line + 1, column=mark.column + 1)
 
 
 def unknown_tag(tag: str, mark: _Mark) -> MalformedYAML:
-    """The error about a tag that makes no plain data, or not of this kind of node."""
+    """Create the error for a tag that is not plain data, or not valid for this kind of node."""
     # A local tag may be a password that begins with "!".
     shown = f"the tag {quoted(tag)}" if tag.startswith("tag:") else "a local tag: put text that begins with ! in quotes"
     return refusal(f"could not determine a constructor for {shown}", mark)
@@ -353,6 +353,6 @@ def _line(mark: _Mark) -> int:
 
 
 def quoted(name: str, quote: str = "'") -> str:
-    """A name for an error, not all of it if it is long."""
+    """Quote a name for an error message, truncated if it is long."""
     shown = name if len(name) <= _LONGEST_QUOTED else f"{name[:_LONGEST_QUOTED]}..."
     return f"{quote}{shown}{quote}"

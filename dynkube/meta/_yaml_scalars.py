@@ -1,4 +1,4 @@
-"""YAML 1.1 scalars as go-yaml (and so kubectl and the API server) reads them: without dates and sexagesimal numbers."""
+"""YAML 1.1 scalars as go-yaml (so kubectl and API servers) reads them: no dates, no sexagesimal numbers."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def _by_first_character() -> dict[str, tuple[tuple[str, re.Pattern[str]], ...]]:
 
 
 RESOLVERS: Final[Mapping[str, tuple[tuple[str, re.Pattern[str]], ...]]] = MappingProxyType(_by_first_character())
-"""Tags and patterns by the first character of what has no quotes; ``""`` for the empty text."""
+"""Tags and patterns by the first character of an unquoted scalar; ``""`` for the empty scalar."""
 
 
 def plain_tag(text: str) -> str:
-    """The tag of a scalar without quotes and without a tag of its own."""
+    """Return the tag of an unquoted scalar without an explicit tag."""
     for tag, pattern in RESOLVERS.get(text[:1], ()):
         if pattern.match(text):
             return tag
@@ -51,11 +51,11 @@ def plain_tag(text: str) -> str:
 
 
 def scalar_value(tag: str, text: str) -> Scalar:
-    """What a scalar says.
+    """Return the value of a scalar.
 
     Raises:
-        KeyError: no scalar has such a tag.
-        ValueError: the text is none of that tag.
+        KeyError: not a scalar tag.
+        ValueError: the text is not valid for the tag.
     """
     return text if tag == STR else _READERS[tag](text)
 
@@ -79,13 +79,13 @@ def _int(text: str) -> int:
 def _float(text: str) -> float | int | str:
     # JSON has one kind of number and Kubernetes writes whole ones without a fraction: 1e3 is 1000.
     number = float(text)
-    if not math.isfinite(number):  # 1e999, an abbreviated commit as likely as not: text, as there is no such number
+    if not math.isfinite(number):  # 1e999, often an abbreviated commit hash: a string, as there is no such number
         return text
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def _binary(text: str) -> str:
-    # JSON has no bytes: go-yaml makes text of them.
+    # JSON has no bytes: go-yaml decodes them to a string.
     try:
         return base64.b64decode("".join(text.split()), validate=True).decode()
     except binascii.Error:
@@ -103,7 +103,7 @@ _READERS: Final[Mapping[str, Callable[[str], Scalar]]] = MappingProxyType(
         f"{YAML_TAG}float": _float,
         f"{YAML_TAG}null": _null,
         f"{YAML_TAG}binary": _binary,
-        # A date that is tagged as one stays what was written, as JSON has no dates; and << is a merge as a key alone.
+        # An explicitly tagged date stays a string, as JSON has no dates; << is a merge as a key only.
         f"{YAML_TAG}timestamp": str,
         MERGE: str,
     }
@@ -111,7 +111,7 @@ _READERS: Final[Mapping[str, Callable[[str], Scalar]]] = MappingProxyType(
 
 
 def json_key(value: object) -> str | None:
-    """A key as JSON has it: ``y: 1`` in a mapping is the key ``"true"``, as kubectl reads it. ``None`` for no key."""
+    """Return a key as a JSON string, as kubectl does: ``y: 1`` has the key ``"true"``. ``None`` if not a valid key."""
     match value:
         case str():
             return value
@@ -123,6 +123,6 @@ def json_key(value: object) -> str | None:
 
 
 def reads_as_text(text: str) -> bool:
-    """Whether this text, without quotes, is text and neither a number, a bool nor null."""
+    """Whether this unquoted scalar is a string rather than a number, a bool or null."""
     tag = plain_tag(text)
     return tag in (STR, MERGE) or (tag.endswith(":float") and math.isinf(float(text)))

@@ -1,9 +1,9 @@
-"""YAML as kubectl reads it: YAML 1.1 scalars without the dates, times and other surprises of PyYAML's own loader.
+"""YAML as kubectl reads it: YAML 1.1 scalars without the dates and sexagesimal numbers of PyYAML's loader.
 
-The only YAML loader of the client and of the embedded server. What a text may hold is in ``_input_limits``, and is
-counted before anything is built of it, aliases and merge keys (``<<``) with all that they stand for.
+The only YAML loader of the client and of the embedded server. Limits on the input are in ``_input_limits``; they are
+enforced before values are built, with aliases and merge keys (``<<``) expanded.
 
-A module to import by itself: PyYAML is loaded with it, which those who read no YAML need not pay for.
+A module to import separately: it loads PyYAML, which programs that read no YAML need not pay for.
 """
 
 from __future__ import annotations
@@ -33,28 +33,40 @@ __all__ = [
 
 
 def load_all(text: str | bytes, *, lenient: bool = False, max_values: float = math.inf) -> Iterator[Located]:
-    """Read each document of ``text`` that is not empty. A plain function; the documents come one by one.
+    """Yield each non-empty document of ``text``, one by one. Synchronous.
 
     Args:
-        text: what to read.
-        lenient: the last of several equal keys counts; they are refused otherwise.
-        max_values: keys and values that one document may have, aliases counted as all that they stand for, where that
-            is to be less than what the limits allow anyway.
+        text: the input.
+        lenient: the last of duplicate keys counts; by default they are rejected.
+        max_values: maximum keys and values of one document, aliases expanded, if lower than the general limits.
 
     Raises:
-        MalformedYAML: It is not YAML, contains itself, or is over the limits on text, depth, values and repeats.
+        MalformedYAML: It is not YAML, contains itself, or exceeds the limits on size, depth, values or repeats.
     """
     return documents(text, lenient=lenient, max_values=max_values)
 
 
 def load_located(text: str | bytes, *, lenient: bool = False) -> Iterator[tuple[int, object]]:
-    """Each document of ``text`` that is not empty, with the number of its first line; see :func:`load_all`."""
+    """Yield the first line number and content of each non-empty document of ``text``.
+
+    Args:
+        text: the input.
+        lenient: the last of duplicate keys counts; by default they are rejected.
+
+    Raises:
+        MalformedYAML: It is not YAML, contains itself, or exceeds the limits on size, depth, values or repeats.
+    """
     for document in load_all(text, lenient=lenient):
         yield document.line, document.data
 
 
 def load_document(text: str | bytes, *, lenient: bool = False, max_values: float = math.inf) -> object:
-    """The only document of ``text``; ``None`` where it has none. See :func:`load_all`.
+    """Return the only document of ``text``; ``None`` if there is none.
+
+    Args:
+        text: the input.
+        lenient: the last of duplicate keys counts; by default they are rejected.
+        max_values: maximum keys and values, aliases expanded, if lower than the general limits.
 
     Raises:
         ValueError: It is not YAML (:class:`MalformedYAML`), or has more than one document.
@@ -66,22 +78,22 @@ def load_document(text: str | bytes, *, lenient: bool = False, max_values: float
 
 
 def repeated_keys(text: str | bytes) -> list[tuple[int, str]]:
-    """Line and message of each key that the only document of ``text`` has twice, by line; empty for what is no YAML."""
+    """Return line and message of each duplicate key, by line; empty if ``text`` is not YAML."""
     try:
         return [repeat for document in load_all(text, lenient=True) for repeat in document.repeats]
     except MalformedYAML:
-        return []  # reported to whoever wants the document
+        return []  # reported when the document is loaded
 
 
 def dump(data: object) -> bytes:
-    """``data`` as one YAML document, keys sorted as kubectl prints them."""
+    """Encode ``data`` as one YAML document, keys sorted as kubectl prints them."""
     text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=True, allow_unicode=True, default_flow_style=False)
     return text.encode()
 
 
-# PyYAML's C emitter is faster and comes with nearly every build; the pure one writes the same.
+# PyYAML's C emitter is faster and included in nearly every build; the pure Python one writes the same.
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # chosen at run time
-    """Writes no anchors: an object that appears twice is written twice, as Kubernetes tools do."""
+    """Writes no anchors: an object that occurs twice is written twice, as Kubernetes tools do."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
@@ -89,5 +101,5 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 for _first, _resolvers in RESOLVERS.items():
     for _tag, _pattern in _resolvers:
-        # Text that this loader or PyYAML's own would take for something else is quoted.
+        # Strings that this loader or PyYAML's own would read as another type are quoted.
         _Dumper.add_implicit_resolver(_tag, _pattern, [_first])
