@@ -1,4 +1,4 @@
-"""One request, one answer: credentials, retries, deadlines, streamed bytes, and errors of one tree."""
+"""The REST client: credentials, retries, deadlines, streamed bodies, and one exception hierarchy."""
 
 from dynkube.rest._backoff import Backoff
 from dynkube.rest._client import RESTClient

@@ -1,4 +1,4 @@
-"""The one boundary where an HTTP answer that is not what was asked for becomes an exception. Pure."""
+"""Conversion of unexpected HTTP responses to exceptions. Pure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from dynkube.rest._redaction import Redactor
 MOST_STATUS = 600
 """Above all HTTP status codes: valid ones are 100 to 599 (RFC 9110, 15)."""
 _NO_SECRETS = Redactor()
-_MAX_ERROR_BYTES = 1 << 20  # of any error page
-# A conflict takes about 170 bytes a field, and the largest objects that etcd holds have some 100,000 fields.
+_MAX_ERROR_BYTES = 1 << 20  # of an error page
+# A cause of a conflict takes about 170 bytes, and the largest objects that etcd holds have some 100,000 fields.
 _MAX_STATUS_BYTES = 16 << 20
 _EXCERPT = 200
-_LOOKED_AT = 64 << 10  # bytes of a body, for what it begins with
-_DEFINITE = frozenset({404, 410})  # what clients take for the last word on whether something exists
+_LOOKED_AT = 64 << 10  # bytes of a body that are searched for an excerpt
+_DEFINITE = frozenset({404, 410})  # codes that clients take as proof that something does not exist
 _INVISIBLE = re.compile(rb"<(script|style|head)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(rb"<[^>]*>?")
@@ -30,12 +30,12 @@ _HTML_START = re.compile(rb"\s*<(!doctype html|html)\b", re.IGNORECASE)
 
 
 def most_of_error(headers: Mapping[str, str]) -> int:
-    """How many bytes of an answer that says no are read: of JSON, which may be a Status, more than of any page."""
+    """Return how many bytes of an error response to read: more of JSON, which may be a Status, than of a page."""
     return _MAX_STATUS_BYTES if is_json(headers) else _MAX_ERROR_BYTES
 
 
 def is_json(headers: Mapping[str, str]) -> bool:
-    """Whether an answer says that it is JSON."""
+    """Whether the response's content type is JSON."""
     return _media_type(headers) == "application/json"
 
 
@@ -48,21 +48,21 @@ def error_from(
     retry_after: float | None = None,
     redact: Redactor = _NO_SECRETS,
 ) -> APIError | ProtocolError:
-    """The exception for an answer that says no.
+    """Return the exception for an error response.
 
     Args:
         code: the HTTP status, 400 or above.
         headers: with names in lower case.
-        body: what came of it; may be cut, see :func:`most_of_error`.
-        request: what was asked, for the message.
-        retry_after: what ``Retry-After`` said; used where the Status has no ``retryAfterSeconds``.
-        redact: takes the request's secrets out of its texts, in case whatever answered echoes the request.
+        body: as much of the body as was read; may be cut, see :func:`most_of_error`.
+        request: the request line, for the message.
+        retry_after: the value of ``Retry-After`` in seconds; used where the Status has no ``retryAfterSeconds``.
+        redact: removes the request's secrets from strings, in case the response echoes the request.
 
     Returns:
-        By the Status if the body is one. Anything else (an error page of a proxy, ``404 page not found`` of an API
-        server without the group, nothing at all) gives the class of the code and an excerpt as message. But a page
-        does not know what the API server has: HTML with 404 or 410 is a ProtocolError, lest a load balancer that
-        lost its backend makes resources look absent.
+        The exception for the Status, if the body is one. Anything else (an error page of a proxy, ``404 page not
+        found`` of an API server without the group, no body) gives the class for the code and an excerpt as message. But
+        HTML with 404 or 410 is a ProtocolError: it does not come from the API server, and a load balancer without a
+        backend must not make resources look absent.
     """
     status = _status(code, body)
     if status is None:
@@ -77,7 +77,7 @@ def error_from(
 
 
 def failure_in(body: bytes, request: Request, *, text: str, redact: Redactor = _NO_SECRETS) -> APIError | None:
-    """The error that a body is which came with a status below 400: a Status that reports a failure."""
+    """Return the error in a response with a status below 400: a Status that reports a failure; else ``None``."""
     if not _wants_json(request):
         return None
     status = failed_status(body)
@@ -85,10 +85,10 @@ def failure_in(body: bytes, request: Request, *, text: str, redact: Redactor = _
 
 
 def check_head(code: int, headers: Mapping[str, str], request: Request, *, text: str) -> None:
-    """Refuse an answer below 400 that cannot be what was asked for.
+    """Reject a response below 400 that cannot be the expected one.
 
     Raises:
-        ProtocolError: a redirect, another status that is no success, a compressed body, HTML where JSON was asked for.
+        ProtocolError: a redirect, any other non-2xx status, a compressed body, HTML where JSON was requested.
     """
     if 300 <= code < 400 and not is_not_modified(code, request):
         raise ProtocolError(f"{text}: {_redirect(code, headers)}")
@@ -107,17 +107,17 @@ def check_head(code: int, headers: Mapping[str, str], request: Request, *, text:
 
 
 def check_body(code: int, headers: Mapping[str, str], body: bytes, request: Request, *, text: str) -> None:
-    """Refuse HTML that does not say it is, where JSON was asked for.
+    """Reject HTML without a content type where JSON was requested.
 
     Raises:
-        ProtocolError: it looks like HTML.
+        ProtocolError: the body looks like HTML.
     """
     if not _media_type(headers) and _wants_json(request) and _HTML_START.match(body):
         raise ProtocolError(f"{text}: {_html_answer(code)}")
 
 
 def is_not_modified(code: int, request: Request) -> bool:
-    """Whether this is the 304 that a request with an ``If-None-Match`` or ``If-Modified-Since`` hopes for."""
+    """Whether this is a 304 for a request with ``If-None-Match`` or ``If-Modified-Since``."""
     return code == 304 and any(name.lower() in {"if-none-match", "if-modified-since"} for name in request.headers)
 
 
@@ -147,7 +147,7 @@ def _is_html(headers: Mapping[str, str], body: bytes) -> bool:
 
 
 def _excerpt(body: bytes, redact: Redactor) -> str:
-    """One line of at most 200 characters, with no markup and no control characters."""
+    """Return one line of at most 200 characters, without markup and control characters."""
     body = body[:_LOOKED_AT]
     title = _TITLE.search(body)
     visible = _TAG.sub(b" ", _INVISIBLE.sub(b" ", body)) if _HTML_START.match(body) else body
@@ -158,7 +158,7 @@ def _excerpt(body: bytes, redact: Redactor) -> str:
 
 
 def _redirect(code: int, headers: Mapping[str, str]) -> str:
-    # The query of a login page's address carries state and tokens; the address is what helps.
+    # The query of a login page's URL has state and tokens; the rest of the URL is enough to diagnose it.
     target = re.sub(r"//[^/]*@", "//", re.split(r"[?#]", headers.get("location", ""))[0])
     where = f"to {sanitized(target, _EXCERPT)!r}" if target else "without saying where to"
     return (
@@ -175,7 +175,7 @@ def _html_answer(code: int) -> str:
 
 
 def _encoding(headers: Mapping[str, str]) -> str:
-    """How the body is compressed; ``""`` if it is not. Nothing here unpacks anything, so no bomb goes off."""
+    """Return the content coding of the body; ``""`` if there is none. Bodies are never decompressed."""
     encoding = headers.get("content-encoding", "").strip().lower()
     return "" if encoding == "identity" else encoding[:40]
 

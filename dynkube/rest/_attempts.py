@@ -1,4 +1,4 @@
-"""What a request is about, in Kubernetes' words; and each attempt at it, counted and told to observers."""
+"""Kubernetes attributes of a request (verb, GVR, namespace, name), and hooks and counters of its attempts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NO_ANSWER = 0
 
 @dataclass(slots=True)
 class Counters:
-    """What a client has done; the mutable side of :class:`RESTStatistics`."""
+    """The mutable counters behind :class:`RESTStatistics`."""
 
     requests: int = 0
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -37,7 +37,7 @@ class Counters:
 
 
 class Subject(NamedTuple):
-    """What a path asks for; see :class:`~dynkube.telemetry.RequestInfo`."""
+    """Kubernetes attributes parsed from a request; fields as in :class:`~dynkube.telemetry.RequestInfo`."""
 
     verb: str
     template: str
@@ -48,7 +48,7 @@ class Subject(NamedTuple):
 
     @classmethod
     def of(cls, request: Request) -> Subject:
-        """Read a request as the API server does (``k8s.io/apiserver/pkg/endpoints/request``)."""
+        """Parse a request as the API server does (``k8s.io/apiserver/pkg/endpoints/request``)."""
         parts = request.path.strip("/").split("/")
         if parts[0] == "api":
             group, rest, start = "", parts[1:], "/api"
@@ -61,7 +61,7 @@ class Subject(NamedTuple):
         version, *rest = rest
         template = f"{start}/{version}"
         namespace = ""
-        # The namespace itself is at namespaces/NAME, and so are its own subresources.
+        # A Namespace object is at namespaces/NAME, and its subresources are below it.
         if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in ("status", "finalize"):
             namespace, rest = rest[1], rest[2:]
             template += "/namespaces/{namespace}"
@@ -88,12 +88,12 @@ def _verb(request: Request, *, single: bool) -> str:
 
 
 class Attempts:
-    """Makes an :class:`Attempt` of each try.
+    """Creates an :class:`Attempt` for each try of a request.
 
     Args:
-        host: of the API server, as its URL has it.
-        counters: counted in.
-        observers: told.
+        host: of the API server, as in its URL.
+        counters: updated for each attempt.
+        observers: hooks called for each attempt.
     """
 
     def __init__(self, host: str, counters: Counters, observers: Observers) -> None:
@@ -102,7 +102,7 @@ class Attempts:
         self.observers = observers
 
     def begin(self, request: Request, subject: Subject, *, url: str, number: int, throttled: float | None) -> Attempt:
-        """An attempt is about to be sent."""
+        """Record that an attempt is about to be sent, and call the ``request_started`` hooks."""
         self.counters.requests += 1
         observers = self.observers
         if not (observers.request_started or observers.request_finished):
@@ -128,7 +128,7 @@ class Attempts:
 
 
 class Attempt:
-    """One try, which ends exactly once."""
+    """One try of a request; it ends exactly once."""
 
     __slots__ = ("_attempts", "_info", "_started", "_subject", "headers")
 
@@ -140,10 +140,10 @@ class Attempt:
         self._info = info
         self._started = trio.current_time()
         self.headers: Mapping[str, str] = headers
-        """What observers want to be sent with it."""
+        """Headers that observers add to the request."""
 
     def end(self, *, code: int | None = None, received: int = 0, error: BaseException | None = None) -> None:
-        """It is over; only the first call counts."""
+        """Record the end, and call the ``request_finished`` hooks; further calls have no effect."""
         attempts, self._attempts = self._attempts, None
         if attempts is None:
             return

@@ -1,4 +1,4 @@
-"""How long to wait before trying again: pure arithmetic, clock and randomness come from outside."""
+"""Exponential backoff. Pure: clock and randomness are passed in."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ _MOST_ASKED = 300.0
 
 
 class Backoff:
-    """Exponential delays with jitter that start over after a healthy time, as client-go's reflector has them.
+    """Exponential delays with jitter that reset after a healthy period, as in client-go's reflector.
 
-    The numbers are those of ``wait.NewExponentialBackoffManager(800ms, 30s, 2min, 2.0, 1.0)``: each delay is drawn
+    The defaults are those of ``wait.NewExponentialBackoffManager(800ms, 30s, 2min, 2.0, 1.0)``: each delay is drawn
     from ``[d, 2d)`` where ``d`` doubles from 0.8 s up to 30 s.
 
     Args:
         initial: the first ``d``, in seconds.
-        factor: what ``d`` grows by.
-        cap: where ``d`` stops growing; the jitter comes on top.
-        jitter: a delay is at most this many times ``d`` longer than ``d``; 0 for none.
-        reset_after: seconds since the last call after which ``d`` starts over.
-        random: source of the jitter; give a seeded one for delays that repeat.
+        factor: the growth factor of ``d``.
+        cap: the maximum of ``d``, in seconds; jitter is added on top.
+        jitter: the maximum jitter as a multiple of ``d``; 0 for none.
+        reset_after: seconds since the last call after which ``d`` is reset.
+        random: source of the jitter; pass a seeded one for reproducible delays.
 
     Raises:
-        InvalidInput: a number makes no sense; the message names it.
+        InvalidInput: an argument is out of range; the message names it.
     """
 
     __slots__ = ("_cap", "_delay", "_factor", "_initial", "_jitter", "_last", "_random", "_reset_after")
@@ -53,12 +53,13 @@ class Backoff:
         self._last: float | None = None
 
     def next(self, now: float, *, asked: float | None = None) -> float:
-        """Seconds to wait now.
+        """Return the seconds to wait.
 
         Args:
             now: a monotonic clock in seconds, such as ``trio.current_time()``.
-            asked: what the server asked for (``Retry-After``). It is never sooner, up to a tenth later, so that not all
-                who were told the same come back together, and never more than some minutes, whatever a proxy says.
+            asked: seconds requested by the server (``Retry-After``). The delay is never shorter, and up to a tenth
+                longer, so that clients with the same value do not all return at once. Values over 300 s are cut to 300
+                s.
         """
         delay = self._step(now)
         if asked is None:
@@ -74,6 +75,6 @@ class Backoff:
         return delay + delay * self._jitter * self._random.random()
 
     def reset(self) -> None:
-        """Start over: the next delay is drawn from the first step."""
+        """Reset: the next delay is drawn from the first step."""
         self._delay = self._initial
         self._last = None

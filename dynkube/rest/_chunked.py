@@ -1,4 +1,4 @@
-"""The chunked coding of HTTP/1.1 (RFC 9112, 7.1), taken off as fast as the bytes come. Pure."""
+"""A decoder for the chunked coding of HTTP/1.1 (RFC 9112, 7.1). Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _MAX_SIZE_LINE = 4096
 
 
 class ChunkDecoder:
-    """Gives the payload of a chunked body, in pieces as large as it is fed.
+    """Decodes a chunked body incrementally; payload is returned in pieces as large as the input.
 
-    An API server writes each watch event as a chunk of its own, and an event of a few KB costs a general HTTP parser
-    more than anything else on its way into the cache. This one does the same work for all chunks of a read at once,
-    and stops in front of the last chunk: that and the trailers are left to the parser.
+    An API server writes each watch event as a separate chunk, and for an event of a few KB a general HTTP parser is the
+    most expensive step on its way into the cache. This decoder handles all chunks of a read at once, and stops before
+    the last chunk, which is left to the HTTP parser together with the trailers.
 
     Attributes:
-        rest: ``None`` while the body goes on, then the undecoded bytes from the last chunk's size line on.
+        rest: ``None`` until the last chunk, then the undecoded bytes from its size line on.
         fault: ``""``, or what is wrong with the coding from here on.
     """
 
@@ -27,12 +27,12 @@ class ChunkDecoder:
     def __init__(self) -> None:
         self._pattern = _FIRST
         self._pending = b""  # the beginning of a size line
-        self._left = 0  # bytes of payload to come in this chunk
+        self._left = 0  # bytes of payload left in this chunk
         self.rest: bytes | None = None
         self.fault = ""
 
     def feed(self, data: bytes) -> bytes:
-        """The payload in ``data``, maybe empty. Not to be called once there is a ``rest`` or a ``fault``."""
+        """Return the payload in ``data``, possibly empty. Must not be called once ``rest`` or ``fault`` is set."""
         if self._pending:
             data = self._pending + data
             self._pending = b""
@@ -58,7 +58,7 @@ class ChunkDecoder:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _keep(self, line: bytes) -> None:
-        """Keep what has come of a size line, if it may still become one."""
+        """Keep an incomplete size line for the next call, if it may still become valid."""
         begun = line[2:] if self._pattern is _NEXT and line[:2] == b"\r\n" else line
         if b"\n" in begun or len(line) > _MAX_SIZE_LINE:
             self.fault = f"{line[:20]!r} is not the size of a chunk"

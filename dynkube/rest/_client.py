@@ -1,4 +1,4 @@
-"""One request, one answer: the client of one API server."""
+"""``RESTClient``: the HTTP client of one API server."""
 
 from __future__ import annotations
 
@@ -32,31 +32,32 @@ from dynkube.telemetry import NOBODY, Observers
 
 
 class RESTClient(Bound):
-    """Talks to one API server as one user. One instance serves all tasks of one trio run.
+    """Sends requests to one API server as one user.
 
-    The constructor does no I/O; connections are made when needed. Short requests and streams have a pool each, so a
-    thousand watches delay no request. Use it as an async context manager, or call :meth:`aclose`.
+    One instance serves all tasks of one trio run. The constructor does no I/O; connections are opened when needed.
+    Short requests and streams have separate pools, so a thousand watches delay no request. Use it as an async context
+    manager, or call :meth:`aclose`.
 
     Args:
-        config: which server, and as whom.
-        transport: used for everything instead of connections of its own, and closed with the client. For tests.
-        http2: offer HTTP/2. Off by default: HTTP/1.1 moves three times the bytes per CPU second, and a lost
-            connection ends one stream instead of all.
-        user_agent: instead of ``dynkube/VERSION (python/3.x; os)``.
-        timeout: default deadline of a request in seconds, all its repetitions included (client-go's discovery: 32).
+        config: address, TLS and credentials of the server.
+        transport: replaces the connection pools, and is closed with the client. For tests.
+        http2: offer HTTP/2. Off by default: HTTP/1.1 moves three times the bytes per CPU second, and a lost connection
+            ends one stream instead of all.
+        user_agent: replaces ``dynkube/VERSION (python/3.x; os)``.
+        timeout: default deadline of a request in seconds, including all retries (client-go's discovery: 32).
         random: source of jitter.
-        now: the wall clock, aware; only dates in ``Retry-After`` are measured against it.
-        on_warning: called with each warning the server sends; must not block. By default each text is logged
+        now: the wall clock, timezone-aware; used only for dates in ``Retry-After``.
+        on_warning: called with each warning of the server; must not block. By default each distinct warning is logged
             once; :meth:`statistics` counts them all.
-        limits: sizes and counts.
-        observers: told of each attempt.
+        limits: limits on sizes, counts and rates.
+        observers: hooks called for each attempt.
 
     Warns:
-        InsecureTLSWarning: the server's certificate is not checked, or credentials go to another machine without TLS.
+        InsecureTLSWarning: the server's certificate is not verified, or credentials go to another machine without TLS.
 
     Raises:
-        InvalidInput: ``timeout`` is no positive number.
-        ConfigError: ``http2`` or a SOCKS proxy without the package it needs.
+        InvalidInput: ``timeout`` is not a positive number.
+        ConfigError: the package needed for ``http2`` or a SOCKS proxy is not installed.
     """
 
     def __init__(
@@ -102,22 +103,26 @@ class RESTClient(Bound):
         )
 
     async def request(self, request: Request) -> Answer:
-        """Send a request and wait for the whole answer.
+        """Send a request and wait for the complete response.
 
-        Repeated by itself, within the deadline: on 429 and 5xx with a ``Retry-After`` (a request that may change
-        something only on 429 and 503); a GET whose connection was refused or lost before an answer; anything once
-        after a 401, if the credential can be refreshed.
+        Retries within the deadline: 429 and 5xx with ``Retry-After`` (only 429 and 503 for a request that may change
+        something); a GET whose connection was refused, or lost before a response; any request once after a 401, if the
+        credential can be refreshed.
+
+        Args:
+            request: the request; its ``timeout`` replaces the client's default.
 
         Returns:
-            A 2xx answer, whole; or the 304 that an ``If-None-Match`` hoped for.
+            A complete 2xx response; or a 304 for a request with ``If-None-Match``.
 
         Raises:
-            APIError: the server said no; the subclass says how (:class:`~dynkube.errors.NotFound`, ...).
-            ConnectFailed: the server was not reached.
-            ConnectionLost: the connection ended before the answer did.
-            DeadlineExceeded: no whole answer came in time; the message says what was being waited for.
-            ProtocolError: what came is not an answer of the Kubernetes API, redirects, or is too large.
-            CredentialError: no credential is to be had.
+            APIError: the server returned an error response; there is a subclass for each kind
+                (:class:`~dynkube.errors.NotFound`, ...).
+            ConnectFailed: the connection could not be established.
+            ConnectionLost: the connection ended before the response was complete.
+            DeadlineExceeded: no complete response arrived in time; the message says what was being waited for.
+            ProtocolError: the response does not follow the Kubernetes API, is a redirect, or is too large.
+            CredentialError: no credential is available.
             ClosedError: the client is closed.
         """
         timeout = self._timeout if request.timeout is None else request.timeout
@@ -133,15 +138,25 @@ class RESTClient(Bound):
 
     @asynccontextmanager
     async def stream(self, request: Request, *, watch: bool) -> AsyncIterator[ByteStream]:
-        """Send a request and give its answer piece by piece, as soon as it begins.
+        """Send a request and stream the response body.
 
-        Opening it behaves as :meth:`request` does, also in what it raises. Then there is no deadline: put your own
-        cancel scope around. Leaving the block closes the connection at once, unless the answer was read to its end.
+        Waiting for the response head behaves like :meth:`request`: same retries, same exceptions. After that there is
+        no deadline: use a cancel scope. Leaving the block closes the connection immediately, unless the body was read
+        to its end.
 
         Args:
-            request: its ``timeout`` bounds the wait for the beginning of the answer
-                (default: ``Limits.stream_opening_timeout``).
-            watch: it may last for hours: it is never throttled, and its connection comes from a pool without bound.
+            request: its ``timeout`` bounds the wait for the response head (default: ``Limits.stream_opening_timeout``).
+            watch: the stream may last for hours: it is never throttled, and its connection comes from an unbounded
+                pool.
+
+        Raises:
+            APIError: the server returned an error response.
+            ConnectFailed: the connection could not be established.
+            ConnectionLost: the connection ended before the response head was complete.
+            DeadlineExceeded: no response head arrived in time; the message says what was being waited for.
+            ProtocolError: the response does not follow the Kubernetes API, or is a redirect.
+            CredentialError: no credential is available.
+            ClosedError: the client is closed.
         """
         timeout = self._limits.stream_opening_timeout if request.timeout is None else request.timeout
         call = self._call(request, timeout, streaming=watch, watch=watch)
@@ -168,11 +183,11 @@ class RESTClient(Bound):
 
     @property
     def limits(self) -> Limits:
-        """Its sizes and counts."""
+        """The limits on sizes, counts and rates."""
         return self._limits
 
     def statistics(self) -> RESTStatistics:
-        """What the client has done and is doing now. May be called from any thread."""
+        """Return a snapshot of the client's counters. Thread-safe."""
         counters = self._counters
         connections, idle = self._pools.connections()
         return RESTStatistics(
@@ -194,25 +209,25 @@ class RESTClient(Bound):
         )
 
     async def renew_connections(self, reason: str) -> None:
-        """Trust no connection of now: what is behind them may be gone (the machine slept, the network changed).
+        """Replace all connections, which may be dead (after the machine slept, or the network changed).
 
-        Open watches raise :class:`~dynkube.errors.ConnectionLost`, idle connections are closed. Requests under way go
-        on to their deadlines, as they may have been carried out.
+        Open watches raise :class:`~dynkube.errors.ConnectionLost`, and idle connections are closed. Other requests in
+        flight continue until their deadlines, as they may have been carried out.
 
         Args:
             reason: for the message of the error.
         """
         for stream in tuple(self._watches):
             stream.give_up(reason)
-        if self._renewable:  # a transport from outside is not ours to replace
+        if self._renewable:  # an injected transport cannot be recreated
             await self._pools.renew()
 
     async def aclose(self) -> None:
-        """Close every connection, also under requests and streams, which then raise ClosedError. May be repeated."""
+        """Close all connections; requests and streams in flight raise ClosedError. Idempotent."""
         await self._pools.aclose()
 
     def ends_by(self, error: Exception) -> None:
-        """Say which error it is that will close this; it becomes the cause of each ClosedError."""
+        """Set the error that is about to close the client; it becomes the cause of each ClosedError."""
         self._pools.ends_by(error)
 
     async def __aenter__(self) -> Self:
@@ -271,5 +286,6 @@ class RESTClient(Bound):
 
 def _too_late(call: Call, timeout: float) -> DeadlineExceeded:
     before = f"; the try before ended in: {call.last_failure}" if call.last_failure else ""
-    seconds = f"{round(timeout, 3):g} s"  # as it was asked for, also where discovery took some microseconds of it
+    # rounded to the caller's value, of which discovery may have used some microseconds
+    seconds = f"{round(timeout, 3):g} s"
     return DeadlineExceeded(f"{call.text}: no complete answer within {seconds}, while {call.doing}{before}")

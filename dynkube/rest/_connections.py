@@ -1,4 +1,4 @@
-"""How a configuration becomes connection pools."""
+"""Creation of connection pools from a client configuration."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 
 
 def proxy_of(config: ClientConfig) -> str | None:
-    """The proxy to go through: the configuration's, else the environment's."""
+    """Return the proxy URL: from the configuration, or else from the environment."""
     return config.proxy_url or proxy_from_environment(config.server, os.environ)
 
 
 def peer_of(config: ClientConfig, proxy_url: str | None) -> Peer:
-    """Whom messages name as the other side."""
+    """Return the description of the server and the proxy for error messages."""
     return Peer(_address(config.server), _address(proxy_url) if proxy_url else "", config.source)
 
 
 def injected(transport: httpx2.AsyncBaseTransport) -> MakePools:
-    """Pools over one transport from outside, which then serves every certificate."""
+    """Return a factory of pools over one injected transport, used for every certificate."""
 
     async def make(certificate: ClientCertificate | None) -> Pools:
         await trio.lowlevel.checkpoint()
@@ -43,10 +43,10 @@ def injected(transport: httpx2.AsyncBaseTransport) -> MakePools:
 
 
 def pools_over_sockets(config: ClientConfig, limits: Limits, *, proxy_url: str | None, http2: bool) -> MakePools:
-    """Pools of real connections, made anew for each client certificate.
+    """Return a factory of pools over real connections, called once for each client certificate.
 
     Raises:
-        ConfigError: ``http2`` or a SOCKS proxy without the package it needs.
+        ConfigError: the package needed for ``http2`` or a SOCKS proxy is not installed.
     """
     if http2 and importlib.util.find_spec("h2") is None:
         raise ConfigError("http2=True needs the package h2: pip install 'dynkube[http2]', or leave http2 off")
@@ -55,7 +55,7 @@ def pools_over_sockets(config: ClientConfig, limits: Limits, *, proxy_url: str |
     encrypted = config.server.startswith("https:")
 
     async def make(certificate: ClientCertificate | None) -> Pools:
-        # httpcore2 comes with two event loops' worth of imports; a client with an injected transport needs none of it.
+        # Importing httpcore2 loads two event loops; a client with an injected transport does not need it.
         from dynkube.rest._transport import PoolTransport
 
         context = await trio.to_thread.run_sync(config.tls.ssl_context, certificate) if encrypted else None
@@ -76,7 +76,7 @@ def pools_over_sockets(config: ClientConfig, limits: Limits, *, proxy_url: str |
 
 
 def _address(url: str) -> str:
-    """``host:port`` of a URL: without the user and password it may hold."""
+    """Return ``host:port`` of a URL, without user and password."""
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{host}:{parts.port or _PORTS.get(parts.scheme, '')}"

@@ -1,4 +1,4 @@
-"""What went wrong below HTTP, in words: host, port and the reason that the lower layers bury or lose."""
+"""Classification of connection failures, with messages that have host, port and the underlying reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dynkube._server_text import sanitized
 from dynkube.errors import ConnectFailed, ConnectionLost, ProtocolError, TransportError
 from dynkube.rest._redaction import Redactor
 
-# What a transport may raise. One of ours maps everything to httpx2's classes; one that was injected may not.
+# Exceptions of transports. The built-in one maps all of its errors to httpx2's classes; an injected one may not.
 FAILURES: tuple[type[Exception], ...] = (
     httpx2.TransportError,
     httpx2.StreamError,
@@ -28,19 +28,19 @@ _UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, htt
 _PLAIN_TEXT = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
 _ENDED = ("incomplete", "closed connection", "connection ended", "disconnected", "terminated", "streamreset")
 _NO_SECRETS = Redactor()
-_MOST_REASON = 400  # characters: libraries quote the line that they do not understand
+_MOST_REASON = 400  # characters: libraries quote the line they could not parse
 _HOSTNAME_MISMATCH = 62
 _EXPIRED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Whom a client talks to, for messages.
+    """The server a client connects to, for messages.
 
     Attributes:
         address: ``host:port`` of the server.
         proxy: ``host:port`` of the proxy, or ``""``.
-        source: where the address came from, or ``""``.
+        source: where the address was configured, or ``""``.
     """
 
     address: str
@@ -54,12 +54,12 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure of the transport, understood.
+    """A classified failure of the transport.
 
     Attributes:
-        error: what to raise.
-        lost: the connection was refused, or lost before an answer: asking again soon may help.
-        untrusted: the server's certificate did not pass: the CA may have been replaced.
+        error: the exception to raise.
+        lost: the connection was refused, or lost before a response: a retry may succeed.
+        untrusted: verification of the server's certificate failed: the CA may have been replaced.
     """
 
     error: TransportError
@@ -70,14 +70,14 @@ class Failure:
 def understand(
     exc: BaseException, *, text: str, peer: Peer, received: int | None = None, redact: Redactor = _NO_SECRETS
 ) -> Failure:
-    """Explain a failure.
+    """Classify a failure of the transport.
 
     Args:
-        exc: what the transport raised.
-        text: what was asked.
-        peer: of whom.
-        received: bytes of the body that had come; ``None`` if the answer had not begun.
-        redact: takes the request's secrets out of what the other side sent.
+        exc: the exception of the transport.
+        text: the request line.
+        peer: the server.
+        received: bytes of the body received so far; ``None`` if the response had not begun.
+        redact: removes the request's secrets from text of the server.
     """
     chain = list(_chain(exc))
     reason = sanitized(redact(_reason(chain)), _MOST_REASON)
@@ -102,21 +102,21 @@ def understand(
 
 
 def harmless_cause(exc: Exception, redact: Redactor) -> Exception | None:
-    """The cause to show, in tracebacks: none that quotes the request or an echo of it, and with it the token."""
+    """Return ``exc`` as the cause for tracebacks; ``None`` if it quotes the request, and so perhaps the token."""
     if isinstance(exc, httpx2.LocalProtocolError) or any(map(redact.finds, map(str, _chain(exc)))):
         return None
     return exc
 
 
 def _is_lost(exc: BaseException) -> bool:
-    """Whether the connection went away, rather than carry something that is no HTTP."""
-    if isinstance(exc, httpx2.RemoteProtocolError):  # of h11, h2 and our own decoder: the words are all there is
+    """Whether the connection was lost, rather than carrying invalid HTTP."""
+    if isinstance(exc, httpx2.RemoteProtocolError):  # h11, h2 and ChunkDecoder distinguish them by message only
         return any(words in str(exc).lower() for words in _ENDED)
     return isinstance(exc, httpx2.NetworkError | httpx2.TimeoutException | OSError | trio.BrokenResourceError)
 
 
 def _chain(exc: BaseException) -> Iterator[BaseException]:
-    """The exception, what caused it, and so on down; members of groups included, each once."""
+    """Yield the exception, its causes and contexts, and members of groups; each once."""
     seen: set[int] = set()
     queue: list[BaseException | None] = [exc]
     while queue:
@@ -127,12 +127,12 @@ def _chain(exc: BaseException) -> Iterator[BaseException]:
         yield link
         if isinstance(link, BaseExceptionGroup):
             queue.extend(link.exceptions)
-        # httpcore2's pool raises "from None", which hides the reason and, on trio, leaves an empty message.
+        # httpcore2's pool raises "from None", which hides the reason and, with trio, leaves an empty message.
         queue.append(link.__cause__ or link.__context__)
 
 
 def _reason(chain: list[BaseException]) -> str:
-    """The most telling words of the chain; on trio the outermost are often empty."""
+    """Return the most specific messages of the chain; with trio the outermost are often empty."""
     described = dict.fromkeys(words for words in map(_words, chain) if words)
     if described:
         return "; ".join(described)
@@ -157,7 +157,7 @@ def _words(link: BaseException) -> str:
         case httpx2.ReadTimeout() | httpx2.WriteTimeout():
             return "the connection went silent"
         case httpx2.LocalProtocolError():
-            return "the request cannot be sent as HTTP"  # its own message quotes header fields, the token among them
+            return "the request cannot be sent as HTTP"  # its message quotes headers, including the token
         case _:
             return ""
 

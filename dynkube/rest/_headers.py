@@ -1,4 +1,4 @@
-"""Header fields of a request: who asks with what program, as whom, and what may come back."""
+"""Request headers: user agent, credential, impersonation, content negotiation."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ RawHeaders = list[tuple[bytes, bytes]]
 
 
 def default_user_agent() -> str:
-    """``dynkube/VERSION (python/3.x; os)``: what an audit log needs to tell who it was."""
+    """Return ``dynkube/VERSION (python/3.x; os)``, which identifies the client in audit logs."""
     try:
         version = importlib.metadata.version("dynkube")
-    except importlib.metadata.PackageNotFoundError:  # run from a tree that is not installed
+    except importlib.metadata.PackageNotFoundError:  # run from a source tree that is not installed
         version = "unknown"
     return f"dynkube/{version} (python/{sys.version_info.major}.{sys.version_info.minor}; {platform.system().lower()})"
 
@@ -32,17 +32,20 @@ def compose(
     user_agent: str,
     further: Mapping[str, str] = MappingProxyType({}),
 ) -> RawHeaders:
-    """All fields of a request. What the caller gives wins over defaults; credential and impersonation win over all.
+    """Return all headers of a request.
+
+    Credential and impersonation take precedence over the request's headers, those over defaults, and those over the
+    observers'.
 
     Args:
-        request: what is sent.
-        credential: who asks.
-        impersonate: whom to act as.
-        user_agent: what to call oneself.
-        further: of observers (``traceparent``); what the request has itself wins.
+        request: the request.
+        credential: the credential to send.
+        impersonate: the user to impersonate.
+        user_agent: the default ``User-Agent``.
+        further: headers of observers (``traceparent``).
 
     Raises:
-        CredentialError: a value of the credential is nothing a header can carry. The message does not show it.
+        CredentialError: a credential has characters that a header cannot carry. The message does not contain it.
     """
     own = {"user-agent": user_agent, "accept": request.accept, "accept-encoding": "identity"}
     if request.body is not None:
@@ -63,7 +66,7 @@ def compose(
 
 
 def joined(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
-    """Names in lower case; the values of a name that comes several times joined by a comma, as HTTP allows."""
+    """Return headers with lower-case names; values of a repeated name are joined by a comma, as HTTP allows."""
     headers: dict[str, str] = {}
     for name, value in pairs:
         key = name.lower()

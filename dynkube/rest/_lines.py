@@ -1,4 +1,4 @@
-"""Lines out of chunks of any size, in time linear in the bytes."""
+"""Splitting of a byte stream into lines, in linear time."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ DEFAULT_MAX_LINE = 64 << 20
 
 
 class LineSplitter:
-    r"""Cuts a stream of bytes at ``\n``. No I/O: feed it chunks, get lines without their newline.
+    r"""Splits a stream of bytes at ``\n``. No I/O: feed it chunks, get lines without their newline.
 
-    An empty line gives ``b""``, and a ``\r`` before the newline stays: JSON does not mind, and a log wants to keep it.
+    An empty line gives ``b""``, and a ``\r`` before the newline is kept: JSON parsers ignore it, and logs need it.
 
     Args:
-        max_line: the longest line to accept, in bytes; what is buffered never exceeds it by more than a chunk.
-        setting: what a user raises the bound with, for the message.
+        max_line: maximum bytes of a line; the buffer never exceeds it by more than one chunk.
+        setting: the user-visible setting that raises the limit, for the error message.
 
     Raises:
         InvalidInput: ``max_line`` is not positive.
@@ -27,20 +27,20 @@ class LineSplitter:
             raise InvalidInput(f"max_line must be at least 1 byte, not {max_line}")
         self._max_line = max_line
         self._setting = setting
-        # The pieces of a line whose end has not come. Joined once, when it has: appending to one buffer
-        # would copy a long line again for each of its chunks.
+        # The pieces of an incomplete line. Joined once it is complete: appending to one buffer would copy a long line
+        # again for each of its chunks.
         self._parts: list[bytes] = []
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that end in ``chunk``, in order; often none.
+        """Return the lines that end in ``chunk``, in order; often none.
 
         Raises:
-            ProtocolError: a line is longer than ``max_line``. The splitter is of no use afterwards.
+            ProtocolError: a line is longer than ``max_line``. The splitter cannot be used afterwards.
         """
         lines: list[bytes] = []
         start = 0
-        # find() is memchr; bytes.split() looks at each byte in turn, and takes four times as long on lines of 5 KB.
+        # find() is memchr; bytes.split() inspects each byte, and takes four times as long on lines of 5 KB.
         while (end := chunk.find(b"\n", start)) >= 0:
             lines.append(chunk[start:end])
             start = end + 1
@@ -53,7 +53,7 @@ class LineSplitter:
         if rest:
             self._parts.append(rest)
             self._size += len(rest)
-        # A line inside the chunk can only be too long if the chunk is; the first may have begun earlier.
+        # A line within the chunk can be too long only if the chunk is; the first line may have begun earlier.
         if self._size > self._max_line or (lines and len(lines[0]) > self._max_line):
             raise self._too_long()
         if len(chunk) > self._max_line and any(len(line) > self._max_line for line in lines):
@@ -61,7 +61,7 @@ class LineSplitter:
         return lines
 
     def finish(self) -> bytes:
-        """What came after the last newline: ``b""`` if the stream ended at the end of a line."""
+        """Return the bytes after the last newline; ``b""`` if the stream ended at the end of a line."""
         rest = b"".join(self._parts)
         self._parts.clear()
         self._size = 0

@@ -1,4 +1,4 @@
-"""What is asked, what is answered, and the numbers that bound both."""
+"""Requests, responses, and the client's limits."""
 
 from __future__ import annotations
 
@@ -11,32 +11,31 @@ from dynkube.errors import InvalidInput
 from dynkube.meta import is_number, is_seconds
 from dynkube.rest._redaction import Redactor
 
-_MOST_HEADER_BYTES = 96 << 10  # httpcore2 has h11 refuse a head of 100 KiB
+_MOST_HEADER_BYTES = 96 << 10  # httpcore2 configures h11 to reject a head of 100 KiB
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request to the API server, independent of the connection it will go over.
+    """One request to the API server, independent of the connection it is sent on.
 
-    The body is bytes, so it can be sent again as often as the server asks for.
+    The body is bytes, so that it can be resent for retries.
 
     Attributes:
         method: ``GET``, ``POST``, ...; upper case.
-        path: absolute and quoted already: ``/apis/apps/v1/deployments``; a path prefix of the server is put before it.
-        params: query parameters, not quoted.
-        body: what to send, or ``None``.
-        content_type: of the body.
-        accept: what may come back; HTML where this names JSON is an error.
-        headers: further fields. The credential's and the impersonation's win over them.
+        path: absolute and percent-encoded: ``/apis/apps/v1/deployments``; a path prefix of the server is prepended.
+        params: query parameters, not encoded.
+        body: the request body, or ``None``.
+        content_type: media type of the body.
+        accept: acceptable media types; an HTML response is an error where they include JSON.
+        headers: additional headers. Those of the credential and of impersonation take precedence.
         timeout: seconds for the whole request, retries included; ``None`` means the client's default. For a stream:
-            seconds until the answer begins. ``math.inf`` means no deadline.
-        obliging: come back by itself when the server says when (``Retry-After``). ``False`` suits callers with a pace
-            of their own, which would otherwise ask ten times for each of theirs. Lost connections and 401 are
-            repeated either way.
+            seconds until the response head. ``math.inf`` means no deadline.
+        obliging: retry on ``Retry-After``. ``False`` is for callers with a retry loop of their own, which would
+            otherwise send ten requests for each of theirs. Lost connections and 401 are retried either way.
 
     Raises:
-        InvalidInput: a field cannot be sent; the message names it.
+        InvalidInput: a field is invalid; the message names it.
     """
 
     method: str
@@ -70,15 +69,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete answer with a 2xx status (or 304, if the request had an ``If-None-Match``).
+    """A complete response with a 2xx status (or 304, if the request had an ``If-None-Match``).
 
     Attributes:
         status: the HTTP status code.
-        headers: names in lower case; fields that came several times are joined by ``", "``.
-        body: as it came, not decoded.
-        warnings: texts of the server's ``Warning`` fields: deprecated versions, unknown fields.
-        request: what was asked (``"GET /api/v1/pods"``), for messages.
-        redact: takes the request's secrets out of an error that quotes the body.
+        headers: names in lower case; repeated headers are joined by ``", "``.
+        body: as received, not decoded.
+        warnings: texts of the server's ``Warning`` headers: deprecated versions, unknown fields.
+        request: the request line (``"GET /api/v1/pods"``), for messages.
+        redact: removes the request's secrets from an error that quotes the body.
     """
 
     status: int
@@ -91,38 +90,41 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much of everything a client uses, and takes: ``dynkube.connect(limits=dynkube.Limits(...))``.
+    """Limits on a client's connections, retries, response sizes and request rate.
 
-    The defaults suit one program talking to one cluster: a list of 500 MB is an answer, an event of 3 MB is one too.
-    What goes beyond is an error that names the setting. Nothing is ever decompressed, so sizes are those on the wire.
+    Pass them as ``dynkube.connect(limits=dynkube.Limits(...))``. The defaults suit one program that uses one cluster: a
+    list of 500 MB or an event of 3 MB is accepted. Exceeding a limit is an error that names the setting. Responses are
+    never compressed, so sizes are those on the wire.
 
     Attributes:
-        max_connections: of the pool for short requests; who finds none free waits, within the deadline.
-            Streams have their own pool without a bound, since each holds a connection for as long as it lives.
+        max_connections: pool size for short requests; further requests wait, within their deadline. Streams have a
+            separate pool without a bound, since each holds a connection for its lifetime.
         keepalive: seconds an idle connection is kept.
-        connect_timeout: seconds to reach the server, name lookup and TLS handshake included.
-        stream_opening_timeout: seconds until a stream's answer begins, where the request does not say. Longer than
-            the API server's own 60 s for a list, so that its answer comes first.
-        max_retries: how often a request is repeated because the server said ``Retry-After`` (client-go: 10).
-        max_reconnects: how often a GET is repeated because the connection was refused or lost before an answer.
-        max_response_bytes: of one answer, or of one page of a list; a larger one is given up as soon as that is known.
-            A watch has no total.
-        max_list_bytes: of all pages of one list together. A million objects of 4 KB are an answer.
-        max_list_pages: of one list. In pages of 500 these are 10 million objects, more than fit into the 8 GiB that
-            etcd recommends as its largest database.
-        max_list_seconds: for all pages of one list together, where the call has no ``timeout``. kube-apiserver keeps
-            the moment that pages show for 5 to 10 minutes (``--etcd-compaction-interval``). Of ``iterate()`` neither
-            bytes nor seconds are bounded: its pages are not in memory together, and its user takes time.
-        max_line_bytes: of one event of a watch. An object is some MB at most, as etcd takes 1.5 MB; aggregated API
-            servers vary.
-        max_header_bytes: of the head of an answer: its status and all header fields. At most 98304, since the HTTP
-            parser itself holds to little more.
-        qps: requests per second on average, or ``None`` for no throttle: API Priority and Fairness on the server
-            does this better, so controller-runtime has turned it off as well. Watches are never throttled.
-        burst: how many requests may go at once after a pause, where ``qps`` is set.
+        connect_timeout: seconds to connect, including DNS and the TLS handshake.
+        stream_opening_timeout: default seconds until a stream's response head. Longer than the API server's own 60 s
+            for a list, so that its response arrives first.
+        max_retries: how often a request is retried because of ``Retry-After`` (client-go: 10).
+        max_reconnects: how often a GET is retried because the connection was refused, or lost before a response.
+        max_response_bytes: maximum bytes of one response, or one page of a list; a larger one is aborted as soon as its
+            size is known. A watch has no total limit.
+        max_list_bytes: maximum bytes of all pages of one list together. A million objects of 4 KB are accepted.
+        max_list_pages: maximum pages of one list. With pages of 500 objects the default is 10 million objects, more
+            than fit into the 8 GiB that etcd recommends as its largest database.
+        max_list_seconds: maximum seconds for all pages of one list together, where the call has no ``timeout``.
+            kube-apiserver keeps the snapshot of a paged list for 5 to 10 minutes (``--etcd-compaction-interval``). For
+            ``iterate()`` neither bytes nor seconds are bounded: its pages are not held in memory together, and the
+            caller's processing takes time.
+        max_line_bytes: maximum bytes of one watch event. Objects have some MB at most, as etcd accepts 1.5 MB;
+            aggregated API servers vary.
+        max_header_bytes: maximum bytes of a response head: status line and all headers. At most 98304, since the HTTP
+            parser accepts little more.
+        qps: requests per second on average, or ``None`` for no client-side throttling, which is the default: API
+            Priority and Fairness on the server is better at it, and controller-runtime has turned it off as well.
+            Watches are never throttled.
+        burst: how many requests may be sent at once after a pause, if ``qps`` is set.
 
     Raises:
-        InvalidInput: a number makes no sense; the message names it.
+        InvalidInput: a value is out of range; the message names it.
     """
 
     max_connections: int = 100
@@ -164,6 +166,6 @@ class Limits:
 
 
 def check_seconds(name: str, value: object) -> None:
-    """Raise InvalidInput unless ``value`` is a positive number of seconds (infinity is one)."""
+    """Raise InvalidInput unless ``value`` is a positive number of seconds (infinity is allowed)."""
     if not is_seconds(value):
         raise InvalidInput(f"{name} must be a positive number of seconds (math.inf for none), not {value!r}")

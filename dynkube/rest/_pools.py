@@ -1,4 +1,4 @@
-"""The connection pools of a client, and their replacement when the client certificate changes."""
+"""The connection pools of a client, replaced when the client certificate changes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dynkube.errors import ClosedError
 
 
 class Pools:
-    """Two pools, for one client certificate: short requests never wait behind streams that last for hours.
+    """Two pools for one client certificate: short requests never wait behind long-lived streams.
 
     Args:
         short: transport for requests.
         long: transport for streams; may be the same.
 
     Attributes:
-        closed: whether the connections were closed; whoever uses one then fails.
+        closed: whether the connections were closed; requests that still use one fail.
     """
 
     __slots__ = ("_retired", "_users", "closed", "long", "short")
@@ -35,27 +35,27 @@ class Pools:
 
     @property
     def in_use(self) -> bool:
-        """Whether anybody holds them."""
+        """Whether the pools have users."""
         return self._users > 0
 
     def use(self) -> None:
-        """Count a user; each owes a :meth:`release`."""
+        """Count a user, which must call :meth:`release`."""
         self._users += 1
 
     async def release(self) -> None:
-        """The user is done. The last one of retired pools closes them."""
+        """Remove a user. Retired pools are closed with their last one."""
         self._users -= 1
         if self._retired and not self._users:
             await self.aclose()
 
     async def retire(self) -> None:
-        """Nobody new will use them: close them now, or when the last user is done."""
+        """Close the pools now, or with their last user."""
         self._retired = True
         if not self._users:
             await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection, also under whoever uses it. Not interrupted by cancellation: it does not wait."""
+        """Close all connections, even in use. Shielded from cancellation: it does not wait for the server."""
         self.closed = True
         with trio.CancelScope(shield=True):
             await self.short.aclose()
@@ -65,10 +65,10 @@ class Pools:
 
 @runtime_checkable
 class Counted(Protocol):
-    """A transport that knows its connections."""
+    """A transport that can count its connections."""
 
     def connections(self) -> tuple[int, int]:
-        """How many there are, and how many of them are idle."""
+        """Return the number of connections, and how many of them are idle."""
         ...
 
 
@@ -77,13 +77,13 @@ def _counted(transport: httpx2.AsyncBaseTransport) -> tuple[int, int]:
 
 
 class PoolKeeper:
-    """Gives out the pools for the current certificate.
+    """Provides the pools for the current client certificate.
 
-    A changed certificate gets new pools, since TLS shows it once per connection: requests and streams under way
-    finish on the old ones, which close after the last of them.
+    A changed certificate gets new pools, since TLS presents it once per connection: requests and streams in flight
+    finish on the old pools, which close with their last user.
 
     Args:
-        make: makes pools; may block, so it is async. Called again when the certificate changes.
+        make: creates pools; may block, so it is async. Called again when the certificate changes.
     """
 
     def __init__(self, make: Callable[[ClientCertificate | None], Awaitable[Pools]]) -> None:
@@ -96,11 +96,11 @@ class PoolKeeper:
         self._ended_by: Exception | None = None
 
     def ends_by(self, error: Exception) -> None:
-        """Say what it is that will close them: whoever meets closed pools is told."""
+        """Set the error that is about to close the pools, for use in each ClosedError."""
         self._ended_by = error
 
     def closed_error(self, text: str, otherwise: Exception | None = None) -> ClosedError:
-        """What to raise where the pools are closed: its cause is what has closed them, or else ``otherwise``."""
+        """Return the ClosedError for closed pools; its cause is the error of :meth:`ends_by`, or else ``otherwise``."""
         why = f" ({repr_of(self._ended_by)})" if self._ended_by is not None else ""
         error = ClosedError(f"{text}{why}")
         error.__cause__ = self._ended_by or otherwise
@@ -112,18 +112,18 @@ class PoolKeeper:
         return self._closed
 
     def connections(self) -> tuple[int, int]:
-        """How many connections there are, and how many of them nobody uses. May be called from any thread."""
+        """Return the number of connections, and how many of them are idle. Thread-safe."""
         current = self._current
         pools = {*tuple(self._retired), *([] if current is None else [current])}
         counts = [_counted(transport) for held in pools for transport in {held.short, held.long}]
         return sum(count for count, _ in counts), sum(idle for _, idle in counts)
 
     async def acquire(self, certificate: ClientCertificate | None) -> Pools:
-        """The pools for ``certificate``, counted as used; the caller releases them.
+        """Return the pools for ``certificate``, counted as used; the caller releases them.
 
         Raises:
             ClosedError: after :meth:`aclose`.
-            ConfigError: what the certificate and the CA are made into no context with.
+            ConfigError: no TLS context can be created from the certificate and the CA.
         """
         async with self._lock:
             self._check_open()
@@ -131,7 +131,7 @@ class PoolKeeper:
                 await self._retire_current()
             if self._current is None:
                 made = await self._make(certificate)
-                if self._closed:  # while it was made
+                if self._closed:  # closed while it was being created
                     await made.aclose()
                     self._check_open()
                 self._current = made
@@ -140,17 +140,17 @@ class PoolKeeper:
             return self._current
 
     async def forget(self, pools: Pools) -> None:
-        """Make new pools for the next user, because the trust that ``pools`` were made with failed."""
+        """Replace ``pools`` for the next user, because verification with their CA failed."""
         if pools is self._current:
             await self._retire_current()
 
     async def renew(self) -> None:
-        """Make new pools for the next user; these close their connections with the last of theirs."""
+        """Replace the pools for the next user; the current ones close with their last user."""
         if self._current is not None:
             await self._retire_current()
 
     async def aclose(self) -> None:
-        """Close everything, also under users. Later calls of :meth:`acquire` raise."""
+        """Close all pools, even in use. Later calls of :meth:`acquire` raise ClosedError."""
         self._closed = True
         remaining = [*self._retired, *([self._current] if self._current is not None else [])]
         self._current = None

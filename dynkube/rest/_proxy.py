@@ -1,4 +1,4 @@
-"""Which proxy to go through where the configuration names none: the environment's, as kubectl reads it."""
+"""Proxy settings from the environment, as kubectl reads them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from urllib.parse import urlsplit
 
 
 def proxy_from_environment(server: str, environ: Mapping[str, str]) -> str | None:
-    """The proxy for ``server`` by ``HTTPS_PROXY`` or ``HTTP_PROXY`` and ``NO_PROXY``, or ``None`` to go there directly.
+    """Return the proxy for ``server``, or ``None`` for a direct connection.
 
-    The rules are those of Go's ``http.ProxyFromEnvironment``, which kubectl and client-go follow: the loopback
-    is never proxied; ``NO_PROXY`` lists domains (with what is below them), ``.domain`` (only what is below), addresses,
-    networks in CIDR form and ``*``; an entry may name a port.
+    Reads ``HTTPS_PROXY`` or ``HTTP_PROXY``, and ``NO_PROXY``, with the rules of Go's ``http.ProxyFromEnvironment``,
+    which kubectl and client-go use: loopback is never proxied; ``NO_PROXY`` lists domains (which include their
+    subdomains), ``.domain`` (subdomains only), IP addresses, networks in CIDR notation and ``*``; an entry may have a
+    port.
 
     Args:
         server: base URL.
@@ -40,7 +41,7 @@ def _matches(entry: str, host: str, port: int) -> bool:
             return address is not None and address in ipaddress.ip_network(entry, strict=False)
         except ValueError:
             return False
-    if _address(entry) is None:  # a bare IPv6 address has colons, and no port
+    if _address(entry) is None:  # a bare IPv6 address has colons, but no port
         head, colon, tail = entry.rpartition(":")
         if colon and tail.isdigit():
             if int(tail) != port:

@@ -1,4 +1,4 @@
-"""Secrets of a request taken out of what is made of its response, after the response's own escapes were decoded."""
+"""Removal of a request's secrets from text of its response, after the response was decoded."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from dynkube.config import Credential
 from dynkube.errors import Status, StatusCause
 
 HIDDEN: Final = "<hidden>"
-_SHORTEST: Final = 4  # characters: what is shorter is part of ordinary words
+_SHORTEST: Final = 4  # characters: shorter secrets occur in ordinary words
 
 
 class Redactor:
-    """Takes the secrets of one request out of texts.
+    """Replaces the secrets of one request in strings.
 
     Args:
-        credentials: what the request carries, and what others before it did: header values, and the password in a
-            ``Basic`` one.
-        proxy_url: the proxy that it goes through, with the user and password in it; ``None`` for none.
+        credentials: those of the request and of earlier ones: header values, and the password in a ``Basic`` one.
+        proxy_url: the proxy URL, with user and password; ``None`` for no proxy.
     """
 
     __slots__ = ("_pattern",)
@@ -36,23 +35,23 @@ class Redactor:
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def __call__(self, text: str) -> str:
-        """``text`` without them, as they are or as JSON, URLs and Python write them."""
+        """Return ``text`` without the secrets, whether verbatim or in JSON, URL or Python notation."""
         return text if self._pattern is None else self._pattern.sub(HIDDEN, text)
 
     def finds(self, text: str) -> bool:
-        """Whether one of them is in ``text``."""
+        """Whether ``text`` contains a secret."""
         return self._pattern is not None and self._pattern.search(text) is not None
 
     def error(self, exc: Exception) -> None:
-        """The message of an error of our own that quotes a response; in place, as it would be a new one's context."""
+        """Redact the message of a dynkube exception in place; a new exception would have it as context."""
         exc.args = tuple(self(part) if isinstance(part, str) else part for part in exc.args)
 
     def address(self, url: str) -> str:
-        """An address that a server gave: without them, also where parts of them are percent-encoded."""
+        """Redact a URL from a server, also where parts of a secret are percent-encoded."""
         return HIDDEN if self.finds(unquote(url)) and not self.finds(url) else self(url)
 
     def status(self, status: Status) -> Status:
-        """All texts of an error response."""
+        """Redact all strings of a Status."""
         if self._pattern is None:
             return status
         causes = tuple(

@@ -1,4 +1,4 @@
-"""Whether a request may be asked again, and when. Pure."""
+"""Retry policy: whether and when a request may be resent. Pure."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from email.utils import parsedate_to_datetime
 from dynkube.rest._messages import Limits
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-# The two codes that say the server has not begun to work on the request; any other 5xx may come after it did.
+# The two codes for which the server has not begun to process the request; other 5xx may follow partial processing.
 _NOT_BEGUN = frozenset({429, 503})
 _RECONNECT_DELAY = 0.1
 
 
 def parse_retry_after(value: str | None, *, now: datetime) -> float | None:
-    """Seconds to wait by a ``Retry-After`` field (RFC 9110, 10.2.3).
+    """Return the seconds to wait by a ``Retry-After`` header (RFC 9110, 10.2.3).
 
     Args:
-        value: the field: a number of seconds or an HTTP date.
-        now: the wall clock, aware, to measure a date against.
+        value: the header: a number of seconds or an HTTP date.
+        now: the wall clock, timezone-aware, to compare a date with.
 
     Returns:
-        Seconds, 0.0 for a date that has passed; ``None`` if there is no field or it is neither.
+        Seconds, 0.0 for a date in the past; ``None`` if there is no header or it is malformed.
     """
     if value is None:
         return None
@@ -33,18 +33,17 @@ def parse_retry_after(value: str | None, *, now: datetime) -> float | None:
         moment = parsedate_to_datetime(value)
     except ValueError:
         return None
-    if moment.tzinfo is None:  # "-0000" says UTC and not from where
+    if moment.tzinfo is None:  # "-0000" means UTC, of unknown origin
         moment = moment.replace(tzinfo=UTC)
     return max(0.0, (moment - now).total_seconds())
 
 
 class Retries:
-    """Counts the repetitions of one request and says what each failure calls for.
+    """Retry policy and counters of one request.
 
-    As client-go, a 429 or 5xx is repeated only if the server says when (``Retry-After``): a 429 without it is an
-    answer, e.g. an eviction that a disruption budget does not allow. Unlike client-go, a request that may change
-    something is repeated only where the code says that it was not begun, and a connection lost before an answer is
-    waited for with a growing delay.
+    Like client-go, a 429 or 5xx is retried only with ``Retry-After``: a 429 without it is final, e.g. an eviction that
+    a PodDisruptionBudget blocks. Unlike client-go, a request that may change something is retried only if the code
+    means that it was not processed, and a connection lost before a response is retried with a growing delay.
     """
 
     __slots__ = ("_limits", "_obliging", "_random", "_reconnects", "_retries", "_safe")
@@ -58,7 +57,7 @@ class Retries:
         self._reconnects = 0
 
     def after_answer(self, code: int, retry_after: float | None) -> float | None:
-        """Seconds until the next try after an answer of ``code``, or ``None`` to give up."""
+        """Return the seconds until the next try after a response with ``code``, or ``None`` to give up."""
         overloaded = code == 429 or code >= 500
         if not overloaded or not self._obliging or retry_after is None or self._retries >= self._limits.max_retries:
             return None
@@ -68,7 +67,7 @@ class Retries:
         return retry_after
 
     def after_lost_connection(self) -> float | None:
-        """Seconds until the next try after a connection refused, reset or closed before an answer, or ``None``."""
+        """Return the seconds until the next try after a lost or refused connection, or ``None`` to give up."""
         if not self._safe or self._reconnects >= self._limits.max_reconnects:
             return None
         delay = _RECONNECT_DELAY * 2.0**self._reconnects

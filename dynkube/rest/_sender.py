@@ -1,4 +1,4 @@
-"""Sends a request until its answer begins or there is no point in asking again."""
+"""The retry loop of a request, until the response head arrives or retries end."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from dynkube.rest._stream import Exchange
 from dynkube.rest._throttle import TokenBucket
 
 _logger = get_logger("dynkube.rest")
-_SHOWN = 2  # credentials whose echoes are recognised: the one in use, and the one before it
-_MOST_AT_ONCE = 256 << 10  # bytes of a Status, which are read within some ten milliseconds
+_SHOWN = 2  # credentials that are redacted: the current one, and the previous one
+_MOST_AT_ONCE = 256 << 10  # bytes of a Status parsed on the event loop, within some ten milliseconds
 
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """A request on its way.
+    """A request in flight.
 
     Attributes:
-        request: what to send.
-        text: the same for messages.
-        retries: its repetitions so far.
-        deadline: on trio's clock; no repetition is waited for beyond it.
-        streaming: whether the answer belongs in the pool of streams.
-        scope: what ends it at its deadline.
-        bound: bytes of the answer; ``None`` for a watch, which has no end.
-        default: whether the deadline is the client's and not one that the caller asked for.
-        watch: whether it may last for hours. Then it waits for no turn.
+        request: the request.
+        text: the request line for messages.
+        retries: its retry policy and counters.
+        deadline: on trio's clock; no retry is delayed beyond it.
+        streaming: whether to use the pool for streams.
+        scope: the cancel scope that enforces the deadline.
+        bound: maximum bytes of the response; ``None`` for a watch, which has no end.
+        default: whether the deadline is the client's default rather than the caller's.
+        watch: whether it may last for hours. It is then never throttled.
         attempts: how often it was sent.
-        throttled: seconds it has waited for a turn; ``None`` if it waits for none.
-        doing: what is being waited for.
-        last_failure: what the try before this one ended in.
+        throttled: seconds it was throttled; ``None`` if throttling does not apply.
+        doing: what is being waited for, for messages.
+        last_failure: the error of the previous try.
     """
 
     request: Request
@@ -69,23 +69,23 @@ class Call:
 
     @property
     def subject(self) -> Subject:
-        """What it asks for."""
+        """The Kubernetes attributes of the request."""
         return Subject.of(self.request)
 
 
 class Sender:
-    """The loop around one request: turn, credential, connection, head of the answer, and again where that helps.
+    """The retry loop: throttling, credential, connection, response head, and retries.
 
     Args:
-        config: which server, and as whom.
-        pools: where connections come from.
-        limits: how often and how long.
-        peer: the other side, for messages.
-        proxy_url: the proxy on the way, whose password is kept out of messages.
-        user_agent: what to call oneself.
+        config: address, TLS and credentials of the server.
+        pools: source of connections.
+        limits: retries, timeouts and throttling.
+        peer: the server, for messages.
+        proxy_url: the proxy, whose password is redacted from messages.
+        user_agent: the default ``User-Agent``.
         now: the wall clock.
         on_warning: called with each warning of the server.
-        attempts: counts each of them, and tells observers.
+        attempts: counts attempts, and calls observers.
     """
 
     def __init__(
@@ -121,15 +121,15 @@ class Sender:
             self._extensions["sni_hostname"] = config.tls.server_name
 
     async def open(self, call: Call) -> Exchange:
-        """Ask until there is an answer below 400.
+        """Send the request until there is a response below 400.
 
         Returns:
-            The answer with its body unread; the caller closes it.
+            The response with its body unread; the caller closes it.
 
         Raises:
-            APIError: the answer says no, and asking again would not help or not be in time.
-            TransportError: there is no usable answer.
-            CredentialError: there is no credential to show.
+            APIError: an error response, and a retry would not help or not be in time.
+            TransportError: there is no usable response.
+            CredentialError: no credential is available.
         """
         newer: Credential | None = None
         refreshed = False
@@ -154,7 +154,7 @@ class Sender:
                 await self._pause(call, error, call.retries.after_answer(exchange.status, self._retry_after(exchange)))
 
     async def _send(self, call: Call, credential: Credential) -> Exchange | None:
-        """One try: the answer's head, or ``None`` to try again."""
+        """Send once; return the response head, or ``None`` to try again."""
         url = self._url(call.request)
         call.doing = f"connecting to {self._peer}"
         pools = await self._pools.acquire(credential.certificate)
@@ -188,7 +188,8 @@ class Sender:
                 redact=redact,
             )
             return self._begun(exchange, call)
-        # Out here, where the error does not get what caused it as its context: that may quote the credential.
+        # Raised outside the except block, so that the transport's exception does not become its context: it may quote
+        # the credential.
         delay = call.retries.after_lost_connection() if failure.lost else None
         if not _in_time(call, delay):
             raise failure.error from cause
@@ -196,17 +197,18 @@ class Sender:
         return None
 
     def _redactor(self, credential: Credential) -> Redactor:
-        """For what comes back from a request with ``credential``; the one before it may be echoed, too."""
+        """Return the redactor for responses to ``credential``; the previous credential may be echoed, too."""
         if credential not in self._shown:
             self._shown.append(credential)
             self._redact = Redactor(self._shown, self._proxy_url)
         return self._redact
 
     def _begun(self, exchange: Exchange, call: Call) -> Exchange:
-        """The head of an answer came."""
+        """Log and count a response head, and report its warnings."""
         _logger.debug("%s: %d", call.text, exchange.status)
         if call.watch and exchange.status < 400:
-            exchange.attempt.end(code=exchange.status)  # of a watch the opening is told, not its whole life
+            # observers are notified of a watch's opening, not of its whole lifetime
+            exchange.attempt.end(code=exchange.status)
         for warning in exchange.warnings:
             self._counters.warnings += 1
             self._warn(warning)
@@ -222,7 +224,7 @@ class Sender:
         extensions = dict(self._extensions)
         try:
             return httpx2.Request(request.method, url, headers=headers, content=request.body, extensions=extensions)
-        except httpx2.InvalidURL as exc:  # path and server were checked: what is left is the length
+        except httpx2.InvalidURL as exc:  # path and server are valid: only the length remains
             raise InvalidInput(f"{request}: path and params make no URL: {exc}; shorten the selectors") from exc
 
     async def _wait_for_turn(self, call: Call) -> None:
@@ -241,15 +243,15 @@ class Sender:
             raise
 
     async def _failed(self, exc: Exception, call: Call, pools: Pools, attempt: Attempt, redact: Redactor) -> Failure:
-        """Understand a failure and give the pools back.
+        """Classify a failure and release the pools.
 
         Raises:
             ClosedError: it failed because the client was closed.
         """
         closed = pools.closed
         failure = understand(exc, text=call.text, peer=self._peer, redact=redact)
-        attempt.end(error=failure.error)  # not exc itself, which may quote the request, and with it the token
-        if failure.untrusted:  # the file with the CA may hold another one by now
+        attempt.end(error=failure.error)  # not exc itself, which may quote the request, including the token
+        if failure.untrusted:  # the CA file may have been replaced
             await self._pools.forget(pools)
         await pools.release()
         if closed:
@@ -266,7 +268,7 @@ class Sender:
         return exchange
 
     async def _read_error(self, exchange: Exchange, call: Call) -> APIError | ProtocolError:
-        """Read the body of an answer that says no, as far as it comes, and close it."""
+        """Read the body of an error response, as far as it arrives, and close the exchange."""
         call.doing = f"reading the {exchange.status} that {self._peer} answered"
         try:
             body = await _error_body(exchange)
@@ -280,7 +282,8 @@ class Sender:
                 redact=exchange.redact,
             )
             if is_json(exchange.headers) and len(body) > _MOST_AT_ONCE:
-                # Not abandoned: it ends within a second, and the answer is there, whatever deadline passes meanwhile.
+                # Not abandoned on cancel: it ends within a second, and the response has arrived, whatever deadline
+                # passes meanwhile.
                 error = await trio.to_thread.run_sync(reading)
             else:
                 error = reading()
@@ -302,10 +305,10 @@ class Sender:
 
     @contextmanager
     def _patient(self, call: Call) -> Iterator[None]:
-        """Stop the clock of a request while a plugin runs that has a deadline of its own.
+        """Extend the deadline of a request while a credential plugin with a deadline of its own runs.
 
-        Always while somebody at a terminal may have to answer, who would else see the question vanish after half a
-        minute; other plugins go beyond the client's default deadline, but not beyond one that the caller asked for.
+        Always for an interactive plugin, whose prompt would otherwise vanish after half a minute; other plugins may
+        exceed the client's default deadline, but not one set by the caller.
         """
         patience = patience_of(self._config.credentials)
         extra = patience.seconds if patience.interactive or call.default else 0.0
@@ -318,7 +321,7 @@ class Sender:
             call.scope.deadline = call.deadline
 
     async def _pause(self, call: Call, error: DynkubeError, delay: float | None) -> None:
-        """Wait before the next try, or raise ``error`` if there will be none in time."""
+        """Sleep before the next try, or raise ``error`` if there is none in time."""
         if delay is None or not _in_time(call, delay):
             raise error
         _logger.debug("%s; trying again in %.3g s", error, delay)
@@ -333,20 +336,20 @@ class Sender:
     def _warn(self, warning: str) -> None:
         try:
             self._on_warning(warning)
-        except Exception as exc:  # a user's function
+        except Exception as exc:  # a callback of the user
             level = logging.DEBUG if self._warning_failed else logging.ERROR
             self._warning_failed = True
             _logger.log(level, "on_warning raised for %r; the request goes on", warning, exc_info=exc)
 
 
 async def _error_body(exchange: Exchange) -> bytes:
-    """The body of an answer that says no, as far as it comes."""
+    """Read the body of an error response, as far as it arrives."""
     body, most = bytearray(), most_of_error(exchange.headers)
     try:
         while len(body) < most and (chunk := await exchange.read()):
             body += chunk
     except TransportError:
-        pass  # the status has come, and says more than that its explanation was cut
+        pass  # the status has arrived, and matters more than an incomplete body
     return bytes(body[:most])
 
 

@@ -1,4 +1,4 @@
-"""What a client has sent and received, in numbers."""
+"""Counters of a REST client."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RESTStatistics(Shown):
-    """What a client has done and is doing now.
+    """A snapshot of a client's counters.
 
     Attributes:
-        requests: HTTP requests sent, repetitions included.
-        answers: of these the ended ones, by verb (as RBAC has them: ``get``, ``list``, ``watch``, ...) and HTTP
-            status; 0 where no answer began. A watch counts once it is open.
-        retries: repetitions among them, for whatever reason.
-        refreshes: how often a 401 made the client ask for a newer credential.
-        throttled: requests that had to wait for their turn (``Limits.qps``).
-        throttled_seconds: how long, in all.
-        received: bytes of all bodies.
-        warnings: ``Warning`` fields that came.
-        open_requests: short requests under way.
-        open_streams: streams whose answer has begun and that are not closed.
+        requests: HTTP requests sent, retries included.
+        answers: the finished ones, by verb (as in RBAC: ``get``, ``list``, ``watch``, ...) and HTTP status; 0 where no
+            response arrived. A watch counts once it is open.
+        retries: requests sent again, for any reason.
+        refreshes: how often a 401 made the client refresh its credential.
+        throttled: requests that were delayed by ``Limits.qps``.
+        throttled_seconds: their total delay.
+        received: bytes of all response bodies.
+        warnings: ``Warning`` headers received.
+        open_requests: short requests in flight.
+        open_streams: streams whose response has begun and that are not closed.
         open_watches: watches among them.
-        connections: to the server, in use or kept for reuse; 0 over a transport that was injected.
-        idle_connections: kept ones among them.
-        plugin_calls: runs of the exec plugin by exit code and by how they went (``no_error``,
-            ``plugin_execution_error``, ``plugin_not_found_error``, ``client_internal_error``: client-go's words).
-        last_error: what the last failed request or stream raised, as text; ``""`` if none did.
+        connections: connections to the server, in use or idle; 0 with an injected transport.
+        idle_connections: idle ones among them.
+        plugin_calls: runs of the exec plugin by exit code and result (``no_error``, ``plugin_execution_error``,
+            ``plugin_not_found_error``, ``client_internal_error``, as in client-go).
+        last_error: the message of the last failed request or stream; ``""`` if none failed.
     """
 
     requests: int
@@ -73,7 +73,7 @@ class RESTStatistics(Shown):
             for (verb, status), count in sorted(self.answers.items())
         )
         answers = (Grid(("VERB", "STATUS", "ANSWERS"), rows, frozenset({2})),) if rows else ()
-        # Not in red: to ask for what is not there is no trouble, and most clients did it last.
+        # Not in red: a 404 is not a failure of the client, and often the last error.
         error = (Note(line(muted(f"last error: {self.last_error}"))),) if self.last_error else ()
         head = line("REST statistics", counted(self.requests, "request"), f"{size_text(self.received)} received")
         return Card(head, (facts, *answers, *error))

@@ -1,4 +1,4 @@
-"""An answer whose body comes piece by piece, and the one that holds it together with its connection."""
+"""Responses with a streamed body."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from dynkube.rest._warnings import parse_warnings
 
 
 class Exchange:
-    """A response whose head has come, the pools its connection belongs to, and the bytes read so far.
+    """A response whose head has arrived, with its connection's pools and the bytes read so far.
 
-    It has to be closed. Closing before the end of the body closes the connection at once; after it, the connection
-    goes back to its pool.
+    It must be closed. Before the end of the body this closes the connection immediately; afterwards the connection
+    returns to its pool.
     """
 
     __slots__ = (
@@ -80,11 +80,11 @@ class Exchange:
         self.failure: DynkubeError | None = None
 
     async def read(self) -> bytes:
-        """The next chunk; ``b""`` at the end.
+        """Return the next chunk; ``b""`` at the end.
 
         Raises:
-            ConnectionLost: the body was cut.
-            ProtocolError: what came is no HTTP, or is larger than it may be; of that nothing too much is given.
+            ConnectionLost: the connection ended before the body did.
+            ProtocolError: the body is not valid HTTP, or exceeds the size limit; nothing beyond the limit is returned.
             ClosedError: the exchange was closed.
         """
         if self._closed:
@@ -95,7 +95,7 @@ class Exchange:
         cause: Exception | None = None
         try:
             while not (chunk := await anext(self._chunks)):
-                pass  # an empty chunk is no end
+                pass  # an empty chunk is not the end
         except StopAsyncIteration:
             self._ended = True
             return b""
@@ -105,7 +105,8 @@ class Exchange:
                 self.failure = failed.error
             cause = harmless_cause(exc, self.redact)
             chunk = b""
-        # Out here, where the error does not get what caused it as its context: that may quote the credential.
+        # Raised outside the except block, so that the transport's exception does not become its context: it may quote
+        # the credential.
         if self.failure is not None:
             raise self.failure from cause
         if not chunk:
@@ -125,11 +126,11 @@ class Exchange:
             raise self.failure
 
     async def aclose(self) -> None:
-        """Close the body and give the pools back. Not interrupted by cancellation: it does not wait for the server."""
+        """Close the body and release the pools. Shielded from cancellation: it does not wait for the server."""
         if self._closed:
             return
         self._closed = True
-        # Closed before its end, it is for what its reader is raising: a deadline, or an answer that cannot be read.
+        # Closed before its end, the reason is what the reader is raising: a deadline, or an undecodable response.
         error = self.failure or (None if self._ended else sys.exception())
         self.attempt.end(code=self.status, received=self.received, error=error)
         with trio.CancelScope(shield=True):
@@ -144,18 +145,18 @@ class Exchange:
 class ByteStream(AsyncIterator[bytes]):
     """The body of an open stream: ``async for chunk in stream``.
 
-    Chunks come as they arrive, cut anywhere. A clean end ends the iteration; a cut one raises. Cancelling an iteration
-    loses nothing but the stream itself, which is of no use afterwards.
+    Chunks are yielded as they arrive, split anywhere. The iteration stops at the end of the body, and raises if the
+    connection ends before it. After a cancelled iteration the stream cannot be used any more.
 
     Attributes:
         status: the HTTP status code, 2xx.
         headers: with names in lower case.
-        warnings: texts of the server's ``Warning`` fields.
-        request: what was asked, for messages.
-        deadline: when the time that the request had is over, on trio's clock. Nothing happens then by itself; it is
-            for those who want the whole answer in that time, and does not count what a plugin took to log in.
-        reader: the scope that whoever reads has around it, if it is to be woken when the stream is given up. (A scope
-            of our own around each step would cost as much as decoding a small event.)
+        warnings: texts of the server's ``Warning`` headers.
+        request: the request line, for messages.
+        deadline: the end of the request's timeout, on trio's clock, extended by the time a credential plugin took. Not
+            enforced here; it is for callers that want the whole response within that time.
+        reader: the cancel scope around the reader, if it is to be woken when the stream is given up. (A scope around
+            each step would cost as much as decoding a small event.)
     """
 
     __slots__ = ("_exchange", "_given_up", "deadline", "headers", "reader", "request", "status", "warnings")
@@ -171,11 +172,11 @@ class ByteStream(AsyncIterator[bytes]):
         self.deadline: float = deadline
 
     async def __anext__(self) -> bytes:
-        """The next chunk, never empty.
+        """Return the next chunk, never empty.
 
         Raises:
-            ConnectionLost: the connection was lost, or the body ended before its end.
-            ProtocolError: what came is no HTTP.
+            ConnectionLost: the connection ended before the body did, or the stream was given up.
+            ProtocolError: the body is not valid HTTP.
             ClosedError: the stream or its client was closed.
         """
         self.check_trusted()
@@ -186,17 +187,17 @@ class ByteStream(AsyncIterator[bytes]):
 
     @property
     def redact(self) -> Redactor:
-        """Takes the request's secrets out of an error that quotes what came."""
+        """Removes the request's secrets from an error that quotes the body."""
         return self._exchange.redact
 
     def give_up(self, reason: str) -> None:
-        """Trust it no longer: wake whoever waits, by ``reader``, and have the next step raise ConnectionLost."""
+        """Abandon the stream: cancel ``reader``, and make the next read raise ConnectionLost."""
         self._given_up = reason
         if self.reader is not None:
             self.reader.cancel()
 
     def check_trusted(self) -> None:
-        """To be called when ``reader`` was cancelled.
+        """Raise if the stream was given up; call it after ``reader`` was cancelled.
 
         Raises:
             ConnectionLost: it was given up.
@@ -207,7 +208,7 @@ class ByteStream(AsyncIterator[bytes]):
 
     @property
     def received(self) -> int:
-        """Bytes that have come."""
+        """Bytes received so far."""
         return self._exchange.received
 
     def __repr__(self) -> str:

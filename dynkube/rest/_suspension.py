@@ -1,9 +1,9 @@
-"""A machine that was asleep: connections from before it are given up instead of trusted.
+"""Detection of system suspend, after which connections are replaced.
 
-Deadlines are on the monotonic clock, which no setting of the wall clock moves. On Linux and macOS that clock stands
-still in suspend, so a laptop that slept all night would give a dead watch another minute and a half, and meanwhile
-show what was true yesterday. Kernels know for how long they slept: that is asked, and not the wall clock, which also
-jumps when somebody corrects it. On Windows the clock goes on in sleep, and deadlines pass by themselves.
+Deadlines use the monotonic clock, which is not affected by changes of the wall clock. On Linux and macOS it stops
+during suspend, so a laptop that slept all night would wait another minute and a half for a dead watch, and meanwhile
+show yesterday's state. The suspend time is read from the kernel rather than from the wall clock, which also jumps when
+it is corrected. On Windows the monotonic clock runs during sleep, and deadlines expire by themselves.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Awaitable, Callable
 import trio
 
 _LOOK_EVERY = 10.0
-_LONG = 10.0  # shorter than that, peers and whatever is between keep a connection
+_LONG = 10.0  # shorter sleeps do not break connections
 
 
 def seconds_suspended() -> float:
-    """For how long this machine has been suspended since it started; a constant where the kernel does not tell."""
+    """Return the seconds this machine was suspended since boot; 0.0 where the kernel does not report it."""
     with_sleep = getattr(time, "CLOCK_BOOTTIME", None)  # Linux
     without = getattr(time, "CLOCK_MONOTONIC", None)
     if with_sleep is None:
@@ -29,11 +29,13 @@ def seconds_suspended() -> float:
 
 
 async def notice_suspension(suspended: Callable[[], float], then: Callable[[float], Awaitable[None]]) -> None:
-    """Call ``then`` with the seconds after each long sleep, some seconds after the end of it. Runs until cancelled.
+    """Call ``then`` after each long suspend, with its seconds. Runs until cancelled.
+
+    A suspend of at least 10 s is noticed within 10 s of its end.
 
     Args:
-        suspended: as :func:`seconds_suspended`.
-        then: what to do.
+        suspended: a function like :func:`seconds_suspended`.
+        then: the callback.
     """
     before = suspended()
     while True:

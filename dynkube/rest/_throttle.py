@@ -1,4 +1,4 @@
-"""A token bucket: at most so many a second on average, so many at once."""
+"""A token bucket for client-side throttling."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dynkube.errors import InvalidInput
 
 
 class TokenBucket:
-    """Says how long to wait for a turn. Pure: the clock is passed in, the caller does the waiting.
+    """Computes the delay of each request. Pure: the clock is passed in, the caller sleeps.
 
-    Turns are given out in the order of the calls (client-go's ``flowcontrol.NewTokenBucketRateLimiter`` likewise).
+    Tokens are assigned in the order of the calls, as in client-go's ``flowcontrol.NewTokenBucketRateLimiter``.
 
     Args:
-        qps: tokens that come back per second.
-        burst: tokens there are at most, and at the start.
+        qps: tokens added per second.
+        burst: capacity, and tokens at the start.
 
     Raises:
-        InvalidInput: one of them is not positive.
+        InvalidInput: an argument is not positive.
     """
 
     __slots__ = ("_burst", "_last", "_qps", "_tokens")
@@ -29,7 +29,7 @@ class TokenBucket:
         self._last: float | None = None
 
     def reserve(self, now: float) -> float:
-        """Take a token and return the seconds until it is there; 0.0 if it is there now.
+        """Take a token and return the seconds until it is available; 0.0 if it is available now.
 
         Args:
             now: a monotonic clock in seconds, such as ``trio.current_time()``.
@@ -41,5 +41,5 @@ class TokenBucket:
         return max(0.0, -self._tokens / self._qps)
 
     def give_back(self) -> None:
-        """Return a token that was reserved and not used, because its caller was cancelled while waiting."""
+        """Return a reserved token that was not used, because the caller was cancelled while waiting."""
         self._tokens = min(self._burst, self._tokens + 1)

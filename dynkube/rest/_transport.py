@@ -1,8 +1,7 @@
-"""The wire: an httpx2 transport over one httpcore2 connection pool.
+"""An httpx2 transport over one httpcore2 connection pool.
 
-httpx2's own transport lacks what a long-lived client of one server needs: it cannot be told of a network backend
-(see ``_tap``), and a stream closed before its end leaves a suspended async generator behind for the garbage collector,
-which trio reports.
+httpx2's own transport does not suit a long-lived client of one server: it accepts no network backend (see ``_tap``),
+and a stream closed before its end leaves a suspended async generator to the garbage collector, which trio reports.
 """
 
 from __future__ import annotations
@@ -35,22 +34,22 @@ _ERRORS: Mapping[type[Exception], type[httpx2.TransportError]] = MappingProxyTyp
     }
 )
 _FAILURES: tuple[type[Exception], ...] = tuple(_ERRORS)
-_RAISED: tuple[type[Exception], ...] = (*_FAILURES, ValueError)  # of a :status of HTTP/2 that is no number
+_RAISED: tuple[type[Exception], ...] = (*_FAILURES, ValueError)  # for an HTTP/2 :status that is not a number
 
-# A peer that vanished without a word is noticed by TCP in about a minute, as with Go's dialer.
+# TCP notices a peer that vanished in about a minute, as with Go's dialer.
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
 class PoolTransport(httpx2.AsyncBaseTransport):
-    """Connections to one server, kept and reused.
+    """A pool of connections to one server.
 
     Args:
         ssl_context: for TLS to the server; ``None`` if its URL is plain HTTP.
-        proxy_url: proxy to go through, or ``None``; may hold a user and password.
-        max_connections: ``None`` for no bound.
+        proxy_url: the proxy, or ``None``; may contain user and password.
+        max_connections: ``None`` for no limit.
         keepalive: seconds an idle connection is kept.
         http2: offer HTTP/2.
-        max_head: bytes of an answer's status and header fields (HTTP/1.1; HTTP/2 has its own bound of 64 KiB).
+        max_head: maximum bytes of a response's status and headers (HTTP/1.1; HTTP/2 has its own limit of 64 KiB).
     """
 
     def __init__(
@@ -75,7 +74,7 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request and return as soon as the head of its answer is there."""
+        """Send a request and return as soon as the response head has arrived."""
         assert isinstance(request.stream, httpx2.AsyncByteStream)
         message = httpcore2.Request(
             method=request.method,
@@ -98,18 +97,18 @@ class PoolTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(response.status, headers=response.headers, stream=body, extensions=response.extensions)
 
     def connections(self) -> tuple[int, int]:
-        """How many connections there are, and how many of them are idle. May be called from any thread."""
+        """Return the number of connections, and how many of them are idle. Thread-safe."""
         connections = self._pool.connections
         return len(connections), sum(connection.is_idle() for connection in connections)
 
     async def aclose(self) -> None:
-        """Close every connection, also those in use and those being made."""
+        """Close all connections, also those in use and those being opened."""
         self._sockets.close()
         await self._pool.aclose()
 
 
 class _ParsedBody(httpx2.AsyncByteStream):
-    """The chunks of a body as the parser gives them; can be closed at any point and then leaves nothing behind."""
+    """The chunks of a body from the parser; can be closed at any point without leaving a generator behind."""
 
     def __init__(self, response: httpcore2.Response) -> None:
         assert not isinstance(response.stream, bytes)
@@ -132,7 +131,7 @@ class _ParsedBody(httpx2.AsyncByteStream):
 
 
 class _TappedBody(_ParsedBody):
-    """A chunked body taken from the connection directly; its end goes through the parser."""
+    """A chunked body read from the connection directly; its end goes through the parser."""
 
     def __init__(self, response: httpcore2.Response, tap: TappedStream) -> None:
         super().__init__(response)
@@ -143,7 +142,7 @@ class _TappedBody(_ParsedBody):
         while self._decoder.rest is None:
             if payload := await self._read():
                 return payload
-        while True:  # the parser sees an empty body, and the connection is free for the next request
+        while True:  # the parser sees an empty body, and the connection can be reused
             await super().__anext__()
 
     async def _read(self) -> bytes:
@@ -162,21 +161,21 @@ class _TappedBody(_ParsedBody):
 
 
 def _tap_of(response: httpcore2.Response, method: str) -> TappedStream | None:
-    """The connection to take the body from, if it is one to take: chunked, and untouched by the parser.
+    """Return the connection to read the body from, if it is chunked and untouched by the parser.
 
-    Where it is not, the connection learns how many bytes belong to this response.
+    Otherwise set the size of the body on the connection.
     """
     stream = response.extensions.get("network_stream")
     if not isinstance(stream, TappedStream) or not stream.at_body:
         return None
-    if method == "HEAD" or response.status in {204, 304}:  # no body, whatever the head says
+    if method == "HEAD" or response.status in {204, 304}:  # no body, whatever the headers are
         stream.expect(0)
         return None
     fields = [(name.lower(), value.strip().lower()) for name, value in response.headers]
     codings = [value for name, value in fields if name == b"transfer-encoding"]
-    if codings:  # which count more than a length
+    if codings:  # takes precedence over a length
         return stream if codings == [b"chunked"] else None
-    # h11 has made sure that it is a number, and one; without it the body ends with the connection.
+    # h11 has validated that it is one number; without it the body ends with the connection.
     for name, value in fields:
         if name == b"content-length":
             stream.expect(int(value))
@@ -187,13 +186,13 @@ def _mapped(exc: Exception) -> httpx2.TransportError:
     if isinstance(exc, ValueError):
         return httpx2.RemoteProtocolError(f"not a response of HTTP/2: {exc}")
     if isinstance(exc, httpcore2.LocalProtocolError) and exc.args and type(exc.args[0]).__module__ == "h2.exceptions":
-        # httpcore2 calls all that h2 raises a fault of the request; requests are checked before, responses are not.
+        # httpcore2 treats all errors of h2 as errors of the request; requests are validated before, responses are not.
         return httpx2.RemoteProtocolError(f"not HTTP/2: {exc} ({type(exc.args[0]).__name__})")
     return _ERRORS[type(exc)](str(exc))
 
 
 def _proxy(url: str) -> httpcore2.Proxy:
-    parsed = httpx2.Proxy(url)  # takes user and password out of the URL
+    parsed = httpx2.Proxy(url)  # splits user and password off the URL
     target = httpcore2.URL(
         scheme=parsed.url.raw_scheme, host=parsed.url.raw_host, port=parsed.url.port, target=parsed.url.raw_path
     )
@@ -203,6 +202,6 @@ def _proxy(url: str) -> httpcore2.Proxy:
 def _socket_options() -> list[tuple[int, int, int]]:
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     for name, value in _KEEPALIVE.items():
-        if number := getattr(socket, name, None):  # not on every platform
+        if number := getattr(socket, name, None):  # not available on every platform
             options.append((socket.IPPROTO_TCP, number, value))
     return options

@@ -1,4 +1,4 @@
-"""The ``Warning`` fields of an answer (RFC 7234, 5.5): how the API server tells of deprecations and unknown fields."""
+"""``Warning`` headers (RFC 7234, 5.5), which API servers use for deprecations and unknown fields."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from dynkube._logs import get_logger
 
-# warn-code SP warn-agent SP quoted warn-text [SP quoted warn-date]; several may share a field, separated by commas.
+# warn-code SP warn-agent SP quoted warn-text [SP quoted warn-date]; several may share a header, separated by commas.
 _WARNING = re.compile(r'\s*,?\s*(\d{3}) ([^\s",]+) "((?:[^"\\]|\\.)*)"(?: "[^"]*")?\s*(?=,|\Z)')
 _ESCAPED = re.compile(r"\\(.)")
 _REMEMBERED = 256
@@ -16,9 +16,9 @@ _logger = get_logger("dynkube.rest")
 
 
 def parse_warnings(fields: Iterable[str]) -> tuple[str, ...]:
-    """The texts of all warnings of code 299, in order, each once.
+    """Return the texts of all warnings of code 299, in order and without duplicates.
 
-    Other codes are about caches, which the API server is none. A malformed field gives what precedes the fault.
+    Other codes are about caches, which API servers do not use. A malformed header yields the warnings before the error.
     """
     texts: dict[str, None] = {}
     for value in fields:
@@ -31,16 +31,16 @@ def parse_warnings(fields: Iterable[str]) -> tuple[str, ...]:
 
 
 class WarningLog:
-    """Logs each text once, as kubectl does: a deprecated version is warned of with every request for it.
+    """Logs each distinct warning once, as kubectl does; servers repeat it with every request.
 
-    It remembers the first few hundred texts; a server that has always another one is not listened to beyond that.
+    It remembers the first 256 texts; further ones are logged at debug level.
     """
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
 
     def __call__(self, text: str) -> None:
-        """A warning came."""
+        """Log a warning."""
         if text in self._seen or len(self._seen) >= _REMEMBERED:
             _logger.debug("the API server warns again: %s", text)
             return
