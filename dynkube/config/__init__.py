@@ -1,4 +1,4 @@
-"""Which cluster, as whom: kubeconfig files, in-cluster files, plugins and TLS end in one frozen ``ClientConfig``."""
+"""Configuration of a client: kubeconfig, in-cluster files, exec plugins and TLS, read into a ``ClientConfig``."""
 
 from dynkube.config._config import ClientConfig, Impersonation
 from dynkube.config._credentials import (

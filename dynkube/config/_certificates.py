@@ -1,8 +1,8 @@
-"""What dynkube has to know about an X.509 certificate before OpenSSL sees it: until when it is valid.
+"""Expiry dates of X.509 certificates, read without OpenSSL.
 
 The standard library decodes a certificate only after a handshake, and a handshake with an expired client certificate
-fails with an alert that names no file. So the one field is read here, by walking the DER down to it (RFC 5280, 4.1).
-Nothing is verified: that stays OpenSSL's job.
+fails with an alert that names no file. So this one field is read by walking the DER down to it (RFC 5280, 4.1). Nothing
+is verified: that remains OpenSSL's job.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _GENERALIZED_TIME = 0x18
 
 
 def expiries(pem: bytes) -> list[datetime]:
-    """The notAfter of every certificate in a PEM text, in its order.
+    """Return the notAfter of every certificate in PEM data, in order.
 
     Raises:
-        ValueError: there is no certificate in it, or one that does not decode.
+        ValueError: it contains no certificate, or one that does not decode.
     """
     blocks = _PEM.findall(pem)
     if not blocks:
@@ -48,7 +48,7 @@ def _not_after(der: bytes) -> datetime:
 
 
 def _element(der: bytes, offset: int) -> tuple[int, int, int]:
-    """Tag, and where the content of the element at ``offset`` starts and ends."""
+    """Return the tag of the element at ``offset``, and the start and end of its content."""
     tag, length, offset = der[offset], der[offset + 1], offset + 2
     if length & 0x80:
         size = length & 0x7F
@@ -59,7 +59,7 @@ def _element(der: bytes, offset: int) -> tuple[int, int, int]:
 
 
 def _time(tag: int, text: str) -> datetime:
-    if tag == _UTC_TIME:  # two digits of a year: RFC 5280 puts 50-99 in the last century, strptime's %y does not
+    if tag == _UTC_TIME:  # a two-digit year: RFC 5280 puts 50-99 in the last century, strptime's %y does not
         text = ("19" if text[:2] >= "50" else "20") + text
     elif tag != _GENERALIZED_TIME:
         raise ValueError("notAfter is no time")

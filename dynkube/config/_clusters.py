@@ -1,4 +1,4 @@
-"""The ``cluster`` of a kubeconfig: address, trust, proxy, and the same as an exec plugin wants to hear it."""
+"""The ``cluster`` section of a kubeconfig: address, CA, proxy, and its form for exec plugins."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 
 
 def read_server(cluster: Entry, *, secure: bool) -> str:
-    """The address. One without a scheme gets client-go's: https where TLS is configured (``secure``), else http.
+    """Return the server URL.
+
+    Without a scheme it gets client-go's default: https if TLS is configured (``secure``), else http.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: the address is missing.
     """
     server = cluster.text("server").strip()
     if not server:
@@ -28,10 +30,10 @@ def read_server(cluster: Entry, *, secure: bool) -> str:
 
 
 def read_tls(cluster: Entry, now: datetime) -> TLSSettings:
-    """Whom to trust. Reads the CA file once, so that a wrong path is noticed here.
+    """Return the TLS settings. Reads the CA file once, so that a wrong path is reported here.
 
     Raises:
-        ConfigError: the CA is unreadable, no PEM or expired, or contradicts ``insecure-skip-tls-verify``.
+        ConfigError: the CA is unreadable, not PEM or expired, or contradicts ``insecure-skip-tls-verify``.
     """
     insecure = cluster.flag("insecure-skip-tls-verify")
     ca_data = cluster.data("certificate-authority-data")
@@ -54,9 +56,9 @@ def read_tls(cluster: Entry, now: datetime) -> TLSSettings:
 
 
 def exec_cluster(cluster: Entry, tls: TLSSettings) -> Mapping[str, object]:
-    """The cluster as ``ExecCredential.spec.cluster`` has it (``provideClusterInfo: true``).
+    """Return ``ExecCredential.spec.cluster`` (``provideClusterInfo: true``).
 
-    The CA always goes as data, and ``config`` is the extension that carries the plugin's own settings.
+    The CA is always passed as data, and ``config`` is the extension with the plugin's own settings.
     """
     info: dict[str, object] = {"server": cluster.text("server")}
     for field in ("tls-server-name", "proxy-url"):

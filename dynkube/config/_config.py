@@ -1,4 +1,4 @@
-"""The answer to "which cluster, as whom": one frozen record that the floors above take."""
+"""``ClientConfig``: address, TLS and credentials of a cluster, in one frozen record."""
 
 from __future__ import annotations
 
@@ -13,15 +13,22 @@ from dynkube.config._tls import TLSSettings
 from dynkube.errors import ConfigError
 
 _PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
-# RFC 9110 tokens less '%', which the server takes for the start of an escape.
+# RFC 9110 tokens except '%', which the server parses as the start of an escape.
 _HEADER_NAME = string.ascii_letters + string.digits + "!#$&'*+-.^_`|~"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impersonation:
-    """Act as somebody else; the API server asks RBAC whether one may (verb ``impersonate``).
+    """User impersonation; the API server authorizes it by RBAC (verb ``impersonate``).
 
-    ``extra`` maps a key to its values, as in a user's ``UserInfo``.
+    Attributes:
+        user: the user to act as.
+        groups: groups of the user.
+        uid: UID of the user.
+        extra: keys and their values, as in ``UserInfo``.
+
+    Raises:
+        ConfigError: ``user`` is empty, or an attribute has the wrong type or line breaks.
     """
 
     user: str
@@ -41,7 +48,7 @@ class Impersonation:
                 raise ConfigError(f"impersonation: {name} must be one line of text")
 
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """The header fields to send; a name comes once per value, so they are pairs and no mapping."""
+        """Return the headers to send, as pairs: a name occurs once for each of its values."""
         pairs = [("Impersonate-User", self.user)]
         if self.uid:
             pairs.append(("Impersonate-Uid", self.uid))
@@ -53,19 +60,20 @@ class Impersonation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConfig:
-    """Which cluster, and as whom.
+    """Address, TLS settings and credentials of a cluster.
 
     Attributes:
-        server: base URL of the API, possibly with a path prefix; a slash at its end is dropped.
-        namespace: the context's namespace, for single objects addressed without one.
-        credentials: who asks.
-        tls: whom to trust.
-        proxy_url: proxy for every request (http, https, socks5); ``None`` leaves it to the environment.
-        impersonate: whom to act as.
-        source: where all this came from, for messages (``"kubeconfig /home/me/.kube/config, context 'kind'"``).
+        server: base URL of the API, optionally with a path prefix; a trailing slash is dropped.
+        namespace: the context's namespace, the default for operations on single objects.
+        credentials: the source of credentials.
+        tls: CA, server name and client certificate.
+        proxy_url: proxy for every request (http, https, socks5); ``None`` uses the environment's.
+        impersonate: the user to impersonate.
+        source: where the configuration came from, for messages (``"kubeconfig /home/me/.kube/config, context
+            'kind'"``).
 
     Raises:
-        ConfigError: server or proxy_url is no usable URL.
+        ConfigError: server or proxy_url is not a valid URL.
     """
 
     server: str
@@ -105,7 +113,7 @@ class ClientConfig:
 
 
 def _escape_key(key: str) -> str:
-    """An extra key as the tail of a header name: what a name cannot carry is percent-encoded, as the server expects."""
+    """Percent-encode an extra key for use in a header name, as the server expects."""
     return "".join(character if character in _HEADER_NAME else quote(character, safe="") for character in key)
 
 
@@ -113,17 +121,17 @@ def _split_url(url: str, *, field_name: str, source: str) -> SplitResult:
     try:
         parts = urlsplit(url.strip())
         usable = bool(parts.hostname) and parts.port != 0 and not re.search(r"[\s\x00-\x1f]", url.strip())
-    except ValueError:  # an unclosed bracket, a port that is no port
+    except ValueError:  # an unclosed bracket, an invalid port
         parts, usable = SplitResult("", "", "", "", ""), False
     if not usable:
         prefix = f"{source}: " if source else ""
-        shown = "as given" if "@" in url else repr(re.split("[?#]", url.strip())[0])  # no password, no token
+        shown = "as given" if "@" in url else repr(re.split("[?#]", url.strip())[0])  # hide a password or token
         missing = "" if "://" in url else ", it has no scheme"
         raise ConfigError(f"{prefix}{field_name} {shown} is no URL{missing}: write it like https://HOST:PORT")
     return parts
 
 
 def _shown(parts: SplitResult) -> str:
-    """The URL without what must not be shown."""
+    """Return the URL with user and password hidden."""
     host = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=f"<hidden>@{host}" if "@" in parts.netloc else host).geturl()

@@ -1,4 +1,4 @@
-"""Who asks: what a credential is, where it comes from, and the sources that never change."""
+"""Credential type, source protocol, static sources."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from dynkube.errors import CredentialError
 
 
 def utc_now() -> datetime:
-    """The system's clock, aware and in UTC: what every ``now`` parameter of this package defaults to."""
+    """Return the current time, timezone-aware in UTC; the default of every ``now`` parameter here."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What one request shows: header fields, and a client certificate for the connection it goes over.
+    """The credential of a request: headers, and a client certificate for its connection.
 
-    The repr names the fields and shows no value. Two credentials are the same to a caller if they are the same
-    object: see :meth:`Credentials.refresh`.
+    The repr shows the names of the headers, but no values. Compare credentials by identity: see
+    :meth:`Credentials.refresh`.
     """
 
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -42,39 +42,39 @@ class Credential:
 class Credentials(Protocol):
     """A source of credentials. One instance serves all tasks of one trio run.
 
-    One that bounds its own waits may say so in an attribute ``patience`` (see :class:`Patience`): a request then
-    does not cut it short. Without it, the time it takes is the request's.
+    A source with timeouts of its own may declare them in an attribute ``patience`` (see :class:`Patience`): the
+    request's deadline is then extended. Without it, waiting for a credential counts against the request's deadline.
     """
 
     async def current(self) -> Credential:
-        """The credential to use now; the same object as long as it is good.
+        """Return the credential to use now; the same object as long as it is valid.
 
-        May read a small file or run a plugin, and may so block until the plugin's deadline. Cancelling the one
-        caller who runs the plugin kills it; another who waits runs it again.
+        May read a small file or run a plugin, and so may block until the plugin's deadline. Cancelling the caller that
+        runs the plugin kills it; another waiting caller runs it again.
 
         Raises:
-            CredentialError: there is none to be had; the message says where it should have come from.
+            CredentialError: no credential is available; the message says where it should have come from.
         """
         ...
 
     async def refresh(self, rejected: Credential) -> Credential:
-        """The credential to try after the server answered 401 to ``rejected``.
+        """Return the credential to try after the server responded to ``rejected`` with 401.
 
-        Callers who come at the same time share one refresh. Where nothing newer can be had, ``rejected`` itself is
-        returned, and asking again with it is pointless.
+        Concurrent callers share one refresh. If there is nothing newer, ``rejected`` itself is returned, and a retry
+        with it is pointless.
 
         Raises:
-            CredentialError: as :meth:`current`.
+            CredentialError: no credential is available; the message says where it should have come from.
         """
         ...
 
 
 class Patience(NamedTuple):
-    """How long a source of credentials may take by itself: it bounds its own waits, as a request does.
+    """The timeout of a credential source, which bounds its own waits.
 
     Attributes:
-        seconds: the bound.
-        interactive: somebody at a terminal may have to answer meanwhile.
+        seconds: the maximum.
+        interactive: whether the user may be prompted at a terminal.
     """
 
     seconds: float
@@ -85,13 +85,13 @@ _NONE: Final = Patience(0.0, False)
 
 
 def patience_of(credentials: Credentials) -> Patience:
-    """What ``credentials`` says in an attribute ``patience``; where it has none, it gets what a request has left."""
+    """Return the ``patience`` of a source; without one, 0 s: the request's deadline applies."""
     patience = getattr(credentials, "patience", _NONE)
     return patience if isinstance(patience, Patience) else _NONE
 
 
 class _Fixed:
-    """Base of the sources that always give the same credential."""
+    """Base class of sources that always return the same credential."""
 
     __slots__ = ("_credential",)
 
@@ -100,22 +100,22 @@ class _Fixed:
 
     @property
     def credential(self) -> Credential:
-        """The one credential, whether it has expired or not."""
+        """The credential, even if it has expired."""
         return self._credential
 
     async def current(self) -> Credential:
-        """The one credential."""
+        """Return the credential."""
         await trio.lowlevel.checkpoint()
         return self._credential
 
     async def refresh(self, rejected: Credential) -> Credential:
-        """Nothing newer can be had: ``rejected`` comes back."""
+        """Return ``rejected``: there is nothing newer."""
         await trio.lowlevel.checkpoint()
         return rejected
 
 
 class Anonymous(_Fixed):
-    """No credential at all."""
+    """No credential."""
 
     __slots__ = ()
 
@@ -127,7 +127,7 @@ class Anonymous(_Fixed):
 
 
 class BearerToken(_Fixed):
-    """A token that never changes. White space around it is dropped; the repr does not show it.
+    """A fixed bearer token. Surrounding white space is dropped; the repr does not show it.
 
     Raises:
         CredentialError: the token is empty, or has characters that a header cannot carry.
@@ -143,10 +143,12 @@ class BearerToken(_Fixed):
 
 
 class BasicAuth(_Fixed):
-    """User name and password (RFC 7617, as UTF-8). API servers dropped it in 1.19; proxies in front still take it.
+    """User name and password (RFC 7617, as UTF-8).
+
+    API servers dropped basic authentication in 1.19; proxies in front of them still accept it.
 
     Raises:
-        CredentialError: the user name has a colon, which the scheme cannot carry.
+        CredentialError: the user name has a colon, which the scheme does not allow.
     """
 
     __slots__ = ("username",)
@@ -163,7 +165,7 @@ class BasicAuth(_Fixed):
 
 
 class StaticCertificate(_Fixed):
-    """A client certificate that never changes; once it has expired, asking for it raises CredentialError."""
+    """A fixed client certificate; once it has expired, :meth:`current` raises CredentialError."""
 
     __slots__ = ("_expires_at", "_now", "where")
 
@@ -180,7 +182,7 @@ class StaticCertificate(_Fixed):
         self._now = now
 
     async def current(self) -> Credential:
-        """The certificate.
+        """Return the certificate.
 
         Raises:
             CredentialError: it has expired.
@@ -194,9 +196,9 @@ class StaticCertificate(_Fixed):
 
 
 class Combined:
-    """Two sources as one: a token, sent over a connection with a client certificate.
+    """Two sources as one: for example a token, sent over a connection with a client certificate.
 
-    Where both give the same thing, the first wins.
+    Where both provide the same header or a certificate, the first takes precedence.
     """
 
     __slots__ = ("_combined", "_first", "_parts", "_second")
@@ -209,21 +211,29 @@ class Combined:
 
     @property
     def patience(self) -> Patience:
-        """What the two take together."""
+        """The sum of both timeouts."""
         first, second = patience_of(self._first), patience_of(self._second)
         return Patience(first.seconds + second.seconds, first.interactive or second.interactive)
 
     @property
     def sources(self) -> tuple[Credentials, Credentials]:
-        """Both."""
+        """Both sources."""
         return self._first, self._second
 
     async def current(self) -> Credential:
-        """What both give now; the same object until one of them changes."""
+        """Return the combined credential; the same object until one of the two changes.
+
+        Raises:
+            CredentialError: one of the sources has none.
+        """
         return self._combine(await self._first.current(), await self._second.current())
 
     async def refresh(self, rejected: Credential) -> Credential:
-        """Refresh both, unless somebody did since ``rejected`` was given out."""
+        """Refresh both, unless they were refreshed since ``rejected`` was returned.
+
+        Raises:
+            CredentialError: one of the sources has none.
+        """
         if self._parts is None or rejected is not self._combined:
             return await self.current()
         first, second = self._parts
@@ -240,10 +250,10 @@ class Combined:
 
 
 def bearer(token: str, *, where: str) -> Credential:
-    """A bearer token as a credential; white space around it (the newline of a file) is dropped.
+    """Return a bearer token as a credential; surrounding white space (the newline of a file) is dropped.
 
     Raises:
-        CredentialError: nothing is left of it, or a header cannot carry it. The message does not show it.
+        CredentialError: it is empty, or a header cannot carry it. The message does not contain it.
     """
     token = token.strip()
     if not token:

@@ -1,4 +1,4 @@
-"""Reading one mapping of a kubeconfig: fields are typed, complaints name file and field and show no value."""
+"""Typed access to the fields of a kubeconfig; errors name file and field, but show no values."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Entry:
 
     Attributes:
         values: the mapping as decoded.
-        source: the file it stands in, or what the caller passed; starts every message.
-        at: where in the file, ``"users[name=dev].user"``.
-        directory: what relative paths in it are relative to: the file's directory.
+        source: the file, or the argument of the caller; the prefix of every message.
+        at: the path in the file, ``"users[name=dev].user"``.
+        directory: the file's directory, the base of relative paths.
     """
 
     values: Mapping[str, object] = field(repr=False)
@@ -29,15 +29,15 @@ class Entry:
     directory: str = ""
 
     def error(self, field: str, complaint: str) -> ConfigError:
-        """What to raise about one field."""
+        """Create the error for a field."""
         return ConfigError(f"{self.where(field)} {complaint}")
 
     def where(self, field: str = "") -> str:
-        """Source and path of a field, or of the entry itself."""
+        """Return source and path of a field, or of the entry itself."""
         return f"{self.source}: {self.at}.{field}" if field else f"{self.source}: {self.at}"
 
     def text(self, field: str) -> str:
-        """A string; ``""`` where it is absent."""
+        """Return a string; ``""`` if absent."""
         value = self.values.get(field)
         if value is None:
             return ""
@@ -46,7 +46,7 @@ class Entry:
         return value
 
     def flag(self, field: str) -> bool:
-        """A boolean; False where it is absent."""
+        """Return a boolean; False if absent."""
         value = self.values.get(field)
         if value is None:
             return False
@@ -55,14 +55,14 @@ class Entry:
         return value
 
     def texts(self, field: str) -> tuple[str, ...]:
-        """A list of strings."""
+        """Return a list of strings; empty if absent."""
         values = self._list(field)
         if any(not isinstance(value, str) for value in values):
             raise self.error(field, "must be a list of strings: put each item in quotes")
         return tuple(value for value in values if isinstance(value, str))
 
     def entry(self, field: str) -> Entry | None:
-        """A mapping inside this one; ``None`` where it is absent."""
+        """Return a nested mapping; ``None`` if absent."""
         value = self.values.get(field)
         if value is None:
             return None
@@ -71,7 +71,7 @@ class Entry:
         return Entry(value, self.source, f"{self.at}.{field}", self.directory)
 
     def entries(self, field: str) -> tuple[Entry, ...]:
-        """A list of mappings."""
+        """Return a list of mappings; empty if absent."""
         values = self._list(field)
         if any(not isinstance(value, Mapping) for value in values):
             raise self.error(field, "must be a list of mappings")
@@ -82,8 +82,8 @@ class Entry:
         )
 
     def data(self, field: str) -> bytes | None:
-        """Base64 data, decoded; ``None`` where it is absent."""
-        text = "".join(self.text(field).split())  # line breaks inside are usual
+        """Decode and return base64 data; ``None`` if absent."""
+        text = "".join(self.text(field).split())  # line breaks are common
         if not text:
             return None
         data = _decoded(text)
@@ -92,7 +92,7 @@ class Entry:
         return data
 
     def path(self, field: str) -> str | None:
-        """A path, from the root; ``None`` where it is absent."""
+        """Return an absolute path; ``None`` if absent."""
         text = self.text(field)
         return absolute_path(Path(self.directory, text)) if text else None
 
@@ -106,7 +106,7 @@ class Entry:
 
 
 def _decoded(text: str) -> bytes | None:
-    """Base64 decoded, or ``None``: the decoder's exception holds the text, and would be the context of ours."""
+    """Decode base64; return ``None`` on error: the exception contains the data, and would be our error's context."""
     try:
         return base64.b64decode(text, validate=True)
     except ValueError:

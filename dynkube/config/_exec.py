@@ -1,8 +1,8 @@
-"""Exec plugins: a program that prints an ``ExecCredential`` (KEP-541), run when needed and as seldom as possible.
+"""Exec plugins: programs that print an ``ExecCredential`` (KEP-541), run only when needed.
 
-What client-go does, plus a deadline: a run is shared by all who wait for it, its failure is raised and not logged
-away, a token is renewed shortly before it expires (never earlier than in the last tenth of its life, or a token that
-lives five minutes would cost a run per request), a certificate as well, and a 401 causes one new run.
+Behaves like client-go, with an additional timeout: concurrent callers share a run, and its failure is raised rather
+than only logged; a token or certificate is renewed shortly before it expires (never earlier than in the last tenth of
+its lifetime, or a token with a lifetime of five minutes would cost a run per request); a 401 causes one new run.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from dynkube.errors import ConfigError, CredentialError
 logger = get_logger("dynkube.config")
 
 _TIMEOUT = 60.0
-_INTERACTIVE_TIMEOUT = 300.0  # somebody may have to find a phone
+_INTERACTIVE_TIMEOUT = 300.0  # interactive logins may need a second device
 _MARGIN = timedelta(minutes=1)
-_MARGIN_SHARE = 10  # and at most this part of the lifetime
+_MARGIN_SHARE = 10  # and at most this fraction of the lifetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecCommand:
-    """The ``exec`` section of a user.
+    """The ``exec`` section of a kubeconfig user.
 
     Attributes:
-        command: name looked up on PATH, or a path from the root.
+        command: a name that is looked up on PATH, or an absolute path.
         args: its arguments.
-        env: added to our environment.
-        api_version: ``client.authentication.k8s.io/v1`` or ``v1beta1``; the answer must have the same.
+        env: additional environment variables.
+        api_version: ``client.authentication.k8s.io/v1`` or ``v1beta1``; the output must have the same.
         interactive_mode: ``Never``, ``IfAvailable`` or ``Always``.
-        install_hint: said where the command is not found.
-        cluster: ``spec.cluster`` for the plugin, if it is to know it.
-        where: for messages.
+        install_hint: shown if the command is not found.
+        cluster: ``spec.cluster`` for the plugin, with ``provideClusterInfo``.
+        where: the place in the configuration, for messages.
     """
 
     command: str
-    args: tuple[str, ...] = field(default=(), repr=False)  # often with a secret among them
+    args: tuple[str, ...] = field(default=(), repr=False)  # may contain secrets
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     api_version: str
     interactive_mode: str = "IfAvailable"
@@ -68,12 +68,12 @@ class ExecCommand:
 
 
 class ExecPlugin:
-    """Credentials from a plugin.
+    """Credentials from an exec plugin.
 
     Args:
-        command: what to run.
-        timeout: seconds a run may take; ``None`` means 60, or 300 where somebody at a terminal may have to answer.
-        now: the clock expiry is judged by.
+        command: the command to run.
+        timeout: seconds a run may take; ``None`` means 60, or 300 if it may prompt at a terminal.
+        now: the clock that expiry is compared with.
     """
 
     def __init__(
@@ -83,22 +83,22 @@ class ExecPlugin:
         self._timeout = timeout
         self._now = now
         self._lock = trio.Lock()
-        self._secrets = secrets_among(command.args, command.env)  # a plugin in trouble may print what it was given
+        self._secrets = secrets_among(command.args, command.env)  # a failing plugin may print its arguments
         self._held: Credential | None = None
         self._expires_at: datetime | None = None
         self._renew_at: datetime | None = None
-        self._ended = 0  # runs that came to an end, good or bad
-        self._failure: CredentialError | None = None  # of the last of them
+        self._ended = 0  # completed runs, successful or not
+        self._failure: CredentialError | None = None  # of the last run
         self.calls: Counter[tuple[int, str]] = Counter()
-        """Runs, by exit code and by how they went, in client-go's words (``no_error``, ...)."""
+        """Runs, by exit code and result as in client-go (``no_error``, ...)."""
 
     async def current(self) -> Credential:
-        """The credential held, or that of a new run when it is about to expire.
+        """Return the current credential, after a new run if it is about to expire.
 
-        Where renewing fails before the expiry proper, the old one goes on until then, with a warning in the log.
+        If a renewal before the expiry fails, the old credential is used until it expires, with a warning in the log.
 
         Raises:
-            CredentialError: the plugin is missing, failed, hung or printed no credential.
+            CredentialError: the plugin is missing, failed, timed out or printed no credential.
         """
         held = self._held
         if held is not None and not self._due():
@@ -115,15 +115,15 @@ class ExecPlugin:
 
     @property
     def patience(self) -> Patience:
-        """How long a run may take, and whether somebody may be typing a password meanwhile."""
+        """The timeout of a run, and whether it may prompt at a terminal."""
         interactive = self._command.interactive_mode != "Never" and _terminal()
         return Patience(self._seconds(interactive), interactive)
 
     async def refresh(self, rejected: Credential) -> Credential:
-        """Run the plugin, unless that happened since ``rejected`` was given out.
+        """Run the plugin, unless it ran since ``rejected`` was returned.
 
         Raises:
-            CredentialError: as :meth:`current`.
+            CredentialError: the plugin is missing, failed, timed out or printed no credential.
         """
         if self._held is not None and self._held is not rejected and not self._due():
             await trio.lowlevel.checkpoint()
@@ -143,11 +143,11 @@ class ExecPlugin:
         return self._renew_at is not None and self._now() >= self._renew_at
 
     async def _renew(self) -> Credential:
-        """The outcome of a run that ends after this call: of somebody else's, if one ends while this one waits."""
+        """Return the result of a run that ends after this call; concurrent callers share a run."""
         ended = self._ended
         async with self._lock:
             if self._ended == ended:
-                await self._run_and_hold()  # cancelled: nothing is counted, and the next in line runs it
+                await self._run_and_hold()  # if cancelled, nothing is counted, and the next waiter runs it
         if self._failure is not None:
             raise CredentialError(str(self._failure)) from self._failure
         assert self._held is not None
@@ -164,7 +164,8 @@ class ExecPlugin:
         self._ended += 1
 
     def _hold(self, answer: ExecAnswer) -> None:
-        if answer.credential != self._held:  # equal: the same object tells refresh()'s caller that nothing is new
+        # if equal, keep the object: refresh() reports by identity whether there is something newer
+        if answer.credential != self._held:
             self._held = answer.credential
         self._expires_at = answer.expires_at
         self._renew_at = None
@@ -218,8 +219,8 @@ class ExecPlugin:
             spec["cluster"] = self._command.cluster
         info = {"apiVersion": self._command.api_version, "kind": "ExecCredential", "spec": spec}
         try:
-            return json.dumps(info, default=str)  # YAML gives dates in extensions, which JSON has not
-        except (ValueError, TypeError, RecursionError) as error:  # YAML's aliases can lead in a circle
+            return json.dumps(info, default=str)  # YAML extensions may contain dates, which JSON lacks
+        except (ValueError, TypeError, RecursionError) as error:  # YAML aliases can be cyclic
             raise self._error("cannot be told of the cluster: its extension is nothing that JSON can hold") from error
 
     def _error(self, complaint: str, outcome: Outcome | None = None) -> CredentialError:
@@ -249,7 +250,7 @@ def _terminal() -> bool:
 
 
 def plugin_calls(credentials: Credentials) -> Mapping[tuple[int, str], int]:
-    """The runs of the plugins behind ``credentials``, by exit code and by how they went."""
+    """Return the runs of the plugins in ``credentials``, by exit code and result."""
     if isinstance(credentials, ExecPlugin):
         return dict(credentials.calls)
     calls: Counter[tuple[int, str]] = Counter()

@@ -1,4 +1,4 @@
-"""Reading the ``ExecCredential`` a plugin printed. Complaints never show what it printed: that may be a token."""
+"""Parsing of a plugin's ``ExecCredential``. Errors never quote the output, which may be a token."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from dynkube.config._tls import ClientCertificate
 from dynkube.errors import CredentialError
 
 _NO_JSON = object()
-_WORDS = 1000  # what is more than a credential is garbage
+_WORDS = 1000  # output that is longer than a credential is not one
 
 
 @dataclass(frozen=True, slots=True)
 class ExecAnswer:
-    """A credential and when it ends: at its own expiry or its certificate's, whichever is first; ``None``: not told."""
+    """A credential and its expiry: its own or its certificate's, whichever is earlier; ``None`` if unknown."""
 
     credential: Credential
     expires_at: datetime | None
 
 
 def parse_answer(stdout: bytes, *, api_version: str, now: datetime) -> ExecAnswer:
-    """Read what a plugin printed.
+    """Parse the output of a plugin.
 
     Raises:
-        ValueError: it is no credential of ``api_version``, or one that has expired; the message completes
-            "the plugin ...".
+        ValueError: it is not a credential of ``api_version``, or has expired; the message completes "the plugin ...".
     """
     status = _status(stdout, api_version)
     token = _text(status, "token")
@@ -54,7 +53,7 @@ def parse_answer(stdout: bytes, *, api_version: str, now: datetime) -> ExecAnswe
 
 
 def printed_texts(stdout: bytes) -> tuple[str, ...]:
-    """The words a plugin printed where its credential belongs: none of them may show up in a message."""
+    """Return the words of a plugin's stdout, where its credential is: none of them may appear in a message."""
     return tuple(re.findall(r"[^\s\"{}\[\],]+", stdout.decode("utf-8", "replace").replace("\\n", "\n"))[:_WORDS])
 
 
@@ -78,7 +77,7 @@ def _status(stdout: bytes, api_version: str) -> Mapping[str, object]:
 
 
 def _decoded(stdout: bytes) -> object:
-    """The JSON, or ``_NO_JSON``: the decoder's exception carries the text, and would be the context of ours."""
+    """Decode JSON, or return ``_NO_JSON``: the exception contains the input, and would be our error's context."""
     try:
         return json.loads(stdout)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Running one short-lived helper process: no shell, a deadline, bounded output, and no survivor of a cancellation."""
+"""Running a short-lived helper process: no shell, a timeout, bounded output, killed on cancellation."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _MAX_STDOUT = 1 << 20  # bytes; a certificate with its key is some KB
 _TAIL = 4096  # bytes of stderr kept
 _LINES = 5
 _LOGGED = 200  # lines of stderr that are logged
-# How long a process that has been asked to end may take, and how long its pipes may stay open after it has ended
-# (a daemon it started inherits them).
+# Seconds between SIGTERM and SIGKILL, and seconds its pipes may stay open after its end (a daemon that it started
+# inherits them).
 _GRACE = 1.0
 
 
 @dataclass(slots=True)
 class Outcome:
-    """How a run ended. ``returncode`` is ``None`` where the process did not start or was stopped by us."""
+    """The result of a run. ``returncode`` is ``None`` if the process did not start, or was killed by dynkube."""
 
     returncode: int | None = None
     start_error: OSError | ValueError | None = None
@@ -40,7 +40,7 @@ class Outcome:
     stderr: bytes = field(default=b"", repr=False)
 
     def last_words(self, redact: Callable[[str], str]) -> str:
-        """The last lines of stderr, without control characters and secrets; ``""`` if there are none."""
+        """Return the last lines of stderr, without control characters and secrets; ``""`` if there are none."""
         text = redact(self.stderr.decode("utf-8", errors="replace"))
         lines = [sanitized(line.strip(), _TAIL) for line in text.splitlines()]
         return "\n".join([line for line in lines if line][-_LINES:])
@@ -54,19 +54,18 @@ async def run_bounded(
     interactive: bool,
     redact: Callable[[str, Outcome], str],
 ) -> Outcome:
-    """Run ``command`` to its end and collect what it printed.
+    """Run ``command`` to its end and collect its output.
+
+    Cancellation stops the process: SIGTERM, a second later SIGKILL; on Windows immediately.
 
     Args:
-        command: the path of an executable, and its arguments; no shell sees them.
-        env: its whole environment.
+        command: the path of an executable, and its arguments; no shell is involved.
+        env: its complete environment.
         timeout: seconds after which it is stopped.
-        interactive: give it our standard input, and show its stderr at once on ours. Otherwise its input is empty,
-            its stderr goes to the log (INFO) line by line when it has ended, and it gets a process group of its own, so
-            that what it started is stopped with it; a process that talks to the terminal cannot leave the foreground
-            group.
-        redact: takes secrets out of a line for the log, also those that the process printed.
-
-    Cancellation stops the process: SIGTERM, a second later SIGKILL; on Windows at once.
+        interactive: connect its stdin to ours, and copy its stderr to ours immediately. Otherwise its stdin is empty,
+            its stderr is logged (INFO) line by line after its end, and it has its own process group, so that its
+            children are stopped with it; an interactive process has to stay in the foreground group.
+        redact: removes secrets from a log line, including those that the process printed.
     """
     outcome = Outcome()
     options: dict[str, object] = {"stdin": None if interactive else subprocess.DEVNULL}
@@ -88,7 +87,7 @@ async def run_bounded(
             async with trio.open_nursery() as nursery:
                 try:
                     process: trio.Process = await nursery.start(run)
-                except (OSError, ValueError) as error:  # ValueError: what no operating system takes as text
+                except (OSError, ValueError) as error:  # ValueError: an argument no operating system accepts
                     outcome.start_error = error
                     return outcome
                 await _collect(process, outcome, log=log)
@@ -128,18 +127,18 @@ async def _read_stderr(stream: trio.abc.ReceiveStream, outcome: Outcome, log: _L
                 outcome.stderr = (outcome.stderr + chunk)[-_TAIL:]
                 if log is not None:
                     log.take(chunk)
-                elif sys.stderr is not None:  # somebody at the terminal may have to answer: at once, and as it is
+                elif sys.stderr is not None:  # may be a prompt: at once and unmodified
                     sys.stderr.write(chunk.decode("utf-8", errors="replace"))
                     sys.stderr.flush()
     finally:
         if log is not None:
-            log.take(b"\n")  # a last line without an end
+            log.take(b"\n")  # ends an incomplete last line
 
 
 class _Log:
-    """Keeps lines, and logs them when what the process printed is known: its credential may be among them.
+    """Buffers lines, and logs them once the output is known: they may contain the credential.
 
-    Whole lines, as secrets are recognised in lines only; of very many the last.
+    Whole lines, as secrets are recognized in lines only; at most the last 200.
     """
 
     def __init__(self) -> None:
@@ -148,17 +147,17 @@ class _Log:
         self._in_key = False
 
     def write(self, redact: Callable[[str], str]) -> None:
-        """Log what was kept."""
+        """Log the buffered lines."""
         for line in self._lines:
             logger.info("%s", redact(line))
 
     def take(self, chunk: bytes | bytearray) -> None:
-        """Keep the lines that end in ``chunk``."""
+        """Buffer the lines that end in ``chunk``."""
         *lines, rest = (self._begun + bytes(chunk)).split(b"\n")
         self._begun = rest[-_TAIL:]
         for line in lines:
             text = line[-_TAIL:].decode("utf-8", errors="replace").strip()
-            if "PRIVATE KEY-----" in text:  # the lines between its first and its last are only known by these
+            if "PRIVATE KEY-----" in text:  # the lines of a key are recognized only by its first and last line
                 self._in_key = "-----BEGIN" in text
             elif text and not self._in_key:
                 self._lines.append(text)
@@ -169,11 +168,11 @@ async def _stop(process: trio.Process, *, own_group: bool) -> None:
         process.terminate()
         return
     send = partial(os.killpg, process.pid) if own_group else process.send_signal
-    # macOS says PermissionError of a group in which all have ended.
+    # macOS raises PermissionError for a group in which all processes have ended.
     with suppress(ProcessLookupError, PermissionError):
         send(signal.SIGTERM)
         try:
             await trio.sleep(_GRACE)
         finally:
-            # Cancelled here: the process itself has ended. What it started may have taken no notice.
+            # Cancelled here once the process has ended. Its children may have ignored SIGTERM.
             send(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""A configuration from arguments alone: no file searched for, no environment read."""
+"""A configuration from arguments only; no kubeconfig is searched for, and no environment variable is read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def explicit_config(
     impersonate: Impersonation | None = None,
     now: Callable[[], datetime] = utc_now,
 ) -> ClientConfig:
-    """The configuration for a server one knows the address of. Plain function; reads no file but those it is given.
+    """Return the configuration for a server with a known address.
+
+    Synchronous; reads only the files passed to it.
 
     Args:
         url: base URL of the API server, ``https://HOST:PORT``; a path prefix is kept.
@@ -47,18 +49,18 @@ def explicit_config(
         token_file: a file with a bearer token, read again every minute.
         basic_auth: user name and password.
         certificate: a client certificate, or the paths of certificate and key, which are read again every minute.
-        verify: True: the system's authorities; a path: the authorities in that PEM file; an SSLContext: that context,
-            as it is; False: no check at all, with a warning.
-        server_name: name to check the server's certificate against, if it is not the URL's host.
-        namespace: for single objects addressed without a namespace.
-        proxy_url: proxy for every request; ``None`` leaves it to the environment.
-        impersonate: whom to act as.
-        now: the clock expiry is judged by.
+        verify: True: trust the system's CAs; a path: trust the CAs in that PEM file; an SSLContext: use that context
+            unchanged; False: no verification, with a warning.
+        server_name: name to verify the server's certificate against, if it is not the URL's host.
+        namespace: default namespace for operations on single objects.
+        proxy_url: proxy for every request; ``None`` uses the environment's.
+        impersonate: the user to impersonate.
+        now: the clock that expiry is compared with.
 
     Raises:
-        ConfigError: ``url`` or ``proxy_url`` is no URL, or the CA file is unreadable, no PEM or expired.
-        CredentialError: the token cannot be sent.
-        InvalidInput: arguments that exclude each other.
+        ConfigError: ``url`` or ``proxy_url`` is not a valid URL, or the CA file is unreadable, not PEM or expired.
+        CredentialError: the token is invalid, or a token or certificate file is unreadable or expired.
+        InvalidInput: arguments that exclude each other, or of the wrong type.
     """
     given = [
         name

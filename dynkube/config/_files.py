@@ -1,4 +1,4 @@
-"""Credentials kept in files that somebody else replaces: projected service account tokens, rotated certificates."""
+"""Credentials in files that are rotated: projected service account tokens, client certificates."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _PERIOD = timedelta(minutes=1)
 
 
 def absolute_path(path: str | os.PathLike[str]) -> str:
-    """The path from the root, ``~`` expanded.
+    """Return the absolute path, ``~`` expanded.
 
-    Symbolic links stay: the kubelet replaces a projected volume by turning one, and a resolved path would go on
-    naming what it replaced.
+    Symbolic links are not resolved: the kubelet updates a projected volume by replacing one, and a resolved path would
+    refer to the old files.
     """
     return str(Path(path).expanduser().absolute())
 
 
 class _Rereading:
-    """Base: reads a credential from files, and again every minute (client-go's period).
+    """Base class: reads a credential from files, and again every minute (client-go's period).
 
-    A read that fails keeps the credential one has, with a warning in the log: files are replaced while one looks, and
-    the old credential is mostly good for a while. The files are small and local, so they are read in place: a worker
-    thread per minute would cost more than the read.
+    If a read fails, the previous credential is kept, with a warning in the log: files may be read during a rotation,
+    and the old credential is usually valid for a while. The files are small and local, so they are read on the event
+    loop: a worker thread per minute would cost more than the read.
     """
 
     def __init__(self, *, where: str, now: Callable[[], datetime]) -> None:
@@ -45,23 +45,23 @@ class _Rereading:
         self._failing = False
 
     async def current(self) -> Credential:
-        """The credential last read, at most a minute old.
+        """Return the credential last read, at most a minute old.
 
         Raises:
-            CredentialError: the files could not be read, and never could.
+            CredentialError: the files cannot be read, and have never been.
         """
         await trio.lowlevel.checkpoint()
         now = self._now()
-        # A clock that was put back must not stretch the minute.
+        # A clock that was set back must not extend the minute.
         if self._read_at is None or not timedelta() <= now - self._read_at < _PERIOD:
             return self._reread(now)
         return self._credential or self._reread(now)
 
     async def refresh(self, rejected: Credential) -> Credential:
-        """Read the files now, unless that happened since ``rejected`` was given out.
+        """Read the files now, unless they were read since ``rejected`` was returned.
 
         Raises:
-            CredentialError: as :meth:`current`.
+            CredentialError: the files cannot be read, and have never been.
         """
         await trio.lowlevel.checkpoint()
         if self._credential is not None and self._credential is not rejected:
@@ -69,10 +69,10 @@ class _Rereading:
         return self._reread(self._now())
 
     def check(self) -> None:
-        """Read the files now, so that a wrong path is noticed where it was written. Blocks for them.
+        """Read the files now, so that a wrong path is reported with the configuration. Blocks for the disk.
 
         Raises:
-            CredentialError: as :meth:`current`.
+            CredentialError: the files cannot be read.
         """
         self._reread(self._now())
 
@@ -82,7 +82,7 @@ class _Rereading:
         except CredentialError as error:
             if self._credential is None:
                 raise
-            # Once, and not every minute for as long as it lasts.
+            # Log a warning once, not every minute.
             level = logging.DEBUG if self._failing else logging.WARNING
             logger.log(level, "%s; going on with the one read before", error)
             self._failing = True
@@ -102,14 +102,15 @@ class _Rereading:
         except OSError as error:
             raise CredentialError(f"{self.where}: {path} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError:
-            pass  # it carries what was read, and would be the context of ours
+            pass  # it contains the data, and would be our error's context
         raise CredentialError(f"{self.where}: {path} is no text")
 
 
 class TokenFile(_Rereading):
-    """A bearer token in a file. The newline at its end does not count.
+    """A bearer token in a file. A trailing newline is ignored.
 
-    ``fallback`` is the token to use until the file can be read: a kubeconfig may have both, and the file wins.
+    ``fallback`` is the token to use until the file can be read: a kubeconfig may have both, and the file takes
+    precedence.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class TokenFile(_Rereading):
 
 
 class CertificateFiles(_Rereading):
-    """A client certificate and its key in two PEM files. One that has expired, also in the file, raises."""
+    """A client certificate and its key in two PEM files, read again every minute."""
 
     def __init__(
         self,
@@ -149,10 +150,10 @@ class CertificateFiles(_Rereading):
         self._expires_at: datetime | None = None
 
     async def current(self) -> Credential:
-        """The certificate last read, at most a minute old.
+        """Return the certificate last read, at most a minute old.
 
         Raises:
-            CredentialError: the files could not be read, and never could, or what they hold has expired.
+            CredentialError: the files cannot be read, and have never been, or the certificate in them has expired.
         """
         credential = await super().current()
         now = self._now()
@@ -162,10 +163,10 @@ class CertificateFiles(_Rereading):
         return credential
 
     def check(self) -> None:
-        """Read the files now.
+        """Read the files now. Blocks for the disk.
 
         Raises:
-            CredentialError: as :meth:`current`.
+            CredentialError: the files cannot be read, or the certificate in them has expired.
         """
         super().check()
         self._check_expiry(self._now())

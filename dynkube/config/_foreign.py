@@ -1,4 +1,4 @@
-"""Taking over the configuration of somebody who already uses the ``kubernetes`` package."""
+"""Conversion of a configuration of the ``kubernetes`` package."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dynkube.errors import ConfigError, CredentialError, InvalidInput
 
 
 class KubernetesConfiguration(Protocol):
-    """What is used of ``kubernetes.client.Configuration``, so that naming the type does not import the package."""
+    """The part of ``kubernetes.client.Configuration`` in use; a protocol, to avoid importing the package."""
 
     host: str
     verify_ssl: bool
@@ -37,33 +37,34 @@ class KubernetesConfiguration(Protocol):
 
     @property
     def assert_hostname(self) -> bool | str | None:
-        """A name to check instead of the host's, or False for no check of the name."""
+        """A name to verify instead of the host's, or False to not verify the name."""
 
     @property
     def refresh_api_key_hook(self) -> Callable[..., object] | None:
-        """Called with the configuration before its token is read."""
+        """A function called with the configuration before its token is read."""
 
     def auth_settings(self) -> Mapping[str, object]:
-        """The credentials, refreshed by the hook if there is one."""
+        """Return the credentials, after calling the hook if there is one."""
 
 
 def from_kubernetes_configuration(
     configuration: KubernetesConfiguration, *, namespace: str = "default", now: Callable[[], datetime] = utc_now
 ) -> ClientConfig:
-    """The same cluster and user as a ``kubernetes.client.Configuration``. Plain function; does not import the package.
+    """Return the configuration for the cluster and user of a ``kubernetes.client.Configuration``.
 
-    Its ``refresh_api_key_hook`` stays in charge of the token: it is called (in a worker thread, one call at a time)
-    whenever a request needs one. What the package lost before is lost here too: a plugin that failed was logged by
-    it and the requests are anonymous. :func:`load_config` has none of that.
+    Synchronous; does not import the package. Its ``refresh_api_key_hook`` remains responsible for the token: it is
+    called (in a worker thread, one call at a time) whenever a request needs one. Information that the package lost is
+    lost here, too: it logs the failure of a plugin and then sends anonymous requests. :func:`load_config` does not.
 
     Args:
-        configuration: as ``load_kube_config(client_configuration=...)`` fills it.
-        namespace: it knows none.
-        now: the clock expiry is judged by.
+        configuration: as filled by ``load_kube_config(client_configuration=...)``.
+        namespace: the default namespace, which a Configuration does not have.
+        now: the clock that expiry is compared with.
 
     Raises:
-        InvalidInput: the argument is no Configuration.
-        ConfigError: it has something that has no counterpart here (``assert_hostname=False``, an asyncio hook).
+        InvalidInput: the argument is not a Configuration.
+        ConfigError: a setting has no counterpart here (``assert_hostname=False``, an asyncio hook).
+        CredentialError: a client certificate file is unreadable or expired.
     """
     if not hasattr(configuration, "auth_settings") or not hasattr(configuration, "host"):
         raise InvalidInput(
@@ -95,7 +96,7 @@ def from_kubernetes_configuration(
 
 
 class ConfiguredToken:
-    """What a Configuration's ``auth_settings()`` gives. The hook behind it may block for seconds and takes no lock."""
+    """Credentials from a Configuration's ``auth_settings()``, whose hook may block and is not thread-safe."""
 
     def __init__(self, configuration: KubernetesConfiguration) -> None:
         self._configuration = configuration
@@ -103,9 +104,9 @@ class ConfiguredToken:
         self._held: Credential | None = None
 
     async def current(self) -> Credential:
-        """The credential, refreshed by the hook.
+        """Return the credential, after calling the hook.
 
-        Cancelling leaves the hook running in its thread to its end; its result is dropped.
+        On cancellation the hook continues to run in its thread; its result is dropped.
 
         Raises:
             CredentialError: the hook raised.
@@ -116,7 +117,11 @@ class ConfiguredToken:
             return self._hold(await trio.to_thread.run_sync(self._read, abandon_on_cancel=True))
 
     async def refresh(self, rejected: Credential) -> Credential:
-        """Ask the hook again; it goes by expiry alone, so mostly ``rejected`` comes back."""
+        """Call the hook again; it checks expiry only, so mostly ``rejected`` is returned.
+
+        Raises:
+            CredentialError: the hook raised.
+        """
         held = await self.current()
         return rejected if held == rejected else held
 
@@ -129,7 +134,7 @@ class ConfiguredToken:
         configuration = self._configuration
         try:
             setting = configuration.auth_settings().get("BearerToken")
-        except Exception as error:  # the hook is somebody else's code and may raise anything
+        except Exception as error:  # third-party code, which may raise anything
             raise CredentialError(f"configuration.refresh_api_key_hook failed: {redacted(repr(error))}") from error
         value = str(setting.get("value") or "") if isinstance(setting, Mapping) else ""
         value = value.strip()  # the package keeps the newline of a token file
@@ -166,7 +171,7 @@ def _tls(configuration: KubernetesConfiguration) -> TLSSettings:
 
 
 def _proxy(configuration: KubernetesConfiguration) -> str | None:
-    """The proxy it was given; one it found in the environment will be found there again, exceptions included."""
+    """Return the configured proxy; one from the environment is read there again, with ``NO_PROXY``."""
     proxy = configuration.proxy
     if not proxy or proxy in urllib.request.getproxies().values():
         return None

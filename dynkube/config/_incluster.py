@@ -1,7 +1,7 @@
-"""The configuration of a process that runs in a pod.
+"""In-cluster configuration, for a process in a pod.
 
-Two environment variables and three files; read here, because importing the ``kubernetes`` package for them would cost
-every pod a second at start and 75 MB.
+Two environment variables and three files. Not read by the ``kubernetes`` package, because importing it would cost every
+pod a second at startup and 75 MB.
 """
 
 from __future__ import annotations
@@ -21,24 +21,26 @@ _SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def in_cluster() -> bool:
-    """Whether this process seems to run in a pod: the kubelet sets the API server's address in every container."""
+    """Whether this process seems to run in a pod: the kubelet sets ``KUBERNETES_SERVICE_HOST`` in containers."""
     return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
 def load_incluster(
     *, directory: str | os.PathLike[str] = _SERVICE_ACCOUNT, now: Callable[[], datetime] = utc_now
 ) -> ClientConfig:
-    """The configuration of the pod's service account. Blocks for three small files; the token is re-read each minute.
+    """Return the configuration of the pod's service account.
+
+    Blocks to read three small files; the token is re-read each minute.
 
     Args:
         directory: where the service account is mounted.
-        now: the clock expiry is judged by.
+        now: the clock that expiry is compared with.
 
     Returns:
         A config whose namespace is ``$POD_NAMESPACE``, else the service account's, else ``default`` (as in client-go).
 
     Raises:
-        ConfigError: this is no pod, or the CA is not mounted, no PEM or expired.
+        ConfigError: not running in a pod, or the CA is not mounted, not PEM or expired.
         CredentialError: the token is not mounted.
     """
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")

@@ -1,4 +1,4 @@
-"""What a configuration gives away: said once for each client, aloud, with the place where it can be mended."""
+"""Warnings about insecure connections: one for each client, naming the place of the setting."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dynkube.config._tls import InsecureTLSWarning
 
 
 def warn_if_insecure(config: ClientConfig) -> None:
-    """Issue an :class:`InsecureTLSWarning` if somebody on the way to the server can read or change what is sent.
+    """Issue an :class:`InsecureTLSWarning` if a third party can read or modify the traffic.
 
-    That is where certificates are not checked, and where a credential goes to another machine without TLS at all.
-    (kubectl leaves the credential out then, and fails as "Unauthorized" without a word on why.)
-    The warning is attributed to the first caller outside of this package. Whoever wants it to be an error says so with
-    ``warnings.simplefilter("error", InsecureTLSWarning)``.
+    That is the case if certificates are not verified, or if a credential is sent to another machine without TLS.
+    (kubectl omits the credential then, and fails as "Unauthorized" without giving the reason.) The warning is
+    attributed to the first caller outside of this package. ``warnings.simplefilter("error", InsecureTLSWarning)`` makes
+    it an error.
     """
     if trouble := insecurity(config):
         where = f" ({config.source})" if config.source else ""
@@ -27,7 +27,7 @@ def warn_if_insecure(config: ClientConfig) -> None:
 
 
 def insecurity(config: ClientConfig) -> str:
-    """What is insecure about the way to the server, and the fix; ``""`` if nothing is."""
+    """Return what is insecure about the connection, and the fix; ``""`` if nothing is."""
     if config.server.startswith("https:"):
         context = config.tls.context
         unchecked = not config.tls.verify if context is None else context.verify_mode == ssl.CERT_NONE
@@ -54,9 +54,9 @@ def _is_loopback(host: str) -> bool:
 
 
 def _stack_level_of_the_caller() -> int:
-    """As ``warnings.warn`` counts from the function that called this one: the first frame outside of the package."""
+    """Return the ``stacklevel`` for ``warnings.warn`` of the first frame outside of the package."""
     package = __name__.partition(".")[0]
-    level, frame = 1, sys._getframe(1)  # what logging and warnings use; no public way gives frames cheaply
+    level, frame = 1, sys._getframe(1)  # as in logging and warnings; there is no cheap public API for frames
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         level, frame = level + 1, frame.f_back
     return level

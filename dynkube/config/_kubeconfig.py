@@ -1,10 +1,10 @@
-"""Finding kubeconfig files and merging them as kubectl does: the first file to name a thing wins, the rest is added.
+"""Finding and merging kubeconfig files as kubectl does: the first file to set a value wins.
 
-Parsing and merging are the ``kubernetes`` package's, which takes a second and 75 MB to import; so it is imported only
-when there is a file to read. It reads files whole with PyYAML's own loader, which nothing bounds: each file is read
-with the loader of this library first, and refused where it is too large or expands to too much. Three things that the
-package does are not taken over: it lets the *last* file decide ``current-context`` where kubectl lets the first, it
-refuses an empty file (``KUBECONFIG=/dev/null`` is usual), and its messages quote whole entries, tokens included.
+Parsing and merging are done by the ``kubernetes`` package, which takes a second and 75 MB to import; so it is imported
+only when there is a file to read. It reads whole files with PyYAML's own loader, without limits: each file is read with
+the loader of this library first, and rejected if it or its expansion is too large. Three behaviors of the package are
+not adopted: the *last* file sets ``current-context``, where in kubectl the first does; empty files are rejected
+(``KUBECONFIG=/dev/null`` is common); and its messages quote whole entries, including tokens.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _SECTIONS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 
 
 class _Node(Protocol):
-    """What is used of the package's ConfigNode."""
+    """The part of the package's ConfigNode in use."""
 
     value: Mapping[str, object]
     path: str
 
 
 class _Merger(Protocol):
-    """What is used of the package's KubeConfigMerger, which has no types."""
+    """The part of the package's KubeConfigMerger in use, which has no type hints."""
 
     config: _Node | None
     config_files: Mapping[str, Mapping[str, object]]
@@ -41,7 +41,7 @@ class _Merger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """Merged kubeconfig files: three sections by name, and the context in force."""
+    """Merged kubeconfig files: three sections by name, and the current context."""
 
     source: str
     current_context: str = ""
@@ -51,22 +51,22 @@ class Kubeconfig:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing in it could lead to a cluster."""
+        """Whether it has no clusters, contexts, users or current context."""
         return not (self.clusters or self.contexts or self.users or self.current_context)
 
 
 def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
-    """The files to merge, in order, from the root; empty where there are none.
+    """Return the absolute paths of the files to merge, in order; empty if there are none.
 
     Args:
-        kubeconfig: a path, or several joined by ``os.pathsep``; ``None`` means what ``$KUBECONFIG`` says now, else
-            ``~/.kube/config``.
+        kubeconfig: a path, or several joined by ``os.pathsep``; ``None`` means the current value of ``$KUBECONFIG``,
+            else ``~/.kube/config``.
 
     Raises:
-        ConfigError: a path was given, and there is no such file; of several, none exists. Or one cannot be looked for.
+        ConfigError: a path was given that does not exist, or several of which none exists; or a path is invalid.
     """
     if kubeconfig is None:
-        # Read at call time: the kubernetes package reads it once, at import.
+        # Read at call time: the kubernetes package reads the variable once, at import.
         named = os.environ.get("KUBECONFIG", "")
         try:
             return _existing(named.split(os.pathsep) if named else [os.path.join("~", ".kube", "config")])  # noqa: PTH118 - "~" is expanded later
@@ -77,10 +77,10 @@ def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
     if not text:
         raise ConfigError("kubeconfig= is an empty path: leave it out to use $KUBECONFIG or ~/.kube/config")
     try:
-        # A file whose name has the separator in it (an ARN, say) is one file.
+        # A file whose name contains the separator (an ARN, say) is one file.
         one = isinstance(kubeconfig, os.PathLike) or _exists(Path(text).expanduser())
         files = _existing([text] if one else text.split(os.pathsep))
-    except (OSError, ValueError, RuntimeError) as exc:  # mostly the content of a file, which is too long for a name
+    except (OSError, ValueError, RuntimeError) as exc:  # mostly the content of a file, which is too long for a path
         reason = exc.strerror if isinstance(exc, OSError) else exc
         raise ConfigError(
             f"kubeconfig= is no path ({reason}): pass the path of a file, or a decoded kubeconfig (a dict)"
@@ -91,7 +91,7 @@ def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
 
 
 def _existing(names: Sequence[str]) -> list[str]:
-    """As kubectl does with a list, files that are not there are left out."""
+    """Return the paths that exist; as in kubectl, missing files are skipped."""
     try:
         paths = [absolute_path(name) for name in names if name]
     except RuntimeError:  # "~" without a home directory, as in many containers
@@ -100,9 +100,9 @@ def _existing(names: Sequence[str]) -> list[str]:
 
 
 def _exists(path: Path) -> bool:
-    """Whether there is such a file; raises OSError for what cannot be the name of one.
+    """Whether the file exists; raises OSError if the path is invalid.
 
-    ``Path.exists`` says no to that as well, since Python 3.14.
+    ``Path.exists`` returns False for invalid paths since Python 3.14.
     """
     try:
         path.stat()
@@ -112,11 +112,11 @@ def _exists(path: Path) -> bool:
 
 
 def merge_files(paths: Sequence[str]) -> Kubeconfig:
-    """Read and merge. Blocks for the files, and at first use for the import of ``kubernetes``.
+    """Read and merge files. Blocks for the disk, and at first use for the import of ``kubernetes``.
 
     Raises:
-        ConfigError: a file cannot be read, is no regular file or too large, is no YAML, or is no kubeconfig; the
-            message shows none of its values.
+        ConfigError: a file cannot be read, is not a regular file, is too large, is not YAML, or is not a kubeconfig;
+            the message contains none of its values.
     """
     source = f"kubeconfig {os.pathsep.join(paths)}"
     filled = [path for path in paths if _check_file(path)]
@@ -141,10 +141,10 @@ def merge_files(paths: Sequence[str]) -> Kubeconfig:
 
 
 def read_mapping(document: Mapping[str, object]) -> Kubeconfig:
-    """A kubeconfig that is already decoded. Relative paths in it are relative to the working directory.
+    """Read a decoded kubeconfig. Relative paths in it are relative to the working directory.
 
     Raises:
-        ConfigError: it does not have the form of a kubeconfig.
+        ConfigError: it does not have the structure of a kubeconfig.
     """
     source = "the mapping given as kubeconfig="
     if problem := _problem(document):
@@ -160,16 +160,16 @@ def read_mapping(document: Mapping[str, object]) -> Kubeconfig:
 
 
 def _named(item: Mapping[str, object], section: str, body: str, *, source: str, directory: str) -> tuple[str, Entry]:
-    """Name and content of an entry whose form has been checked."""
+    """Return name and content of an entry whose structure was validated."""
     name, values = str(item["name"]), item.get(body)
     at = f"{section}[name={name}].{body}"
     return name, Entry(values if isinstance(values, Mapping) else {}, source, at, directory)
 
 
 def _check_file(path: str) -> bool:
-    """Whether a file has something to merge, which it may; raises ConfigError where it may not."""
-    # Nothing is raised from inside a handler, here and where files are merged: what the package and PyYAML raise
-    # quotes the file, tokens and all, and would be the context of our error, where tools that report errors find it.
+    """Validate a file; return whether it has content to merge."""
+    # Nothing is raised inside an except block, here and in merging: exceptions of the package and of PyYAML quote the
+    # file, including tokens, and as the context of our error would be visible to error reporting tools.
     document, problem = _loaded(path)
     if problem:
         raise ConfigError(f"kubeconfig {path} {problem}")
@@ -179,15 +179,15 @@ def _check_file(path: str) -> bool:
 
 
 def _loaded(path: str) -> tuple[object, str]:
-    """The only document of a file, or what keeps it from being read. An empty file has ``None``, as kubectl sees it."""
-    from dynkube.meta import yaml  # PyYAML: only where there is a file to read
+    """Return the only document of a file, or a problem. An empty file has the document ``None``, as in kubectl."""
+    from dynkube.meta import yaml  # lazy: PyYAML is needed only for files
 
     try:
         text = read_file(path, limit=yaml.MAX_CONFIG_BYTES)
     except OSError as error:
         return None, f"cannot be read: {error.strerror}"
     try:
-        # kubectl takes the last of equal keys as well.
+        # kubectl uses the last of duplicate keys as well.
         return yaml.load_document(text, lenient=True, max_values=yaml.MAX_CONFIG_VALUES), ""
     except yaml.MalformedYAML as error:
         where = f" (line {error.line}, column {error.column})" if error.line is not None else ""
@@ -197,7 +197,7 @@ def _loaded(path: str) -> tuple[object, str]:
 
 
 def _problem_in_merging(merger: _Merger, path: str) -> str:
-    import yaml  # as the package: only where there is a file to read
+    import yaml  # lazy, like the package: needed only for files
     from kubernetes.config import ConfigException
 
     try:
@@ -212,7 +212,7 @@ def _problem_in_merging(merger: _Merger, path: str) -> str:
 
 
 def _problem(document: object) -> str:
-    """What keeps a decoded document from being a kubeconfig; ``""`` if nothing does. As strict as kubectl."""
+    """Return why a decoded document is not a kubeconfig; ``""`` if it is one. As strict as kubectl."""
     if not isinstance(document, Mapping):
         return "must be a mapping with clusters, contexts, users and current-context"
     if document.get("kind", "Config") != "Config":

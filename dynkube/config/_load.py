@@ -1,4 +1,4 @@
-"""The usual way to a configuration: kubeconfig, else in-cluster."""
+"""Default configuration loading: kubeconfig, else in-cluster."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ def load_config(
     exec_timeout: float | None = None,
     now: Callable[[], datetime] = utc_now,
 ) -> ClientConfig:
-    """Which cluster, and as whom: by kubeconfig, or by the pod's service account where there is no kubeconfig.
+    """Load the configuration from a kubeconfig, or in-cluster if there is none.
 
-    A plain function that blocks for small files: regular ones of at most 16 MiB, and the null device, which is empty.
-    It imports the ``kubernetes`` package (a second, once) if there is a kubeconfig file. No plugin is run yet.
+    Synchronous; blocks to read small files: regular ones of at most 16 MiB, and the null device, which is empty.
+    Imports the ``kubernetes`` package (one second, once) if there is a kubeconfig file. Plugins are not run yet.
 
     Args:
-        kubeconfig: a path, several joined by ``os.pathsep``, or a decoded kubeconfig. ``None`` means what
-            ``$KUBECONFIG`` names at the time of the call, else ``~/.kube/config``. Files are merged as kubectl does;
-            those of a list that do not exist are left out.
-        context: the context to take instead of the ``current-context``.
-        exec_timeout: seconds an exec plugin may run; ``None`` means 60, and 300 where it may ask at a terminal.
-        now: the clock expiry is judged by.
+        kubeconfig: a path, several joined by ``os.pathsep``, or a decoded kubeconfig. ``None`` means the value of
+            ``$KUBECONFIG`` at the time of the call, else ``~/.kube/config``. Files are merged as in kubectl; missing
+            files of a list are skipped.
+        context: the context to use instead of the ``current-context``.
+        exec_timeout: seconds an exec plugin may run; ``None`` means 60, and 300 if it may prompt at a terminal.
+        now: the clock that expiry is compared with.
 
     Raises:
-        ConfigError: there is no configuration, or one that cannot be right; names file, field and fix.
+        ConfigError: there is no configuration, or it is invalid; the message names file, field and fix.
         CredentialError: a token file or certificate is unreadable or has expired.
-        InvalidInput: an argument that cannot be right.
+        InvalidInput: an argument is invalid.
     """
     if exec_timeout is not None and not is_seconds(exec_timeout):
         raise InvalidInput(f"exec_timeout must be a positive number of seconds, not {exec_timeout!r}")
@@ -87,7 +87,7 @@ def _from_context(
     cluster = _referenced(context, "cluster", merged.clusters)
     if cluster is None:
         raise context.error("cluster", "is missing: name one of the clusters")
-    user = _referenced(context, "user", merged.users) or Entry({}, context.source, "users")  # none: anonymous
+    user = _referenced(context, "user", merged.users) or Entry({}, context.source, "users")  # no user: anonymous
     tls = read_tls(cluster, now())
     credentials = read_credentials(user, cluster=lambda: exec_cluster(cluster, tls), exec_timeout=exec_timeout, now=now)
     certified = user.text("client-certificate") or user.text("client-certificate-data")

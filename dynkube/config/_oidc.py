@@ -1,8 +1,8 @@
-"""The ``oidc`` auth provider, as far as it goes without writing into the user's kubeconfig.
+"""The ``oidc`` auth provider, without refreshing tokens.
 
-Refreshing an id-token uses up the refresh token, and the new one would have to be written back or kubectl would be
-logged out. So the id-token is used while it is good, and its end is an error that says what to do; the ``kubelogin``
-exec plugin is what has replaced this provider.
+Refreshing an id-token invalidates the refresh token, and the new one would have to be written to the user's kubeconfig,
+or kubectl would be logged out. So the id-token is used until it expires, and then the error gives the fix; this
+provider has been replaced by the ``kubelogin`` exec plugin.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dynkube.errors import CredentialError
 
 
 class OIDCToken:
-    """A fixed id-token with the expiry it carries. The repr does not show it.
+    """A fixed id-token with the expiry from its claims. The repr does not show it.
 
     Raises:
         CredentialError: the token cannot be sent in a header.
@@ -32,7 +32,7 @@ class OIDCToken:
         self._now = now
 
     async def current(self) -> Credential:
-        """The token.
+        """Return the token.
 
         Raises:
             CredentialError: it has expired.
@@ -47,7 +47,7 @@ class OIDCToken:
         return self._credential
 
     async def refresh(self, rejected: Credential) -> Credential:
-        """Nothing newer can be had: ``rejected`` comes back."""
+        """Return ``rejected``: there is nothing newer."""
         await trio.lowlevel.checkpoint()
         return rejected
 
@@ -56,7 +56,7 @@ class OIDCToken:
 
 
 def _expiry(token: str) -> datetime | None:
-    """The ``exp`` claim of a JWT (RFC 7519); ``None`` if it is none or has none: then the server decides."""
+    """Return the ``exp`` claim of a JWT (RFC 7519); ``None`` without one: the server decides then."""
     try:
         payload = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

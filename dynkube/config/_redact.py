@@ -1,4 +1,4 @@
-"""Taking secrets out of what a program said, before it gets into an error or a log."""
+"""Redaction of secrets in a program's output, before it is used in an error or a log."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 
 HIDDEN = "<hidden>"
 
-_SHORTEST = 6  # a shorter "secret" (a port, a region) is more likely part of an ordinary word
+_SHORTEST = 6  # a shorter value (a port, a region) is more likely part of an ordinary word
 
 _SHAPES = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), HIDDEN),
-    (re.compile(r"\A(?:(?!-----BEGIN).)*-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL), HIDDEN),  # its head is gone
+    # a key whose first line is missing
+    (re.compile(r"\A(?:(?!-----BEGIN).)*-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL), HIDDEN),
     (re.compile(r"^[ \t]*[A-Za-z0-9+/]{40,}={0,2}[ \t]*$", re.MULTILINE), HIDDEN),  # a line of PEM
-    (re.compile(r"\beyJ[\w-]{5,}(?:\.[\w-]*){0,4}"), HIDDEN),  # JSON Web Tokens begin so
+    (re.compile(r"\beyJ[\w-]{5,}(?:\.[\w-]*){0,4}"), HIDDEN),  # the start of JSON Web Tokens
     (re.compile(r"\b(Bearer|Basic)[ \t]+[\w.~+/=-]+", re.IGNORECASE), rf"\1 {HIDDEN}"),
     (re.compile(r"(://)[^/\s@]+@"), rf"\1{HIDDEN}@"),
     (
-        # Not "code": whoever logs in by device needs to read it.
+        # Not "code": device logins display one.
         re.compile(
             r"((?:token|passw(?:or)?d|passphrase|secret|api[-_]?key|assertion)\w*[\"']?\s*[=:]\s*)[\"']?[^\s\"',;&]+",
             re.IGNORECASE,
@@ -31,7 +32,7 @@ _SECRET_NAME = re.compile(r"token|pass|secret|key|cred|auth", re.IGNORECASE)
 
 
 def secrets_among(args: Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of arguments (``--token=X``, ``--token X``) and variables whose names say that they are secret."""
+    """Return values of arguments (``--token=X``, ``--token X``) and variables with secret-sounding names."""
     found = [value for name, value in env.items() if _SECRET_NAME.search(name)]
     for argument, following in zip(args, [*args[1:], ""], strict=False):
         name, equals, value = argument.partition("=")
@@ -41,11 +42,10 @@ def secrets_among(args: Sequence[str], env: Mapping[str, str]) -> tuple[str, ...
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """``text`` without ``secrets``, and without what has the shape of one.
+    """Return ``text`` without ``secrets``, and without anything that has the form of one.
 
-    Knows JSON Web Tokens, ``Authorization`` values, private keys, passwords in URLs, and whatever follows ``token=``,
-    ``password:`` and the like. A program can still say a secret in words of its own: this catches what programs
-    really print, not what somebody hides.
+    Recognizes JSON Web Tokens, ``Authorization`` values, private keys, passwords in URLs, and values after ``token=``,
+    ``password:`` and the like. Covers what programs actually print; it does not find secrets in any other form.
     """
     for secret in sorted(set(secrets), key=len, reverse=True):
         if len(secret) >= _SHORTEST:

@@ -1,4 +1,4 @@
-"""Whom to trust and how to prove who one is, as TLS sees it."""
+"""TLS settings: CAs, server name verification, client certificates."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from dynkube.errors import ConfigError, CredentialError
 
 
 class InsecureTLSWarning(UserWarning):
-    """Anybody on the way can read the credentials and answer for the server: it is not checked, or there is no TLS.
+    """A third party can read or modify the traffic: the certificate is not verified, or TLS is not used.
 
-    Issued once for each client, with the server, and the file and context that say so.
+    Issued once for each client; names the server, and the file and context with the setting.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """A client certificate (leaf first, intermediates after it) and its private key, both PEM.
+    """A client certificate (leaf first, then intermediates) and its private key, both PEM.
 
     The repr shows neither.
     """
@@ -33,10 +33,10 @@ class ClientCertificate:
     key_pem: bytes = field(repr=False)
 
     def expires_at(self) -> datetime:
-        """The notAfter of the leaf.
+        """Return the notAfter of the leaf certificate.
 
         Raises:
-            CredentialError: ``certificate_pem`` holds no certificate.
+            CredentialError: ``certificate_pem`` has no certificate.
         """
         try:
             return expiries(self.certificate_pem)[0]
@@ -46,16 +46,15 @@ class ClientCertificate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TLSSettings:
-    """How to check the server, and which client certificate to show it.
+    """How to verify the server, and which client certificate to present.
 
     Attributes:
-        verify: check chain and host name. False is loud: each client made with it issues an
-            :class:`InsecureTLSWarning`.
-        ca_file: PEM file of the authorities to trust instead of the system's; read anew for every context.
-        ca_data: the same as PEM bytes; wins over ``ca_file``, as in a kubeconfig.
-        server_name: the name to ask for (SNI) and to check, where it is not the host of the URL.
-        certificate: client certificate to show unless the credentials bring one.
-        context: a ready context, taken as it is; none of the fields above but ``server_name`` applies then.
+        verify: verify chain and host name. If False, each client issues an :class:`InsecureTLSWarning`.
+        ca_file: PEM file of the CAs to trust instead of the system's; read again for every context.
+        ca_data: the CAs as PEM bytes; takes precedence over ``ca_file``, as in a kubeconfig.
+        server_name: the name for SNI and verification, if it is not the host of the URL.
+        certificate: default client certificate, where the credentials have none.
+        context: a ready-made context, used unchanged; of the other attributes only ``server_name`` applies then.
     """
 
     verify: bool = True
@@ -68,19 +67,20 @@ class TLSSettings:
     def ssl_context(
         self, certificate: ClientCertificate | None = None, *, now: datetime | None = None
     ) -> ssl.SSLContext:
-        """Make a client context. Blocks for small files; makes a new context on every call.
+        """Create a client context. Blocks to read small files; creates a new context on every call.
 
         Args:
-            certificate: what :attr:`Credential.certificate` holds; ``None`` means :attr:`certificate`.
-            now: the time expiry is judged by; ``None`` means the system's clock.
+            certificate: the value of :attr:`Credential.certificate`; ``None`` means :attr:`certificate`.
+            now: the time that expiry is compared with; ``None`` means the system's clock.
 
         Returns:
-            A context for connections to this server. With a CA of one's own it accepts what Go accepts:
-            an intermediate as trust anchor, and authorities without key identifiers.
+            A context for connections to this server. With a custom CA it is as lenient as Go: it accepts an
+            intermediate as trust anchor, and CAs without key identifiers.
 
         Raises:
-            ConfigError: the CA is unreadable, no PEM, or expired.
-            CredentialError: certificate and key do not fit, or the key is encrypted.
+            ConfigError: the CA is unreadable, not PEM, or expired; or both a client certificate and ``context`` are
+                given.
+            CredentialError: certificate and key do not match, or the key is encrypted.
         """
         certificate = certificate or self.certificate
         if self.context is not None:
@@ -96,16 +96,16 @@ class TLSSettings:
         return context
 
     def check(self, now: datetime) -> None:
-        """Raise what :meth:`ssl_context` would raise about the CA, without making a context.
+        """Validate the CA as :meth:`ssl_context` does, without creating a context.
 
         Raises:
-            ConfigError: the CA is unreadable, no PEM, or expired.
+            ConfigError: the CA is unreadable, not PEM, or expired.
         """
         if self.verify and self.context is None:
             self._authorities(now)
 
     def authorities(self) -> bytes | None:
-        """The PEM of the authorities to trust, or ``None`` for the system's. Blocks for a small file.
+        """Return the PEM of the CAs to trust, or ``None`` for the system's. Blocks to read a small file.
 
         Raises:
             ConfigError: ``ca_file`` cannot be read.
@@ -127,10 +127,10 @@ class TLSSettings:
         if authorities is None:
             return httpx2.create_ssl_context()  # the operating system's store, SSL_CERT_FILE and SSL_CERT_DIR
         context = ssl.create_default_context(cadata=authorities)
-        # Python 3.13 made RFC 5280 strictness the default, and cluster CAs without key identifiers (EKS's among them)
-        # fail it: kubernetes-client/python#2394. Chain and host name are still checked.
+        # Python 3.13 made RFC 5280 strictness the default, which cluster CAs without key identifiers (EKS's among them)
+        # fail: kubernetes-client/python#2394. Chain and host name are still verified.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        # Go trusts whatever is in the pool; OpenSSL before 3.13's default wants a self-signed root.
+        # Go trusts every certificate in the pool; OpenSSL before 3.13's default requires a self-signed root.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         return context
 
@@ -155,10 +155,10 @@ class TLSSettings:
 
 
 def _load_client_certificate(context: ssl.SSLContext, certificate: ClientCertificate) -> None:
-    """Load certificate and key; OpenSSL takes them only as files, so they exist (0600) for the length of the call."""
+    """Load certificate and key. OpenSSL reads them from files only, which exist (mode 0600) during the call."""
 
     def refuse_passphrase() -> bytes:
-        # Without a callback OpenSSL asks on the terminal, and a program without one hangs.
+        # Without a callback OpenSSL prompts on the terminal, and a program without one hangs.
         raise CredentialError(
             "the private key of the client certificate is encrypted: decrypt it (openssl pkey -in KEY -out KEY.plain)"
         )

@@ -1,4 +1,4 @@
-"""The ``user`` of a kubeconfig: which credentials it stands for, with client-go's order of precedence."""
+"""The ``user`` section of a kubeconfig: its credentials, with client-go's precedence."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def read_credentials(
     exec_timeout: float | None,
     now: Callable[[], datetime],
 ) -> Credentials:
-    """Who asks, by this user.
+    """Return the credentials of a user.
 
-    A token goes before a plugin, as in client-go; a client certificate goes along with either.
+    A token takes precedence over a plugin, as in client-go; a client certificate is combined with either.
 
     Args:
         user: the entry.
-        cluster: gives ``spec.cluster`` for a plugin that wants it.
+        cluster: returns ``spec.cluster`` for a plugin with ``provideClusterInfo``.
         exec_timeout: seconds a plugin may run; ``None`` means the default.
-        now: the clock expiry is judged by.
+        now: the clock that expiry is compared with.
 
     Raises:
-        ConfigError: fields that are malformed, contradict each other or are not supported.
-        CredentialError: a file cannot be read, a certificate has expired.
+        ConfigError: fields are malformed, contradict each other or are not supported.
+        CredentialError: a file cannot be read, or a certificate has expired.
     """
     certificate = _certificate(user, now)
     token, password = _token(user, now), _basic_auth(user)
@@ -60,10 +60,10 @@ def read_credentials(
 
 
 def read_impersonation(user: Entry) -> Impersonation | None:
-    """Whom to act as: ``as``, ``as-uid``, ``as-groups``, ``as-user-extra``.
+    """Return the user to impersonate: ``as``, ``as-uid``, ``as-groups``, ``as-user-extra``.
 
     Raises:
-        ConfigError: one of the others without ``as``.
+        ConfigError: one of the others is set without ``as``.
     """
     name, uid, groups = user.text("as"), user.text("as-uid"), user.texts("as-groups")
     extra = user.entry("as-user-extra")
@@ -81,7 +81,7 @@ def read_impersonation(user: Entry) -> Impersonation | None:
 
 def _token(user: Entry, now: Callable[[], datetime]) -> Credentials | None:
     token, path = user.text("token"), user.path("tokenFile")
-    if path is not None:  # with both, the file wins as soon as it can be read
+    if path is not None:  # with both, the file takes precedence once it can be read
         source = TokenFile(path, fallback=token or None, where=user.where("tokenFile"), now=now)
         source.check()
         return source
@@ -97,7 +97,7 @@ def _basic_auth(user: Entry) -> BasicAuth | None:
 
 def _certificate(user: Entry, now: Callable[[], datetime]) -> Credentials | None:
     certificate, key = user.data("client-certificate-data"), user.data("client-key-data")
-    # Data wins over a path, as it does for the CA.
+    # Data takes precedence over a path, as for the CA.
     certificate_path = user.path("client-certificate") if certificate is None else None
     key_path = user.path("client-key") if key is None else None
     has_certificate = certificate is not None or certificate_path is not None
