@@ -1,7 +1,8 @@
-"""Floor 4: what the server serves, and which resource a name means.
+"""Layer 4: API discovery, and mapping of names to resources.
 
-:class:`DiscoveryClient` reads, :class:`APIDiscovery` is what was read, :class:`RESTMapper` answers from it
-without I/O, :class:`DeferredRESTMapper` keeps one up to date. Start reading in ``_resources.py``.
+:class:`DiscoveryClient` reads discovery documents, :class:`APIDiscovery` is a snapshot of them, :class:`RESTMapper`
+resolves names in a snapshot without I/O, :class:`DeferredRESTMapper` keeps a mapper up to date. Start reading in
+``_resources.py``.
 """
 
 from dynkube.discovery._availability import ResourceAvailability

@@ -1,4 +1,4 @@
-"""``ResourceAvailability``: whether a resource is installed, what it is, and how its definition fares. Plain data."""
+"""``ResourceAvailability``: whether a resource is served, its description, and the state of its CRD. Plain data."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceAvailability(Shown):
-    """Whether the server serves a resource, what it is, and what its definition (CRD) says; true where it is served.
+    """Whether the server serves a resource, its description, and its CRD; true if it is served.
 
     Attributes:
-        name: as it was asked for.
-        resource: what it is: scope, verbs, short names; ``None`` where it is not served.
-        versions: in which it is served, the preferred one first.
-        definition: its CRD. ``None`` where there is none, as of what is built in, and where it could not be read.
-        message: why it is not served, or why its definition is not known; ``""`` where all is well.
+        name: the name that was looked up.
+        resource: scope, verbs, short names etc.; ``None`` if it is not served.
+        versions: the served versions, the preferred one first.
+        definition: its CRD. ``None`` if there is none, as for built-in resources, or if it could not be read.
+        message: why it is not served, or why its CRD could not be read; ``""`` otherwise.
     """
 
     name: str
@@ -43,7 +43,7 @@ class ResourceAvailability(Shown):
 
     @property
     def conditions(self) -> Mapping[str, str]:
-        """The conditions of the definition: ``{"NamesAccepted": "True", "Established": "True"}``."""
+        """The conditions of the CRD: ``{"NamesAccepted": "True", "Established": "True"}``."""
         status: Any = self.definition.get("status") if self.definition is not None else None
         listed = status.get("conditions") if isinstance(status, Mapping) else None
         found = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list | tuple) else []

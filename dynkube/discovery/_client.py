@@ -1,4 +1,4 @@
-"""DiscoveryClient: asks the server what it serves, in as few requests as the server allows."""
+"""``DiscoveryClient``: reads discovery documents in as few requests as the server allows."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from dynkube.rest import Answer, Request, RESTClient
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
-_MOST_AT_ONCE: Final = 256 << 10  # bytes that are parsed on the event loop, within some milliseconds
+_MOST_AT_ONCE: Final = 256 << 10  # maximum bytes parsed on the event loop, within some milliseconds
 
 
 class DiscoveryClient:
     """Reads the discovery documents of one server.
 
-    It asks for the aggregated form, two documents that say everything, and understands v2 and v2beta1. From a
-    server that answers the legacy form it reads one document for each group-version, several at a time.
-    Documents come with an ETag: what has not changed since is not sent, decoded or built again.
+    It requests aggregated discovery (v2 and v2beta1), which is two documents in total. From a server that returns the
+    legacy form it reads one document for each group-version, several concurrently. Aggregated documents have an ETag:
+    unchanged ones are not sent, decoded or rebuilt.
 
     Args:
-        rest: who does the requests.
-        parallel: how many documents are read at a time from a server with the legacy form.
-        timeout: seconds for all documents of group-versions together; those that have not come by then are failures.
+        rest: the client for requests.
+        parallel: maximum concurrent requests to a server with the legacy form.
+        timeout: seconds for all documents of group-versions together; those that have not arrived by then are failures.
     """
 
     def __init__(self, rest: RESTClient, *, parallel: int = 16, timeout: float = 60.0) -> None:
@@ -50,16 +50,17 @@ class DiscoveryClient:
         self._cached: dict[str, tuple[str, RootDocument]] = {}
 
     async def fetch(self, *, last_known: APIDiscovery | None = None) -> APIDiscovery:
-        """Read everything that the server serves.
+        """Read all resources that the server serves.
 
-        What cannot be read is a failure in the result, and keeps its resources of ``last_known``: a
-        group-version whose aggregated API is down (``freshness: Stale``), a document that was refused, or the
-        whole list of groups.
+        Whatever cannot be read is a failure in the result, and keeps its resources from ``last_known``: a group-version
+        whose aggregated API is unavailable (``freshness: Stale``), a document with an error response, or the whole list
+        of groups. Cancellation is safe: the client's state stays consistent.
 
-        Cancelling it leaves nothing half done.
+        Args:
+            last_known: the previous snapshot.
 
         Raises:
-            DiscoveryFailed: neither ``/api`` nor ``/apis`` could be read, and nothing is known from before.
+            DiscoveryFailed: neither ``/api`` nor ``/apis`` could be read, and ``last_known`` is ``None``.
         """
         core, groups = await self._settle(self._root, ("/api", "/apis"))
         if isinstance(core, NotFound) and isinstance(groups, NotFound):
@@ -76,16 +77,20 @@ class DiscoveryClient:
         return assemble(roots, documents, last_known or APIDiscovery())
 
     async def fetch_group(self, group: str, *, last_known: APIDiscovery | None = None) -> APIDiscovery:
-        """Read one group in all its versions: one request, and one for each version.
+        """Read all versions of one group: one request, and on legacy servers one more for each version.
+
+        Args:
+            group: the API group; ``""`` for core.
+            last_known: the previous snapshot.
 
         Returns:
-            A snapshot of this group alone; empty and complete if the server has no such group. A version that
-            could not be read is a failure in it and keeps its resources of ``last_known``.
+            A snapshot of this group only; empty and complete if the server has no such group. A version that could not
+            be read is a failure in it and keeps its resources from ``last_known``.
 
         Raises:
-            InvalidInput: no group can have this name.
-            APIError: the group's own document was refused.
-            TransportError: it did not arrive, or is something else.
+            InvalidInput: not a valid group name.
+            APIError: an error response for the group's own document.
+            TransportError: it did not arrive, or is not a discovery document.
         """
         try:
             root = await self._root(f"/apis/{_segment('group', group)}" if group else "/api")
@@ -98,13 +103,13 @@ class DiscoveryClient:
         """Read one group-version, in one request.
 
         Returns:
-            Its resources, with ``gv``'s own version as ``group_preferred_version``, since this document does
-            not tell; ``None`` if the server definitely does not serve it.
+            Its resources, with the version of ``gv`` as ``group_preferred_version``, since this document does not
+            contain the preferred one; ``None`` if the server definitely does not serve it.
 
         Raises:
-            InvalidInput: no group or version can have this name.
-            APIError: the server answered that it cannot tell (503 of an aggregated API that is down), or refused.
-            TransportError: no usable answer.
+            InvalidInput: not a valid group or version name.
+            APIError: an error response other than 404, e.g. 503 of an aggregated API that is unavailable.
+            TransportError: no usable response.
         """
         try:
             return await self._group_version(gv, gv.version)
@@ -112,14 +117,14 @@ class DiscoveryClient:
             return None
 
     async def lists(self, gv: GroupVersion) -> bool:
-        """Whether the server's list of group-versions has ``gv``: one request, which an ETag makes cheap.
+        """Whether the server's list of group-versions contains ``gv``. One request, cheap due to an ETag.
 
-        A 404 for the document of a group-version says less: it may come from a proxy, or from a server that has not
-        installed all of its APIs yet.
+        A 404 for the document of a group-version is weaker evidence: it may come from a proxy, or from a server that
+        has not installed all of its APIs yet.
 
         Raises:
-            APIError: the list was refused.
-            TransportError: it did not arrive, or is something else.
+            APIError: an error response.
+            TransportError: the list did not arrive, or is not a discovery document.
         """
         try:
             root = await self._root("/apis" if gv.group else "/api")
@@ -131,14 +136,14 @@ class DiscoveryClient:
         return gv in versions
 
     async def server_version(self, *, timeout: float | None = None) -> ServerVersion:
-        """Ask for the server's version.
+        """Return the server's version (``/version``).
 
         Args:
             timeout: seconds for the request; ``None`` means the client's default.
 
         Raises:
-            APIError: the server refused.
-            TransportError: no usable answer.
+            APIError: an error response.
+            TransportError: no usable response.
         """
         answer = await self._rest.request(Request(method="GET", path="/version", timeout=timeout))
         return await _read(partial(parse_version, answer.body, path="/version"), answer)
@@ -162,7 +167,7 @@ class DiscoveryClient:
         return await _read(partial(parse_resource_list, answer.body, path=path, gv=gv, preferred=preferred), answer)
 
     async def _missing(self, roots: Iterable[RootDocument]) -> Documents:
-        """Read what the documents of ``roots`` leave out: the resources of each version, on legacy servers."""
+        """Read the documents that legacy servers have for each version."""
         preferred = {
             GroupVersion(group.name, version.version): group.versions[0].version
             for root in roots
@@ -174,7 +179,7 @@ class DiscoveryClient:
         return dict(zip(preferred, answers, strict=True))
 
     async def _settle(self, read: Callable[[_T], Awaitable[_R]], wanted: tuple[_T, ...]) -> list[_R | DynkubeError]:
-        """Read all that is wanted, a few at a time; one that fails leaves its error in its place."""
+        """Read concurrently, up to the limit; a read that fails leaves its error in its place."""
         limiter = trio.CapacityLimiter(self._parallel)
         results: dict[int, _R | DynkubeError] = {}
 
@@ -184,7 +189,7 @@ class DiscoveryClient:
                     results[place] = await read(item)
                 except ClosedError as error:
                     results[place] = error
-                    nursery.cancel_scope.cancel()  # no other will fare better
+                    nursery.cancel_scope.cancel()  # the other requests would fail, too
                 except DynkubeError as error:
                     results[place] = error
 
@@ -203,10 +208,10 @@ class DiscoveryClient:
 
 
 async def _read(parse: Callable[[], _T], answer: Answer) -> _T:
-    """Parse a document; a large one in a thread, as it takes some time.
+    """Parse a document; a large one in a worker thread, as it takes some time.
 
     Raises:
-        ProtocolError: it is something else.
+        ProtocolError: it is not the expected document.
     """
     try:
         if len(answer.body) <= _MOST_AT_ONCE:
@@ -218,8 +223,8 @@ async def _read(parse: Callable[[], _T], answer: Answer) -> _T:
 
 
 def _segment(what: str, text: str) -> str:
-    """One part of a path, quoted; refused where it would lead to another path."""
-    # Without ASCII it is neither; surrogates would not even be quoted.
+    """Return a percent-encoded path segment; raise where it would change the path."""
+    # Groups and versions are ASCII; quote() would raise for lone surrogates.
     if text in {"", ".", ".."} or "/" in text or "%" in text or not text.isascii():
         raise InvalidInput(f"{what} {text!r} cannot be part of a path: an API group is a DNS name, a version like 'v1'")
     return quote(text, safe="")

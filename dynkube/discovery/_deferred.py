@@ -1,8 +1,8 @@
-"""DeferredRESTMapper: a mapper that loads when first asked, and looks again before it says no.
+"""``DeferredRESTMapper``: a mapper that loads on first use, and re-reads discovery before reporting NoMatch.
 
-What it promises: a name that was found costs no request; a name that is missing costs one look at the
-server, and no other within a few seconds; any number of callers at once share the same look. A look that
-fails takes nothing away: what was known stays known, and what was not is "could not tell", never "no".
+Guarantees: a name that is known costs no request; an unknown name costs one read, and no other within a few seconds;
+concurrent callers share one read. A failed read keeps what was known, and reports unknown names as DiscoveryFailed,
+never as NoMatch.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
 _log = get_logger("dynkube.discovery")
 
-_LOGGED: Final = 20  # group-versions that get a log record of their own when they fail together
+_LOGGED: Final = 20  # group-versions that are logged individually when they fail together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapperStatistics:
-    """What a mapper has read, and how much it can be relied on; a snapshot.
+    """A snapshot of a mapper's counters and state.
 
     Attributes:
-        resources: how many it knows.
-        loads: how often everything was read.
-        refreshes: how often one group, or one version of it, was read.
-        misses: questions that the server had no answer to, after it was asked again.
-        failures: reads that failed, wholly or in part.
-        stale: groups (``""`` for core, ``"*"`` for all) that changed and are read when next asked for.
-        unreadable: group-versions whose resources were not read last time; those known from before still count.
-        last_error: what failed last, in words; ``""`` if nothing.
-        age: seconds since everything was read; ``None`` if it never was.
+        resources: number of known resources.
+        loads: full reads.
+        refreshes: reads of one group, or one version of it.
+        misses: lookups that failed after discovery was read again.
+        failures: reads that failed, completely or in part.
+        stale: groups (``""`` for core, ``"*"`` for all) that were invalidated and are read before their next lookup.
+        unreadable: group-versions that failed in the last read; their previously known resources are still used.
+        last_error: the last error message; ``""`` if there was none.
+        age: seconds since the last full read; ``None`` if there was none.
     """
 
     resources: int
@@ -71,23 +71,22 @@ class _Counters:
 
 @dataclass(frozen=True, slots=True)
 class _Miss:
-    """A look that did not find a name: believed until then; certain if its own group-version answered."""
+    """A failed lookup, cached until ``until``; ``certain`` if its own group-version was read."""
 
     until: float
     certain: bool
 
 
 class DeferredRESTMapper(Bound):
-    """Maps names to resources with the newest knowledge that is needed.
+    """Maps names to resources, reading discovery when needed.
 
-    No task of its own: whoever asks first does the reading, under a lock; those who wait use what it read. If
-    the reader is cancelled, the next in line reads.
+    It has no task of its own: the first caller reads, under a lock, and waiting callers use the result. If the reader
+    is cancelled, the next waiter reads.
 
     Args:
-        discovery: who reads.
-        negative_ttl: for how many seconds a miss, or a refusal by what is known, is believed without asking the
-            server again.
-        clock: the time in seconds; trio's clock unless a test brings its own.
+        discovery: the client that reads discovery documents.
+        negative_ttl: seconds for which a miss, or an operation rejected by cached discovery, is not checked again.
+        clock: the time in seconds; trio's clock unless replaced in tests.
     """
 
     def __init__(
@@ -104,30 +103,30 @@ class DeferredRESTMapper(Bound):
         self._counters = _Counters()
         self._lock = trio.Lock()
         self._mapper: RESTMapper | None = None
-        # What is out of date, by group or "*", and the number of the invalidation that said so. A read
-        # settles only those that came before it began.
+        # Invalidated groups (or "*") with the number of their last invalidation. A read clears only those from before
+        # it began.
         self._stale: dict[str, int] = {}
         self._invalidations = 0
         self._retry_at = float("-inf")
-        # Whole reads are numbered as they begin; one that began after a question was asked answers it.
+        # Full reads are numbered as they begin; a lookup accepts one that began after it.
         self._begun = 0
         self._ended = 0
         self._failed_loads = 0
         self._load_failure: DiscoveryFailed | None = None
         self._misses: dict[Lookup, _Miss] = {}
-        self._rechecked: dict[str, float] = {}  # until when a group is not read again for a refusal
+        self._rechecked: dict[str, float] = {}  # until when a group is not read again by recheck()
 
     @property
     def loaded(self) -> RESTMapper | None:
-        """The mapper as last read, perhaps out of date by now; ``None`` before the first load."""
+        """The mapper as last read, possibly outdated; ``None`` before the first load."""
         return self._mapper
 
     def card_of(self, name: ResourceLike, definition: Callable[[str], Unstructured | None]) -> Card:
-        """What is known here of a name, to be shown; asks nobody.
+        """Return a card with what is known of a name. Does no I/O.
 
         Args:
-            name: of a resource.
-            definition: the CRD of a name, as far as it is known.
+            name: a name of a resource.
+            definition: returns the CRD of a name, if it is known.
         """
         from dynkube.discovery._shown import named_card
 
@@ -136,29 +135,29 @@ class DeferredRESTMapper(Bound):
         return named_card(name, self._mapper, definition, outdated=outdated)
 
     def invalidate(self, group: str | None = None) -> None:
-        """Say that ``group`` (``""`` for core), or with ``None`` everything, may have changed.
+        """Mark ``group`` (``""`` for core), or with ``None`` everything, as outdated.
 
-        Does no I/O: the next question that this concerns reads the group, or everything, before it is
-        answered. Any number of calls in between cost one read.
+        Does no I/O: the next lookup that concerns it reads the group, or everything, first. Any number of calls before
+        that cost one read.
         """
         self._invalidations += 1
         self._stale[EVERYTHING if group is None else group] = self._invalidations
         self._retry_at = float("-inf")
 
     def doubt(self, arg: ResourceLike) -> None:
-        """Say that what ``arg`` means may have changed: :meth:`invalidate`, of its group where it names one."""
+        """Invalidate the group of ``arg``, or everything if ``arg`` does not name its whole group."""
         self.invalidate(Lookup.of(arg).whole_group)
 
     def recheck(self, arg: ResourceLike) -> None:
-        """Say that a call was refused by what is known of the resource that ``arg`` means: it may be out of date.
+        """Mark a resource as outdated after an operation was rejected by its cached description.
 
-        Its group is read before the next question about it is answered, but at most once in ``negative_ttl``: a
-        refusal that the server has confirmed holds for that long. Does no I/O.
+        Its group is read before the next lookup of it, but at most once in ``negative_ttl`` seconds: a rejection that
+        the server has confirmed is not checked again for that long. Does no I/O.
         """
         try:
             group = self._known().resource_for(arg).gvr.group
         except MappingError:
-            return  # it was read meanwhile, and the next question is answered by that
+            return  # it was read meanwhile, and the next lookup uses that
         now = self._clock()
         self._rechecked = {key: until for key, until in self._rechecked.items() if until > now}
         if group not in self._rechecked:
@@ -166,7 +165,7 @@ class DeferredRESTMapper(Bound):
             self.invalidate(group)
 
     def statistics(self) -> MapperStatistics:
-        """What was read, and what is out of date. May be called from any thread."""
+        """Return a snapshot of counters and state. Thread-safe."""
         counters, mapper = self._counters, self._mapper
         discovery = APIDiscovery() if mapper is None else mapper.discovery
         return MapperStatistics(
@@ -182,28 +181,28 @@ class DeferredRESTMapper(Bound):
         )
 
     async def load(self) -> RESTMapper:
-        """The mapper, read now if it never was or was invalidated.
+        """Return the mapper; reads discovery if it was never read, or was invalidated.
 
         Raises:
-            DiscoveryFailed: nothing could be read, and nothing is known from before; ``failures`` says why.
+            DiscoveryFailed: nothing could be read, and nothing is known from before; ``failures`` has the reasons.
         """
         return await self._up_to_date(None)
 
     async def resolve(self, arg: ResourceLike) -> APIResource:
-        """The one resource that ``arg`` means.
+        """Return the one resource that ``arg`` names.
 
-        Loads on first use. If ``arg`` is not found the server is asked again, once: for its group-version
-        alone if ``arg`` names one, else for everything. Cancelling does not disturb others who wait for the
-        same answer.
+        Loads on first use. If ``arg`` is not found, discovery is read again, once: its group-version if ``arg`` names
+        one, else everything. Cancellation does not affect other callers that wait for the same read.
 
         Args:
-            arg: text as kubectl takes it, a GVR or a GVK; see :meth:`RESTMapper.resource_for`.
+            arg: a name in kubectl's notation (``"po"``, ``"Deployment"``, ``"ingresses.networking"``,
+                ``"deployments.v1.apps"``), a :class:`GVR` or a :class:`GVK`.
 
         Raises:
             NoMatch: the server does not serve it.
-            DiscoveryFailed: nobody could tell; ``failures`` says why.
-            AmbiguousMatch: several fit equally well.
-            InvalidInput: the text cannot name a resource.
+            DiscoveryFailed: not found, but discovery failed for a group that may have it; ``failures`` has the reasons.
+            AmbiguousMatch: several resources match equally well.
+            InvalidInput: not a valid name of a resource.
         """
         lookup = Lookup.of(arg)
         asked = self._begun
@@ -222,7 +221,7 @@ class DeferredRESTMapper(Bound):
         failed_loads = self._failed_loads
         async with self._lock:
             if self._mapper is None and self._failed_loads != failed_loads and self._load_failure is not None:
-                # The load that this caller waited for failed; another one now would make everyone queue for it.
+                # The load that this caller waited for failed; another one now would make all waiters queue for it.
                 shared = self._load_failure
                 raise DiscoveryFailed(str(shared), failures=shared.failures) from shared.__cause__
             if self._mapper is None:
@@ -232,7 +231,7 @@ class DeferredRESTMapper(Bound):
             return self._mapper
 
     def _due(self, lookup: Lookup | None) -> set[str]:
-        """What must be read again before ``lookup`` (``None``: any question) is answered: groups, or ``*``."""
+        """Return what must be read before ``lookup`` (``None``: any lookup) is resolved: groups, or ``*``."""
         if self._clock() < self._retry_at:
             return set()
         return {g for g in self._stale if lookup is None or g == EVERYTHING or lookup.may_concern(g)}
@@ -240,7 +239,7 @@ class DeferredRESTMapper(Bound):
     async def _look_again(self, arg: ResourceLike, lookup: Lookup, asked: int) -> APIResource:
         async with self._lock:
             certain = False
-            # Another caller may have looked while this one waited.
+            # Another caller may have read while this one waited.
             if self._ended <= asked and self._recent_miss(lookup) is None:
                 if lookup.group_version is None:
                     await self._read_everything()
@@ -260,14 +259,15 @@ class DeferredRESTMapper(Bound):
             miss = self._recent_miss(lookup)
             if not certain and (miss is None or not miss.certain):
                 raise
-        # Something that could have had it is unknown, but its own group-version was answered.
+        # A group that might have it failed, but its own group-version was read.
         raise NoMatch(no_match(lookup, self._known().discovery))
 
     async def _read_everything(self) -> RESTMapper:
         self._begun += 1
         self._counters.loads += 1
         if self._given_clock is None:
-            self._clock = trio.lowlevel.current_clock().current_time  # the same, but statistics() may ask on any thread
+            # the same clock, but usable by statistics() in any thread
+            self._clock = trio.lowlevel.current_clock().current_time
         number, invalidations = self._begun, self._invalidations
         last_known = None if self._mapper is None else self._mapper.discovery
         try:
@@ -296,13 +296,13 @@ class DeferredRESTMapper(Bound):
         except ClosedError:
             raise
         except DynkubeError:
-            # The whole list may still answer; if not, it says what failed.
+            # A full read may still succeed; if not, its result says what failed.
             return await self._read_everything()
         self._settle(invalidations, group)
         return self._publish(known.with_group(group, part))
 
     async def _read_group_version(self, gv: GroupVersion) -> bool:
-        """Read one group-version; whether the server answered for it."""
+        """Read one group-version; return whether that succeeded."""
         known = self._known().discovery
         self._counters.refreshes += 1
         try:
@@ -316,7 +316,7 @@ class DeferredRESTMapper(Bound):
         return True
 
     def _settle(self, invalidations: int, group: str | None = None) -> None:
-        """Forget the invalidations up to that number, of one group or of all."""
+        """Clear the invalidations up to that number, of one group or of all."""
         for key, number in list(self._stale.items()):
             if number <= invalidations and group in (None, key):
                 del self._stale[key]
@@ -329,7 +329,7 @@ class DeferredRESTMapper(Bound):
         return self._mapper
 
     def _tell(self, before: Mapping[str, Exception], now: Mapping[str, Exception]) -> None:
-        """One log record for each group-version that cannot be read any more, and one when it can be again."""
+        """Log each group-version whose discovery begins to fail, and each that recovers."""
         for error in now.values():
             self._failed(error)
         lost, found = sorted(now.keys() - before.keys()), sorted(before.keys() - now.keys())

@@ -1,7 +1,7 @@
-"""The discovery documents: aggregated (v2 and v2beta1) and legacy, decoded into one shape. No I/O.
+"""Decoding of discovery documents: aggregated (v2 and v2beta1) and legacy. No I/O.
 
-Both forms say the same; here they become the same records, so everything above sees one server.
-Lists may be ``null`` (Go writes empty slices so), unknown fields are ignored.
+Both forms are converted to the same records. Lists may be ``null`` (Go's encoding of empty slices); unknown fields are
+ignored.
 
 The aggregated form is KEP-3352; the legacy one is as old as the API.
 """
@@ -21,7 +21,7 @@ from dynkube.meta import GVR, UNREADABLE, GroupVersion
 
 _T = TypeVar("_T")
 
-# v2beta1 is for Kubernetes 1.26 to 1.29. A server takes the first clause it knows, the last is the legacy form.
+# v2beta1 is for Kubernetes 1.26 to 1.29. A server uses the first media type it supports; the last is the legacy form.
 ACCEPT = ",".join(
     (
         "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
@@ -31,13 +31,16 @@ ACCEPT = ",".join(
 )
 
 MOST_VERSIONS: Final = 10_000
-"""Versions of groups, all groups together. Clusters with some thousand CRDs have some hundred; kubectl's rate limit for
-discovery was raised for 300 of them (kubernetes/kubernetes#105520)."""
+"""Maximum versions of all groups together.
+
+Clusters with some thousand CRDs have some hundred; kubectl's rate limit for discovery was raised for 300 of them
+(kubernetes/kubernetes#105520).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionDocument:
-    """One version of a group: ``resources`` is ``None`` where a legacy server must be asked for them."""
+    """One version of a group; ``resources`` is ``None`` on legacy servers, which need a separate request."""
 
     version: str
     resources: tuple[APIResource, ...] | None = None
@@ -54,19 +57,19 @@ class GroupDocument:
 
 @dataclass(frozen=True, slots=True)
 class RootDocument:
-    """What ``/api`` or ``/apis`` answered."""
+    """The decoded response of ``/api`` or ``/apis``."""
 
     groups: tuple[GroupDocument, ...] = ()
     aggregated: bool = False
 
 
 def parse_root(body: bytes, *, path: str) -> RootDocument:
-    """Read the answer of ``/api``, ``/apis`` or ``/apis/GROUP`` in whichever form the server chose.
+    """Decode a response of ``/api``, ``/apis`` or ``/apis/GROUP``, in any of its forms.
 
     Raises:
-        ProtocolError: it is not a discovery document; the message says what it is instead.
+        ProtocolError: it is not a discovery document; the message gives its kind.
     """
-    _check_number(body.count(b'"versions"'), path)  # of groups, before the decoder holds the interpreter's lock
+    _check_number(body.count(b'"versions"'), path)  # number of groups, before the decoder holds the GIL
     root = _read_root(body, path)
     _check_number(sum(max(1, len(group.versions)) for group in root.groups), path)
     return root
@@ -85,7 +88,7 @@ def _read_root(body: bytes, path: str) -> RootDocument:
     match kind:
         case "APIGroupDiscoveryList":
             items = _decode(body, _AggregatedList, path).items or []
-            # Only the core group has no name, and it is served at /api only.
+            # Only the core group has no name, and it is served at /api.
             groups = [_aggregated_group(item) for item in items if item.metadata.name or path == "/api"]
             return RootDocument(tuple(groups), aggregated=True)
         case "APIVersions":
@@ -99,10 +102,10 @@ def _read_root(body: bytes, path: str) -> RootDocument:
 
 
 def parse_resource_list(body: bytes, *, path: str, gv: GroupVersion, preferred: str) -> tuple[APIResource, ...]:
-    """Read an ``APIResourceList``, the legacy document of one group-version.
+    """Decode an ``APIResourceList``, the legacy document of one group-version.
 
     Raises:
-        ProtocolError: it is something else.
+        ProtocolError: it is a document of another kind.
     """
     document = _decode(body, _ResourceList, path)
     if document.kind != "APIResourceList":
@@ -131,10 +134,10 @@ def parse_resource_list(body: bytes, *, path: str, gv: GroupVersion, preferred: 
 
 
 def parse_version(body: bytes, *, path: str) -> ServerVersion:
-    """Read the answer of ``/version``.
+    """Decode a response of ``/version``.
 
     Raises:
-        ProtocolError: it is something else.
+        ProtocolError: it is a different document.
     """
     version = _decode(body, _Version, path)
     if not (version.git_version or version.major):
@@ -248,7 +251,7 @@ def _aggregated_group(item: _AggregatedGroup) -> GroupDocument:
                 _unique(
                     _aggregated_resource(entry, GVR(group, version.version, entry.resource), preferred)
                     for entry in version.resources or ()
-                    # Without a kind it is only the parent of subresources: custom metrics, KubeVirt's actions.
+                    # Without a kind it exists only as the parent of subresources: custom metrics, KubeVirt's actions.
                     if entry.resource and entry.response_kind is not None and entry.response_kind.kind
                 ),
                 stale=version.freshness == "Stale",

@@ -1,4 +1,4 @@
-"""Many resources as a sequence that shows itself, and the names by which they are called. Pure."""
+"""Sequences of resources, and their short names for completion. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from dynkube.errors import InvalidInput
 if TYPE_CHECKING:
     from dynkube._display import Card
 
-_ROWS: Final = 100  # all of a cluster without many CRDs
+_ROWS: Final = 100  # all resources of a cluster without many CRDs
 
 
 class APIResources(Shown, Sequence[APIResource]):
-    """Resources as a sequence that shows itself as ``kubectl api-resources`` does.
+    """A sequence of resources, rendered like ``kubectl api-resources``.
 
     Attributes:
-        failures: what could not be read and may be missing, by group-version; see :attr:`APIDiscovery.failures`.
+        failures: errors by group-version, whose resources may be missing or outdated; see
+            :attr:`APIDiscovery.failures`.
     """
 
     __slots__ = ("_resources", "failures")
@@ -58,10 +59,10 @@ def listing(
     category: str | None = None,
     all_versions: bool = False,
 ) -> APIResources:
-    """Those resources that are as wanted; ``None`` wants nothing. In order of priority.
+    """Return the resources that match all filters, in order of priority; ``None`` disables a filter.
 
     Raises:
-        InvalidInput: a wish is of the wrong type.
+        InvalidInput: a filter has the wrong type.
     """
     for name, wish, wanted in (
         ("group", group, str),
@@ -84,7 +85,7 @@ def listing(
 
 
 def completions(discovery: APIDiscovery) -> list[str]:
-    """A name for each resource, as short as it can be: the plural, with the group where another one has the plural."""
+    """Return the shortest name of each resource: the plural, with the group where it is ambiguous."""
     names: dict[str, None] = {}
     for each in _in_best_version(discovery):
         gvr = each.gvr

@@ -1,4 +1,4 @@
-"""What is being looked up: every form a caller may use, in one record."""
+"""Lookups of resources: all notations of a name, parsed to one record."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from dynkube.discovery._resources import EVERYTHING, APIResource
 from dynkube.meta import GVK, GVR, GroupVersion, ResourceArg
 
 ResourceLike: TypeAlias = str | ResourceArg | GVR | GVK | APIResource
-"""What names a resource: text as kubectl takes it (``"deploy"``, ``"deployments.v1.apps"``), or exactly."""
+"""A name of a resource: kubectl's notation (``"deploy"``, ``"deployments.v1.apps"``), or a typed form."""
 
 
 def definition_name(arg: ResourceLike) -> str | None:
-    """What a CRD would be called that defines it, as far as a name tells: where it is a plural with its whole group."""
+    """Return the name of the CRD for ``arg``; ``None`` unless ``arg`` is a plural with its whole group."""
     lookup = Lookup.of(arg)
-    # The group of a CRD is a domain, so it has a dot.
+    # The group of a CRD is a domain name, so it contains a dot.
     return f"{lookup.name.lower()}.{lookup.group}" if lookup.by != "kind" and "." in (lookup.group or "") else None
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """One question to a mapper.
+    """A parsed name of a resource.
 
-    ``by`` says what ``name`` is: ``"any"`` as typed, ``"resource"`` a plural, ``"kind"`` a kind. ``group``
-    and ``version`` are ``None`` where any will do.
+    ``by`` is the type of ``name``: ``"any"`` as typed, ``"resource"`` a plural, ``"kind"`` a kind. ``group`` and
+    ``version`` are ``None`` where not given.
     """
 
     name: str
@@ -36,10 +36,10 @@ class Lookup:
 
     @classmethod
     def of(cls, arg: ResourceLike) -> Lookup:
-        """Read what a caller passed.
+        """Parse the argument of a caller.
 
         Raises:
-            InvalidInput: it cannot name a resource.
+            InvalidInput: not a valid name of a resource.
         """
         match arg:
             case APIResource(gvr=gvr):
@@ -58,40 +58,40 @@ class Lookup:
 
     @property
     def group_version(self) -> GroupVersion | None:
-        """The only group-version where the answer can be, if the question names one."""
+        """The group-version of the resource, if the lookup names one; else ``None``."""
         return None if self.group is None or self.version is None else GroupVersion(self.group, self.version)
 
     @property
     def whole_group(self) -> str | None:
-        """The only group where the answer can be, if the question names one, and not perhaps its beginning."""
+        """The group of the resource, if the lookup names one that cannot be a prefix; else ``None``."""
         return self.group if self.by != "any" or self.version is not None else None
 
     @property
     def prefix(self) -> str | None:
-        """The text a group may begin with, where the question allows that: ``ingresses.networking``."""
+        """The prefix of a group, where the notation allows one: ``ingresses.networking``; else ``None``."""
         return self.group if self.by == "any" and self.group and self.version is None else None
 
     def may_concern(self, group: str) -> bool:
-        """Whether the answer may lie in ``group``."""
+        """Whether the resource may be in ``group``."""
         if self.group is None:
             return True
         return group == self.group or (self.prefix is not None and group.startswith(self.prefix))
 
     def concerned_by(self, failure: str) -> bool:
-        """Whether the answer may lie in what failed: a key of :attr:`APIDiscovery.failures`."""
+        """Whether the resource may be in what failed: a key of :attr:`APIDiscovery.failures`."""
         if failure == EVERYTHING:
             return self.group != ""
         gv = GroupVersion.parse(failure)
         return self.may_concern(gv.group) and self.version in (None, gv.version)
 
     def scopes(self) -> Iterator[Callable[[APIResource], bool]]:
-        """Tests for a candidate's group and version: the exact one first, then the group as a prefix."""
+        """Yield predicates for a candidate's group and version: exact match first, then the group as a prefix."""
         yield self.fits_exactly
         if self.prefix is not None:
             yield self._fits_prefix
 
     def fits_exactly(self, resource: APIResource) -> bool:
-        """Whether ``resource`` is in the group and version that were named."""
+        """Whether ``resource`` is in the given group and version."""
         gvr = resource.gvr
         return self.group in (None, gvr.group) and self.version in (None, gvr.version)
 

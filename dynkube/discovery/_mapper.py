@@ -1,21 +1,21 @@
-"""RESTMapper: from what a person types, or an object says it is, to the one resource meant. Pure.
+"""``RESTMapper``: resolves names as typed, GVRs and GVKs to resources. Pure.
 
-The rules are kubectl's, so a name means the same here as there:
+The rules are kubectl's, so a name has the same meaning:
 
-1. a plural or singular name, in any group; then a short name; then a kind. Case does not matter.
-2. A group may be given in full (``ingresses.networking.k8s.io``) or by its beginning
-   (``ingresses.networking``), a version with its group in full (``ingresses.v1.networking.k8s.io``).
-3. Of several resources the highest in priority is meant: the core group first, then the groups in the
-   server's order, in a group the preferred version first.
+1. A name matches as plural or singular, in any group; then as short name; then as kind. Case is ignored.
+2. A group may be given in full (``ingresses.networking.k8s.io``) or as a prefix (``ingresses.networking``), a version
+   with its group in full (``ingresses.v1.networking.k8s.io``).
+3. Of several matches the one with the highest priority is used: the core group first, then the groups in the server's
+   order, and in a group the preferred version first.
 
-Where it differs, it is stricter. Where one group-version has two resources for a name, no priority can
-decide: kubectl takes whichever came first or last, here it is :class:`~dynkube.errors.AmbiguousMatch`. What
-was not found is :class:`~dynkube.errors.NoMatch` only if everything that could have had it was read; otherwise
-it is :class:`~dynkube.errors.DiscoveryFailed`. A version counts with a short name too: ``hpa.v1.autoscaling``
-is version v1 here, and kubectl's preferred version there.
+It is stricter in some cases. If one group-version has two resources for a name, priority cannot decide: kubectl uses
+the first or the last one, here it is :class:`~dynkube.errors.AmbiguousMatch`. An unknown name is
+:class:`~dynkube.errors.NoMatch` only if all groups that could have it were read; otherwise it is
+:class:`~dynkube.errors.DiscoveryFailed`. A version is respected with a short name, too: ``hpa.v1.autoscaling`` is
+version v1 here, and the preferred version in kubectl.
 
-A limit, shared with kubectl: while a group is unknown, a short form it would have won means the next
-group's resource. Names with their group do not have this weakness.
+A limitation shared with kubectl: while discovery of a group fails, a short form that this group would have won resolves
+to the next group's resource. Names with their group are not affected.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from dynkube.meta import GVK, GVR
 
 
 class RESTMapper:
-    """Answers from one snapshot of discovery, without I/O; immutable, so any thread may ask.
+    """Resolves names in one discovery snapshot, without I/O. Immutable, so thread-safe.
 
     Args:
-        discovery: what the server said it serves.
+        discovery: the snapshot.
     """
 
     def __init__(self, discovery: APIDiscovery) -> None:
@@ -51,17 +51,17 @@ class RESTMapper:
             _index(self._by_category, resource.categories, resource)
 
     def resource_for(self, arg: ResourceLike) -> APIResource:
-        """The one resource that ``arg`` means.
+        """Return the one resource that ``arg`` names.
 
         Args:
-            arg: text as kubectl takes it (``"po"``, ``"Deployment"``, ``"ingresses.networking"``,
+            arg: a name in kubectl's notation (``"po"``, ``"Deployment"``, ``"ingresses.networking"``,
                 ``"deployments.v1.apps"``), a :class:`GVR` or a :class:`GVK`.
 
         Raises:
-            NoMatch: the server does not serve it; the message has the nearest names.
-            DiscoveryFailed: it was not found, but what could have had it was not read: ``failures`` says why.
-            AmbiguousMatch: its best group-version has two resources that fit; ``candidates`` has both.
-            InvalidInput: the text cannot name a resource.
+            NoMatch: the server does not serve it; the message has similar names.
+            DiscoveryFailed: not found, but discovery failed for a group that may have it; ``failures`` has the reasons.
+            AmbiguousMatch: its best group-version has two matching resources; ``candidates`` has both.
+            InvalidInput: not a valid name of a resource.
         """
         found = self.resources_for(arg)
         best = found[0].gvr.group_version
@@ -70,19 +70,19 @@ class RESTMapper:
             return rivals[0]
         lookup = Lookup.of(arg)
         for resource in rivals:
-            # The plural is a resource's own name: nothing else can take it away.
+            # The plural is a resource's primary name, and takes precedence.
             if resource.gvr.resource == lookup.name.lower():
                 return resource
         names = tuple(str(resource.gvr) for resource in rivals)
         raise AmbiguousMatch(f"{lookup.text!r} may mean {' or '.join(names)}: write one of these", candidates=names)
 
     def resources_for(self, arg: ResourceLike) -> tuple[APIResource, ...]:
-        """Every resource that ``arg`` may mean, the one with the highest priority first; never empty.
+        """Return every resource that ``arg`` may name, the one with the highest priority first; never empty.
 
         Raises:
             NoMatch: there is none.
-            DiscoveryFailed: there is none here, but not everything relevant was read.
-            InvalidInput: the text cannot name a resource.
+            DiscoveryFailed: there is none, but discovery failed for a group that may have one.
+            InvalidInput: not a valid name of a resource.
         """
         lookup = Lookup.of(arg)
         for candidates in self._tiers(lookup):
@@ -94,11 +94,11 @@ class RESTMapper:
         raise NoMatch(no_match(lookup, self.discovery))
 
     def category(self, name: str) -> tuple[APIResource, ...]:
-        """The resources of a category such as ``all``, each in its best version, in order of priority.
+        """Return the resources of a category such as ``all``, each in its best version, in order of priority.
 
         Raises:
-            NoMatch: no resource is in it.
-            DiscoveryFailed: none that is known, but not everything was read.
+            NoMatch: the category has no resources.
+            DiscoveryFailed: it has no known resources, but discovery was incomplete.
         """
         best: dict[tuple[str, str], APIResource] = {}
         for resource in self._by_category.get(name.lower(), ()):
@@ -112,16 +112,16 @@ class RESTMapper:
 
     @property
     def kinds(self) -> tuple[GVK, ...]:
-        """Every kind that is served, in order of priority."""
+        """All served kinds, in order of priority."""
         return tuple(dict.fromkeys(resource.gvk for resource in self.discovery.resources))
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """Every category that some resource is in, sorted."""
+        """All categories that have resources, sorted."""
         return tuple(sorted(self._by_category))
 
     def relevant_failures(self, lookup: Lookup) -> Mapping[str, Exception]:
-        """What keeps one from knowing that ``lookup`` has no answer; empty if its absence is certain."""
+        """Return the failures because of which ``lookup`` may be unresolved; empty if its absence is certain."""
         return {key: error for key, error in self.discovery.failures.items() if lookup.concerned_by(key)}
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ class RESTMapper:
             yield [] if resource is None else [resource]
         elif lookup.by == "kind":
             kinds = self._by_kind.get(lookup.name.lower(), [])
-            # An object states its kind exactly.
+            # The kind of an object is case-sensitive.
             yield [r for r in kinds if r.kind == lookup.name and lookup.fits_exactly(r)]
         else:
             for fits in lookup.scopes():

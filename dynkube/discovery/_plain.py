@@ -1,4 +1,4 @@
-"""What to raise where nothing at all could be read: what every other call on such a server raises."""
+"""Errors for discovery that failed completely: the same as those of any other request to the server."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from dynkube.errors import APIError, ConfigError, DiscoveryFailed, DynkubeError,
 
 @contextmanager
 def plain_failures() -> Iterator[None]:
-    """Around a lookup by name: whether a name was looked up before must not decide which error a call raises.
+    """Convert DiscoveryFailed to the underlying error where the whole server failed.
 
-    DiscoveryFailed stays where the server answered, only not for what could have had the name. Where it was not
-    reached, or refuses whoever asks, that is what is raised, with DiscoveryFailed as its cause.
+    A context manager around a lookup by name: a call must raise the same error whether or not the name was looked up
+    before. DiscoveryFailed remains where the server responded, only not for a group that could have the name. Where the
+    server was not reached, or rejected the user, that error is raised, with DiscoveryFailed as its cause.
     """
     try:
         yield
@@ -29,8 +30,8 @@ def _reason(exc: DiscoveryFailed) -> DynkubeError | None:
     everything = exc.failures.get(EVERYTHING)
     failures = [everything] if everything is not None else list(exc.failures.values())
     if everything is None and not all(isinstance(failure, TransportError) for failure in failures):
-        return None  # a group that is refused, or whose server behind the API server is down
-    # A copy for each caller: several wait for one read, and tracebacks are written into what is raised.
+        return None  # an error response for one group, or its aggregated API server is unavailable
+    # A copy for each caller: several wait for one read, and raising attaches a traceback to the exception.
     match failures:
         case [*_, APIError() as error]:
             return type(error)(error.status, request=error.request)

@@ -1,4 +1,4 @@
-"""What a server serves, as plain data: one resource, one snapshot of all of them, the server's version."""
+"""Discovery as plain data: one resource, a snapshot of all resources, the server's version."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from dynkube.meta import GVK, GVR, GroupVersion, version_priority
 if TYPE_CHECKING:
     from dynkube._display import Card
 
-_ROWS: Final = 100  # all of a cluster without many CRDs
+_ROWS: Final = 100  # all resources of a cluster without many CRDs
 EVERYTHING = "*"
 """Key in :attr:`APIDiscovery.failures` for the list of groups itself: any group but core may be missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class APIResource(Shown):
-    """One resource in one version, as discovery describes it.
+    """One resource in one version, as in discovery.
 
     Attributes:
-        gvr: where it is served.
+        gvr: group, version and plural name.
         kind: the kind of its objects.
-        singular: its singular name; the lower-case kind where the server gives none.
-        namespaced: whether its objects live in namespaces.
-        verbs: what the server allows: ``get``, ``list``, ``watch``, ``create``, ...
+        singular: its singular name; the lower-case kind where the server has none.
+        namespaced: whether its objects are namespaced.
+        verbs: supported verbs: ``get``, ``list``, ``watch``, ``create``, ...
         short_names: kubectl's abbreviations, like ``deploy``.
-        categories: the sets it belongs to, like ``all``.
-        subresources: names under an object, like ``status`` and ``scale``.
-        group_preferred_version: the version the server prefers for the whole group.
+        categories: groups of resources that it belongs to, like ``all``.
+        subresources: names of subresources, like ``status`` and ``scale``.
+        group_preferred_version: the server's preferred version of the group.
     """
 
     gvr: GVR
@@ -60,15 +60,15 @@ class APIResource(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class APIDiscovery(Shown):
-    """What was known of a server's resources at one moment, and what could not be read.
+    """A snapshot of a server's resources, and of the failures in reading them.
 
     Attributes:
-        resources: in order of priority: the core group first, then groups as the server lists them, in
-            each group the preferred version first. The same answers always give the same order.
-        failures: what went wrong, by group-version (``"metrics.k8s.io/v1beta1"``, ``"v1"`` for core);
-            ``"*"`` if the list of groups could not be read. Resources known from before stay in
-            ``resources``: a group-version that fails is unknown now, not absent.
-        aggregated: whether the server described everything in two documents (Kubernetes 1.27 and later).
+        resources: in order of priority: the core group first, then groups in the server's order, in each group the
+            preferred version first. Deterministic: equal responses give the same order.
+        failures: errors by group-version (``"metrics.k8s.io/v1beta1"``, ``"v1"`` for core); ``"*"`` if the list of
+            groups could not be read. Previously known resources remain in ``resources``: a group-version that fails is
+            unknown, not absent.
+        aggregated: whether the server supports aggregated discovery (Kubernetes 1.27 and later).
     """
 
     resources: tuple[APIResource, ...] = ()
@@ -82,7 +82,7 @@ class APIDiscovery(Shown):
 
     @property
     def complete(self) -> bool:
-        """Whether everything was read: only then is what is missing here known to be absent."""
+        """Whether everything was read: only then is a missing resource known to be absent."""
         return not self.failures
 
     @property
@@ -91,31 +91,31 @@ class APIDiscovery(Shown):
         return tuple(dict.fromkeys(resource.gvr.group_version for resource in self.resources))
 
     def group(self, group: str) -> tuple[APIResource, ...]:
-        """The resources of one group, in all its versions; ``""`` is the core group."""
+        """Return the resources of one group, in all its versions; ``""`` is the core group."""
         return tuple(resource for resource in self.resources if resource.gvr.group == group)
 
     def group_version(self, gv: GroupVersion) -> tuple[APIResource, ...]:
-        """The resources of one group-version."""
+        """Return the resources of one group-version."""
         return tuple(resource for resource in self.resources if resource.gvr.group_version == gv)
 
     def versions_of(self, gvr: GVR) -> tuple[str, ...]:
-        """The versions in which a resource is served, the preferred one first."""
+        """Return the served versions of a resource, the preferred one first."""
         return tuple(each.gvr.version for each in self.group(gvr.group) if each.gvr.resource == gvr.resource)
 
     def with_group(self, group: str, part: APIDiscovery) -> APIDiscovery:
-        """This snapshot, with all that it says of ``group`` replaced by what ``part`` says of it.
+        """Return this snapshot with ``group`` replaced by its resources and failures in ``part``.
 
-        A group that is new here comes last (the core group first): only a whole discovery tells its rank.
+        A new group comes last (the core group first): only a full discovery has its priority.
         """
         kept = {key: error for key, error in self.failures.items() if _group_of(key) != group}
         failures = kept | {key: error for key, error in part.failures.items() if _group_of(key) == group}
         return replace(self, resources=self._spliced(group, part.group(group)), failures=failures)
 
     def with_group_version(self, gv: GroupVersion, resources: Iterable[APIResource] | None) -> APIDiscovery:
-        """This snapshot after ``gv`` was read again: ``None`` says that it is definitely not served.
+        """Return this snapshot with ``gv`` replaced; ``None`` means that it is definitely not served.
 
-        The document of one version does not say which version its group prefers. If the version is new,
-        the group is put in the order the server itself uses for CRDs (v2, v1, v1beta1, ...).
+        The document of one version does not contain the group's preferred version. If the version is new, the versions
+        of the group are sorted as the server does for CRDs (v2, v1, v1beta1, ...).
         """
         before = self.group(gv.group)
         by_version: dict[str, tuple[APIResource, ...]] = {}
@@ -135,7 +135,7 @@ class APIDiscovery(Shown):
         return replace(self, resources=self._spliced(gv.group, merged), failures=failures)
 
     def with_failure(self, gv: GroupVersion, error: Exception) -> APIDiscovery:
-        """This snapshot after reading ``gv`` again failed: what is known of it stays, and may be out of date."""
+        """Return this snapshot with a failure of ``gv``: its resources remain, and may be outdated."""
         return replace(self, failures={**self.failures, str(gv): error})
 
     def _spliced(self, group: str, entries: Iterable[APIResource]) -> tuple[APIResource, ...]:
@@ -148,9 +148,9 @@ class APIDiscovery(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerVersion:
-    """What ``/version`` says; ``str()`` gives ``git_version``, like ``"v1.34.1"``.
+    """The response of ``/version``; ``str()`` is ``git_version``, like ``"v1.34.1"``.
 
-    ``major`` and ``minor`` are texts, because servers answer ``"27+"`` too.
+    ``major`` and ``minor`` are strings, because servers also return ``"27+"``.
     """
 
     major: str = ""
@@ -166,5 +166,5 @@ class ServerVersion:
 
 
 def _group_of(failure_key: str) -> str | None:
-    """The group a failure is about; ``None`` for the list of groups itself."""
+    """Return the group of a key of ``failures``; ``None`` for the list of groups itself."""
     return None if failure_key == EVERYTHING else GroupVersion.parse(failure_key).group

@@ -1,4 +1,4 @@
-"""How resources show themselves: one with all that discovery says of it, many as ``kubectl api-resources`` does."""
+"""Rendering of resources: one with all its discovery data, many like ``kubectl api-resources``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dynkube.discovery._resources import APIResource
 
 Definitions: TypeAlias = Callable[[str], Unstructured | None]
-"""The CRD of a name, as far as it is known; asks nobody."""
+"""Returns the CRD of a name, if it is known. Does no I/O."""
 
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 _CHANGED: Final = "The cluster has changed since this was read: the next verb reads it anew."
@@ -56,7 +56,7 @@ _COLUMNS: Final = (
 
 
 def verbs_of(resource: APIResource) -> list[str]:
-    """What the server allows, in the order in which people name it."""
+    """Return the supported verbs, in the conventional order."""
     return sorted(resource.verbs, key=lambda verb: (_VERBS.index(verb) if verb in _VERBS else len(_VERBS), verb))
 
 
@@ -67,12 +67,12 @@ def named_card(
     *,
     outdated: bool = False,
 ) -> Card:
-    """What a name means, as far as it is known here: that nothing of the kind is served is an answer, and no trouble.
+    """Return a card for a name, from what is known; an absent resource is not an error.
 
     Args:
-        name: as somebody gave it.
-        mapper: what was read of the server; ``None`` before anything was.
-        definition: the CRD of a name (``"httproutes.gateway.networking.k8s.io"``), if it is known; asks nobody.
+        name: the name as given.
+        mapper: the mapper as last read; ``None`` before the first load.
+        definition: returns the CRD of a name (``"httproutes.gateway.networking.k8s.io"``), if it is known. Does no I/O.
         outdated: whether the cluster is known to have changed since ``mapper`` was read.
     """
     named = definition_name(name)
@@ -94,12 +94,12 @@ def named_card(
 
 
 def absent_card(name: object, why: str, definition: Unstructured | None = None, *, outdated: bool = False) -> Card:
-    """A resource that is not served.
+    """Return a card for a resource that is not served.
 
     Args:
-        name: as somebody gave it.
-        why: in words.
-        definition: its CRD, where there is one all the same.
+        name: the name as given.
+        why: the reason.
+        definition: its CRD, if there is one nevertheless.
         outdated: whether that may have changed.
     """
     chip = Span("was not installed" if outdated else "not installed", Tone.WARN if outdated else Tone.PLAIN, chip=True)
@@ -116,13 +116,13 @@ def resource_card(
     note: str = "",
     outdated: bool = False,
 ) -> Card:
-    """One resource.
+    """Return a card for one resource.
 
     Args:
-        resource: which one.
-        versions: in which its group has it; empty where that is not known.
-        definition: the CRD that defines it, as far as it is known.
-        note: what else there is to say.
+        resource: the resource.
+        versions: its served versions; empty if not known.
+        definition: its CRD, if it is known.
+        note: an additional remark.
         outdated: whether any of that may have changed.
     """
     gvr = resource.gvr
@@ -146,7 +146,7 @@ def resource_card(
 
 
 def _defined(definition: Unstructured | None) -> Iterator[Block]:
-    """What a definition says of its versions, and how it fares."""
+    """Yield the versions and conditions of a CRD."""
     if definition is not None:
         yield Facts.of(_definition_rows(definition))
         yield from _conditions(definition)
@@ -164,13 +164,13 @@ def _conditions(definition: Unstructured | None) -> Iterator[Block]:
 
 
 def resources_card(resources: Sequence[APIResource], failures: Mapping[str, Exception], head: str, most: int) -> Card:
-    """Many resources, and what could not be read.
+    """Return a card for several resources, and the failures of discovery.
 
     Args:
-        resources: in the order to show them.
-        failures: by group-version.
-        head: what they are.
-        most: how many rows.
+        resources: in display order.
+        failures: errors by group-version.
+        head: the title.
+        most: maximum number of rows.
     """
     groups = len({each.gvr.group for each in resources})
     card = list_card(

@@ -1,4 +1,4 @@
-"""From what was read now and what was known before to one snapshot. Pure."""
+"""Assembly of a snapshot from documents and the previous snapshot. Pure."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from dynkube.errors import DiscoveryFailed, DynkubeError
 from dynkube.meta import GroupVersion
 
 Documents: TypeAlias = Mapping[GroupVersion, tuple[APIResource, ...] | DynkubeError]
-"""The answers for the group-versions that had to be asked for one by one."""
+"""The results for the group-versions that were read individually."""
 
 
 def assemble(
     roots: Mapping[str, RootDocument | DynkubeError], documents: Documents, last: APIDiscovery
 ) -> APIDiscovery:
-    """Build the snapshot.
+    """Build a snapshot.
 
     Args:
-        roots: the lists of groups, core first; an error stands for a list that was not read, and its key
-            (``"v1"`` or ``"*"``) becomes the key of the failure.
-        documents: the group-versions that were asked for one by one.
-        last: what was known before: whatever fails now keeps its resources from there.
+        roots: the lists of groups, core first; an error stands for a list that could not be read, and its key (``"v1"``
+            or ``"*"``) becomes the key of the failure.
+        documents: the group-versions that were read individually.
+        last: the previous snapshot: failed parts keep their resources from there.
     """
     resources: list[APIResource] = []
     failures: dict[str, Exception] = {}
     for key, root in roots.items():
         if isinstance(root, DynkubeError):
             failures[key] = root
-            # Its groups are unknown now, and so is what failed in them before.
+            # Its groups are unknown now, and so are their earlier failures.
             resources += (r for r in last.resources if bool(r.gvr.group) == (key == EVERYTHING))
             continue
         for gv, preferred, version in _versions(root):
@@ -58,7 +58,7 @@ def _preferring(version: str, entry: APIResource) -> APIResource:
 def _read(
     gv: GroupVersion, version: VersionDocument, documents: Documents
 ) -> tuple[tuple[APIResource, ...], DynkubeError | None]:
-    """The resources of one version that were read, and why there may be others."""
+    """Return the resources of one version, and an error if they may be incomplete."""
     answer = documents[gv] if version.resources is None else version.resources
     if isinstance(answer, DynkubeError):
         return (), answer

@@ -1,4 +1,4 @@
-"""The words for a name that was not found: what is near it, what is missing, what failed. Pure."""
+"""Error messages for names that were not found, with suggestions and failures. Pure."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _REMEDY = ": correct the name, or install the CRD that defines it"
 
 
 def no_match(lookup: Lookup, discovery: APIDiscovery) -> str:
-    """Say that the server does not serve it, and what the caller may have meant."""
+    """Return the message for a resource that is not served, with suggestions."""
     return f"the server does not serve {lookup.text!r}{_hint(lookup, discovery.resources)}"
 
 
 def not_installed(why: str, is_defined: bool) -> str:
-    """Say why a resource is not served: where it has a definition all the same, that one tells."""
+    """Return why a resource is not served; refers to its CRD if there is one nevertheless."""
     return "its definition is there, and does not serve it: see its conditions and versions" if is_defined else why
 
 
 def no_category(name: str, known: Iterable[str]) -> str:
-    """Say that nothing is in the category, and which categories there are."""
+    """Return the message for a category without resources, with the known categories."""
     names = ", ".join(sorted(known))
     return f"the server has no resources in category {name!r}" + (f"; it has {names}" if names else "")
 
 
 def cannot_tell(text: str, failures: Mapping[str, Exception]) -> str:
-    """Say that nobody knows, and which group-versions are to blame."""
+    """Return the message for an unresolved name, with the group-versions that failed."""
     shown = [f"{_failed(key)} ({error})" for key, error in list(failures.items())[:_SHOWN]]
     more = f" and {len(failures) - _SHOWN} more" if len(failures) > _SHOWN else ""
     return f"cannot tell whether the server serves {text!r}: could not read {', '.join(shown)}{more}"
@@ -49,7 +49,7 @@ def _hint(lookup: Lookup, resources: tuple[APIResource, ...]) -> str:
         return f"; it serves {_join(str(resource.gvr) for resource in elsewhere)}"
     if lookup.group is None and any(name in resource.categories for resource in resources):
         return ": that is a category of resources, so name one of them"
-    # Names that are in the right group are nearer than names that are not.
+    # Names in the right group are preferred.
     here = [spelling for spelling, found in names.items() if any(lookup.may_concern(r.gvr.group) for r in found)]
     near = get_close_matches(name, here, n=_SHOWN, cutoff=0.7) or get_close_matches(name, names, n=_SHOWN, cutoff=0.7)
     if near:
