@@ -1,4 +1,4 @@
-"""Floor 0: what cannot leave the process that it was made in."""
+"""Layer 0: ``Bound``, a mixin that refuses pickling and copying."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NoReturn, SupportsIndex
 
 
 class Bound:
-    """Gives a class a clear refusal to be copied or pickled, as for ``multiprocessing``, joblib and dask.
+    """Mixin that refuses pickling and copying with a clear error, e.g. in ``multiprocessing``, joblib and dask.
 
-    What has connections, tasks or a thread is nothing that could be written down. Without this, ``pickle`` names
-    whatever it stumbles over first deep inside, and a shallow copy is a second handle that closes the first one.
+    Objects with connections, tasks or threads cannot be serialized. Without this, ``pickle`` fails with a message about
+    some nested object, and a shallow copy is a second handle that closes the first one.
     """
 
     __slots__ = ()

@@ -1,7 +1,7 @@
-"""Reading what users name as input: regular files and standard input, up to a limit, and nothing that never ends.
+"""Reading input files named by users: regular files and standard input, up to a limit, without blocking for ever.
 
-A FIFO that nobody writes to blocks whoever opens it, and a device such as ``/dev/zero`` has no end; neither has a size
-that could be looked at first.
+Opening a FIFO without a writer blocks, and a device such as ``/dev/zero`` has no end; neither has a size that could be
+checked first.
 """
 
 from __future__ import annotations
@@ -22,19 +22,21 @@ _KINDS = (
 
 
 def read_file(path: str | os.PathLike[str], *, limit: int) -> bytes:
-    """All of a regular file, symbolic links followed; nothing of the null device. Blocks for the disk only.
+    """Return the content of a regular file; the null device is empty. Blocks for the disk only.
+
+    Symbolic links are followed.
 
     Args:
-        path: of the file.
-        limit: the most bytes it may have.
+        path: the path of the file.
+        limit: maximum bytes.
 
     Raises:
-        OSError: there is no such file, it cannot be read, is no regular file, or is larger than ``limit``;
-            ``strerror`` says which, for people.
+        OSError: the file does not exist, cannot be read, is not a regular file, or is larger than ``limit``;
+            ``strerror`` has the reason, for users.
     """
-    # Looked at before it is opened, as opening some devices does something, and again afterwards, as it may have been
-    # replaced. Opened without blocking, so that a FIFO that takes its place does not hold anybody.
-    if _is_empty(path, os.stat(path)):  # noqa: PTH116 - of any path, as open takes it
+    # Checked before opening, as opening some devices has side effects, and again afterwards, as the file may have been
+    # replaced. Opened without blocking, so that a FIFO in its place does not block.
+    if _is_empty(path, os.stat(path)):  # noqa: PTH116 - accepts every path that open() does
         return b""
     with open(path, "rb", buffering=0, opener=_open_unblocked) as file:
         status = os.fstat(file.fileno())
@@ -46,12 +48,12 @@ def read_file(path: str | os.PathLike[str], *, limit: int) -> bytes:
 
 
 def read_descriptor(descriptor: int, name: str, *, limit: int) -> bytes:
-    """All that comes from an open file, standard input mostly. Blocks until it ends, or is more than ``limit``.
+    """Read an open file, usually standard input, to its end. Blocks until the end, or until ``limit`` is exceeded.
 
     Args:
-        descriptor: of the file, whose position moves; it stays open.
-        name: of it, for errors.
-        limit: the most bytes that are taken.
+        descriptor: the file descriptor, whose position advances; it remains open.
+        name: the name of the file, for errors.
+        limit: maximum bytes.
 
     Raises:
         OSError: it cannot be read, or has more than ``limit`` bytes.
@@ -73,7 +75,7 @@ def _open_unblocked(path: str, flags: int) -> int:
 
 
 def _is_empty(path: str | os.PathLike[str], status: os.stat_result) -> bool:
-    """Whether it is the null device, with which people say "no file"; refuses all that is no regular file."""
+    """Whether it is the null device, used as an empty file; raises OSError for other special files."""
     if stat.S_ISREG(status.st_mode):
         return False
     if stat.S_ISDIR(status.st_mode):

@@ -1,4 +1,4 @@
-"""Loggers whose records are one line of limited length, whatever the text of a server that is part of them."""
+"""Loggers whose records are single lines of limited length, whatever server text they contain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dynkube._server_text import MOST_IN_A_LINE, sanitized
 
 
 class _OneLine(logging.Filter):
-    """Rewrites records with control characters, or with more text than a log should have to take."""
+    """Rewrites records with control characters, or with too much text for a log."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
@@ -18,7 +18,7 @@ class _OneLine(logging.Filter):
 
 
 def get_logger(name: str) -> logging.Logger:
-    """The logger of that name, with the filter; tracebacks (``exc_info``) keep their lines."""
+    """Return the logger of that name, with the filter; tracebacks (``exc_info``) keep their lines."""
     logger = logging.getLogger(name)
     if not any(isinstance(each, _OneLine) for each in logger.filters):
         logger.addFilter(_OneLine())

@@ -1,4 +1,4 @@
-"""A nursery that belongs to an object with a block of its own, and does not show in what leaves that block."""
+"""A nursery owned by an object that is an async context manager, invisible in exceptions that leave its block."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import trio
 
 
 class OwnedNursery:
-    """A nursery that ends with the block, and shows in no exception that leaves it.
+    """A nursery that is cancelled at the end of the block, and wraps no exceptions.
 
-    What the block raised comes out as it was raised, a group of the user's own included; what a background
-    task raised comes alone if it is alone. Wrapping a user's KeyError in a group, because informers happen to
-    run in a nursery, would be our structure leaking into their code.
+    An exception of the block propagates unchanged, including a group that the user raised; an exception of a background
+    task is unwrapped if it is the only one. Wrapping a user's KeyError in a group, because informers happen to run in a
+    nursery, would leak an implementation detail.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class OwnedNursery:
     async def __aenter__(self) -> trio.Nursery:
         self._manager = (
             trio.open_nursery()
-        )  # not before: it asks for the loop, and its owner may be made outside of any
+        )  # not earlier: it requires a running loop, and its owner may be created outside of one
         self._nursery = await self._manager.__aenter__()
         return self._nursery
 
@@ -38,10 +38,10 @@ class OwnedNursery:
             return bool(await self._manager.__aexit__(exc_type, exc, traceback))
         except BaseExceptionGroup as group:
             own = set(map(id, _leaves(exc)))
-            # A cancellation from outside reaches the block and the background tasks alike: where the block made an
-            # exception of it, that is what counts.
+            # A cancellation from outside reaches both the block and the background tasks: if the block converted it to
+            # another exception, that takes precedence.
             if exc is not None and all(id(leaf) in own or isinstance(leaf, trio.Cancelled) for leaf in _leaves(group)):
-                return False  # nothing but what the block raised, which goes on as it is
+                return False  # only the block's own exceptions: they propagate unchanged
             alone = _alone(group)
             if alone is None:
                 raise

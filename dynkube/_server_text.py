@@ -1,8 +1,8 @@
-"""Text of a server, a proxy or a plugin, made fit for messages: of limited length, and with nothing that acts.
+"""Sanitizing of text from servers, proxies and plugins for messages: limited length, no control characters.
 
-Whatever answers a request chooses this text: the messages of error responses, names, header fields, status lines. In a
-terminal a control character moves the cursor or rewrites what stands there, and in a log a line break forges a record.
-The one function for that is :func:`sanitized`.
+The sender controls this text: messages of error responses, names, headers, status lines. In a terminal a control
+character moves the cursor or overwrites text, and in a log a line break forges a record. :func:`sanitized` is the one
+function for that.
 """
 
 from __future__ import annotations
@@ -11,27 +11,34 @@ import unicodedata
 from typing import Final
 
 MOST_IN_A_LINE: Final = 2000
-"""Characters of a log message or of a state's message: some screens' worth, and below the 2,048 bytes at which syslog
-servers may cut a record (RFC 5424, 6.1)."""
-MOST_IN_A_MESSAGE: Final = 8000
-"""Characters of one server text in an error, line breaks included; the longest messages of kube-apiserver are those of
-validation, with some 100 characters for each field."""
+"""Maximum characters of a log message or a state's message.
 
-_MOST_IN_A_WORD: Final = 253  # the longest name that Kubernetes has, a DNS subdomain
+Some screens of text, and below the 2,048 bytes at which syslog servers may cut a record (RFC 5424, 6.1).
+"""
+MOST_IN_A_MESSAGE: Final = 8000
+"""Maximum characters of server text in an error, line breaks included.
+
+The longest messages of kube-apiserver are those of validation, with some 100 characters for each field.
+"""
+
+_MOST_IN_A_WORD: Final = 253  # the longest name in Kubernetes, a DNS subdomain
 _LINES: Final = "\n\t"
 
 
 def sanitized(text: str, most: int = MOST_IN_A_LINE, *, lines: bool = False) -> str:
-    r"""``text`` in at most ``most`` characters and a note of how many were cut, with control characters as escapes.
+    r"""Return at most ``most`` characters of ``text``, with control characters escaped.
+
+    If characters were cut, a note gives their number.
 
     Args:
-        text: from a server, a proxy, a plugin.
-        most: characters that are kept.
-        lines: leave line feeds and tabs as they are. Without it the result is one line: for logs and states.
+        text: text from a server, a proxy or a plugin.
+        most: maximum characters to keep.
+        lines: keep line feeds and tabs. By default the result is one line, for logs and states.
 
     Returns:
         ``\n`` for a line feed (a backslash and an ``n``), ``\x1b`` for an escape character, ``\u202e`` for a
-        mark of direction; spaces of any kind as plain spaces. Text that is printable and short is returned as it is.
+        bidirectional control character; spaces of any kind as plain spaces. Text that is printable and short is
+        returned unchanged.
     """
     kept = text[:most]
     if not kept.isprintable():
@@ -40,7 +47,7 @@ def sanitized(text: str, most: int = MOST_IN_A_LINE, *, lines: bool = False) -> 
 
 
 def word(text: str) -> str:
-    """The same for what should be one word: a kind, a reason, a name."""
+    """Sanitize text that should be one word (a kind, a reason, a name): at most 253 characters, one line."""
     return sanitized(text, _MOST_IN_A_WORD)
 
 

@@ -1,8 +1,8 @@
-"""A network backend for httpcore2 whose sockets have an owner while they are being opened.
+"""A network backend for httpcore2 that tracks sockets while they are being opened.
 
-httpcore2's pool knows a connection when it is ready. Until then nobody does: a TLS handshake that is cancelled leaves
-its socket to the garbage collector, and closing the pool leaves whoever is connecting waiting for a server that may
-never answer. Both are looked after here, for the client's connections and the fault proxy's alike.
+httpcore2's pool knows a connection once it is ready. Before that, a TLS handshake that is cancelled leaves its socket
+to the garbage collector, and closing the pool leaves connecting tasks waiting for a server that may never respond. Both
+are handled here, for the connections of the client and of the fault proxy.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ def _as_it_is(stream: httpcore2.AsyncNetworkStream) -> httpcore2.AsyncNetworkStr
 
 
 class SocketBackend(httpcore2.AsyncNetworkBackend):
-    """Connects over TCP, until it is closed.
+    """Opens TCP connections until it is closed.
 
     Args:
-        wrap: put around each connection.
+        wrap: wraps each connection.
     """
 
     def __init__(
         self, wrap: Callable[[httpcore2.AsyncNetworkStream], httpcore2.AsyncNetworkStream] = _as_it_is
     ) -> None:
         inner: object = httpcore2.TrioBackend()
-        # Type checkers also see the class that takes its place where trio is not installed.
+        # Type checkers also see the replacement class for environments without trio.
         assert isinstance(inner, httpcore2.AsyncNetworkBackend)
         self._inner = inner
         self._wrap = wrap
@@ -47,8 +47,8 @@ class SocketBackend(httpcore2.AsyncNetworkBackend):
         """Connect, within ``timeout`` seconds.
 
         Raises:
-            httpcore2.ConnectError: It failed, or the backend was closed.
-            httpcore2.ConnectTimeout: It took too long.
+            httpcore2.ConnectError: The connection failed, or the backend was closed.
+            httpcore2.ConnectTimeout: The timeout expired.
         """
         stream = await self.own(
             lambda: self._inner.connect_tcp(
@@ -58,17 +58,17 @@ class SocketBackend(httpcore2.AsyncNetworkBackend):
         return self._wrap(stream)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Sleep."""
         await self._inner.sleep(seconds)
 
     def close(self) -> None:
-        """Open nothing any more, and end what is being opened. Connections that are ready belong to the pool."""
+        """Refuse new connections, and cancel those being opened. Established connections belong to the pool."""
         self._closed = True
         for scope in self._opening:
             scope.cancel()
 
     async def own(self, open_stream: Callable[[], Awaitable[httpcore2.AsyncNetworkStream]]) -> SocketStream:
-        """What ``open_stream`` gives, unless :meth:`close` comes first.
+        """Return the result of ``open_stream``, unless :meth:`close` is called first.
 
         Raises:
             httpcore2.ConnectError: The backend is closed, or was closed meanwhile.
@@ -83,24 +83,24 @@ class SocketBackend(httpcore2.AsyncNetworkBackend):
                 self._opening.discard(scope)
             if not self._closed:
                 return stream
-            with trio.CancelScope(shield=True):  # it was ready when the scope was cancelled
+            with trio.CancelScope(shield=True):  # it was established when the scope was cancelled
                 await stream.aclose()
         raise httpcore2.ConnectError("the connection pool was closed while it connected")
 
 
 class SocketStream(httpcore2.AsyncNetworkStream):
-    """A connection that is closed when somebody gives up on its handshake."""
+    """A connection that is closed if its TLS handshake is cancelled."""
 
     def __init__(self, inner: httpcore2.AsyncNetworkStream, backend: SocketBackend) -> None:
         self._inner = inner
         self._backend = backend
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """At least one byte and at most ``max_bytes``; none at the end."""
+        """Return between 1 and ``max_bytes`` bytes; ``b""`` at the end."""
         return await self._inner.read(max_bytes, timeout)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send all of it."""
+        """Send all bytes."""
         await self._inner.write(buffer, timeout)
 
     async def aclose(self) -> None:
@@ -110,11 +110,11 @@ class SocketStream(httpcore2.AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.AsyncNetworkStream:
-        """Go on in TLS.
+        """Start TLS.
 
         Raises:
-            httpcore2.ConnectError: It failed, or the backend was closed.
-            httpcore2.ConnectTimeout: It took too long.
+            httpcore2.ConnectError: The handshake failed, or the backend was closed.
+            httpcore2.ConnectTimeout: The timeout expired.
         """
 
         async def handshake() -> httpcore2.AsyncNetworkStream:
@@ -129,5 +129,5 @@ class SocketStream(httpcore2.AsyncNetworkStream):
         return await self._backend.own(handshake)
 
     def get_extra_info(self, info: str) -> object:
-        """What the connection knows about itself."""
+        """Return information about the connection, as httpcore2 defines it."""
         return self._inner.get_extra_info(info)
