@@ -6,10 +6,11 @@ from typing import NoReturn, SupportsIndex
 
 
 class Bound:
-    """Mixin that refuses pickling and copying with a clear error, e.g. in ``multiprocessing``, joblib and dask.
+    """Mixin that refuses pickling and copying with a clear error.
 
-    Objects with connections, tasks or threads cannot be serialized. Without this, ``pickle`` fails with a message about
-    some nested object, and a shallow copy is a second handle that closes the first one.
+    Both are attempted by ``multiprocessing``, joblib and dask, for example. Objects with connections, tasks or threads
+    cannot be serialized. Without this, ``pickle`` fails with a message about some nested object, and a shallow copy is
+    a second handle that closes the first one.
     """
 
     __slots__ = ()

@@ -1,7 +1,7 @@
-"""Reading input files named by users: regular files and standard input, up to a limit, without blocking for ever.
+"""Reading input files named by users: bounded, and without blocking forever.
 
-Opening a FIFO without a writer blocks, and a device such as ``/dev/zero`` has no end; neither has a size that could be
-checked first.
+Accepts regular files and standard input. Opening a FIFO without a writer blocks, and a device such as ``/dev/zero`` has
+no end; neither has a size that could be checked first.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _KINDS = (
 
 
 def read_file(path: str | os.PathLike[str], *, limit: int) -> bytes:
-    """Return the content of a regular file; the null device is empty. Blocks for the disk only.
+    """Return the content of a regular file; the null device is empty.
 
-    Symbolic links are followed.
+    Blocks for the disk only. Symbolic links are followed.
 
     Args:
         path: the path of the file.
@@ -48,7 +48,9 @@ def read_file(path: str | os.PathLike[str], *, limit: int) -> bytes:
 
 
 def read_descriptor(descriptor: int, name: str, *, limit: int) -> bytes:
-    """Read an open file, usually standard input, to its end. Blocks until the end, or until ``limit`` is exceeded.
+    """Read an open file, usually standard input, to its end.
+
+    Blocks until the end, or until ``limit`` is exceeded.
 
     Args:
         descriptor: the file descriptor, whose position advances; it remains open.
@@ -75,7 +77,10 @@ def _open_unblocked(path: str, flags: int) -> int:
 
 
 def _is_empty(path: str | os.PathLike[str], status: os.stat_result) -> bool:
-    """Whether it is the null device, used as an empty file; raises OSError for other special files."""
+    """Whether it is the null device, used as an empty file.
+
+    Raises OSError for other special files.
+    """
     if stat.S_ISREG(status.st_mode):
         return False
     if stat.S_ISDIR(status.st_mode):

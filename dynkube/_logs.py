@@ -1,4 +1,7 @@
-"""Loggers whose records are single lines of limited length, whatever server text they contain."""
+"""Loggers that sanitize records: single lines of limited length.
+
+This holds whatever server text the records contain.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ class _OneLine(logging.Filter):
 
 
 def get_logger(name: str) -> logging.Logger:
-    """Return the logger of that name, with the filter; tracebacks (``exc_info``) keep their lines."""
+    """Return the logger of that name, with the filter.
+
+    Tracebacks (``exc_info``) keep their lines.
+    """
     logger = logging.getLogger(name)
     if not any(isinstance(each, _OneLine) for each in logger.filters):
         logger.addFilter(_OneLine())

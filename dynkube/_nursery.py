@@ -1,4 +1,7 @@
-"""A nursery owned by an object that is an async context manager, invisible in exceptions that leave its block."""
+"""A nursery that is an implementation detail of another context manager.
+
+It is invisible in exceptions that leave the block.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Sanitizing of text from servers, proxies and plugins for messages: limited length, no control characters.
+"""Sanitizing of text from servers, proxies and plugins for messages.
 
-The sender controls this text: messages of error responses, names, headers, status lines. In a terminal a control
-character moves the cursor or overwrites text, and in a log a line break forges a record. :func:`sanitized` is the one
-function for that.
+Limits its length, and escapes control characters. The sender controls this text: messages of error responses, names,
+headers, status lines. In a terminal a control character moves the cursor or overwrites text, and in a log a line break
+forges a record. :func:`sanitized` is the one function for that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LINES: Final = "\n\t"
 
 
 def sanitized(text: str, most: int = MOST_IN_A_LINE, *, lines: bool = False) -> str:
-    r"""Return at most ``most`` characters of ``text``, with control characters escaped.
+    r"""Return at most ``most`` characters of ``text``, control characters escaped.
 
     If characters were cut, a note gives their number.
 
@@ -47,7 +47,10 @@ def sanitized(text: str, most: int = MOST_IN_A_LINE, *, lines: bool = False) -> 
 
 
 def word(text: str) -> str:
-    """Sanitize text that should be one word (a kind, a reason, a name): at most 253 characters, one line."""
+    """Sanitize text that should be one word: a kind, a reason, a name.
+
+    Returns at most 253 characters on one line.
+    """
     return sanitized(text, _MOST_IN_A_WORD)
 
 

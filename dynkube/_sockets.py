@@ -1,4 +1,4 @@
-"""A network backend for httpcore2 that tracks sockets while they are being opened.
+"""A network backend for httpcore2 that tracks sockets while they are opened.
 
 httpcore2's pool knows a connection once it is ready. Before that, a TLS handshake that is cancelled leaves its socket
 to the garbage collector, and closing the pool leaves connecting tasks waiting for a server that may never respond. Both
@@ -62,7 +62,10 @@ class SocketBackend(httpcore2.AsyncNetworkBackend):
         await self._inner.sleep(seconds)
 
     def close(self) -> None:
-        """Refuse new connections, and cancel those being opened. Established connections belong to the pool."""
+        """Refuse new connections, and cancel those being opened.
+
+        Established connections belong to the pool.
+        """
         self._closed = True
         for scope in self._opening:
             scope.cancel()

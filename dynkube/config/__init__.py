@@ -1,4 +1,7 @@
-"""Configuration of a client: kubeconfig, in-cluster files, exec plugins and TLS, read into a ``ClientConfig``."""
+"""Client configuration: kubeconfig, in-cluster, exec plugins and TLS.
+
+All sources end in one frozen ``ClientConfig``.
+"""
 
 from dynkube.config._config import ClientConfig, Impersonation
 from dynkube.config._credentials import (

@@ -48,7 +48,7 @@ def _not_after(der: bytes) -> datetime:
 
 
 def _element(der: bytes, offset: int) -> tuple[int, int, int]:
-    """Return the tag of the element at ``offset``, and the start and end of its content."""
+    """Return tag, and start and end of the content, of the element at ``offset``."""
     tag, length, offset = der[offset], der[offset + 1], offset + 2
     if length & 0x80:
         size = length & 0x7F

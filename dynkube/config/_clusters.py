@@ -1,4 +1,7 @@
-"""The ``cluster`` section of a kubeconfig: address, CA, proxy, and its form for exec plugins."""
+"""The ``cluster`` section of a kubeconfig: address, CA, proxy.
+
+Also its form for exec plugins.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,9 @@ def read_server(cluster: Entry, *, secure: bool) -> str:
 
 
 def read_tls(cluster: Entry, now: datetime) -> TLSSettings:
-    """Return the TLS settings. Reads the CA file once, so that a wrong path is reported here.
+    """Return the TLS settings.
+
+    Reads the CA file once, so that a wrong path is reported here.
 
     Raises:
         ConfigError: the CA is unreadable, not PEM or expired, or contradicts ``insecure-skip-tls-verify``.

@@ -1,4 +1,4 @@
-"""``ClientConfig``: address, TLS and credentials of a cluster, in one frozen record."""
+"""``ClientConfig``: address, TLS and credentials of a cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _HEADER_NAME = string.ascii_letters + string.digits + "!#$&'*+-.^_`|~"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impersonation:
-    """User impersonation; the API server authorizes it by RBAC (verb ``impersonate``).
+    """User impersonation.
+
+    The API server authorizes it by RBAC (verb ``impersonate``).
 
     Attributes:
         user: the user to act as.
@@ -48,7 +50,7 @@ class Impersonation:
                 raise ConfigError(f"impersonation: {name} must be one line of text")
 
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """Return the headers to send, as pairs: a name occurs once for each of its values."""
+        """Return the headers to send as pairs, one for each value."""
         pairs = [("Impersonate-User", self.user)]
         if self.uid:
             pairs.append(("Impersonate-Uid", self.uid))

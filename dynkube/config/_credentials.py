@@ -16,13 +16,16 @@ from dynkube.errors import CredentialError
 
 
 def utc_now() -> datetime:
-    """Return the current time, timezone-aware in UTC; the default of every ``now`` parameter here."""
+    """Return the current time, timezone-aware in UTC.
+
+    The default of every ``now`` parameter here.
+    """
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The credential of a request: headers, and a client certificate for its connection.
+    """The credential of a request: headers, and a TLS client certificate.
 
     The repr shows the names of the headers, but no values. Compare credentials by identity: see
     :meth:`Credentials.refresh`.
@@ -58,7 +61,7 @@ class Credentials(Protocol):
         ...
 
     async def refresh(self, rejected: Credential) -> Credential:
-        """Return the credential to try after the server responded to ``rejected`` with 401.
+        """Return the credential to try after a 401 for ``rejected``.
 
         Concurrent callers share one refresh. If there is nothing newer, ``rejected`` itself is returned, and a retry
         with it is pointless.
@@ -85,7 +88,10 @@ _NONE: Final = Patience(0.0, False)
 
 
 def patience_of(credentials: Credentials) -> Patience:
-    """Return the ``patience`` of a source; without one, 0 s: the request's deadline applies."""
+    """Return the ``patience`` of a source.
+
+    Without one, 0 s: the request's deadline applies.
+    """
     patience = getattr(credentials, "patience", _NONE)
     return patience if isinstance(patience, Patience) else _NONE
 
@@ -127,7 +133,9 @@ class Anonymous(_Fixed):
 
 
 class BearerToken(_Fixed):
-    """A fixed bearer token. Surrounding white space is dropped; the repr does not show it.
+    """A fixed bearer token.
+
+    Surrounding white space is dropped; the repr does not show it.
 
     Raises:
         CredentialError: the token is empty, or has characters that a header cannot carry.
@@ -165,7 +173,10 @@ class BasicAuth(_Fixed):
 
 
 class StaticCertificate(_Fixed):
-    """A fixed client certificate; once it has expired, :meth:`current` raises CredentialError."""
+    """A fixed client certificate.
+
+    Once it has expired, :meth:`current` raises CredentialError.
+    """
 
     __slots__ = ("_expires_at", "_now", "where")
 
@@ -196,7 +207,7 @@ class StaticCertificate(_Fixed):
 
 
 class Combined:
-    """Two sources as one: for example a token, sent over a connection with a client certificate.
+    """Two sources as one: for example a token and a client certificate.
 
     Where both provide the same header or a certificate, the first takes precedence.
     """
@@ -250,7 +261,9 @@ class Combined:
 
 
 def bearer(token: str, *, where: str) -> Credential:
-    """Return a bearer token as a credential; surrounding white space (the newline of a file) is dropped.
+    """Return a bearer token as a credential.
+
+    Surrounding white space (the newline of a file) is dropped.
 
     Raises:
         CredentialError: it is empty, or a header cannot carry it. The message does not contain it.

@@ -1,4 +1,7 @@
-"""Typed access to the fields of a kubeconfig; errors name file and field, but show no values."""
+"""Typed access to the fields of a kubeconfig.
+
+Errors name file and field, but show no values.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +109,10 @@ class Entry:
 
 
 def _decoded(text: str) -> bytes | None:
-    """Decode base64; return ``None`` on error: the exception contains the data, and would be our error's context."""
+    """Decode base64; return ``None`` on error.
+
+    The decoder's exception contains the data, and would be our error's context.
+    """
     try:
         return base64.b64decode(text, validate=True)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Exec plugins: programs that print an ``ExecCredential`` (KEP-541), run only when needed.
+"""Exec plugins: programs that print an ``ExecCredential`` (KEP-541).
 
 Behaves like client-go, with an additional timeout: concurrent callers share a run, and its failure is raised rather
 than only logged; a token or certificate is renewed shortly before it expires (never earlier than in the last tenth of
@@ -143,7 +143,10 @@ class ExecPlugin:
         return self._renew_at is not None and self._now() >= self._renew_at
 
     async def _renew(self) -> Credential:
-        """Return the result of a run that ends after this call; concurrent callers share a run."""
+        """Return the result of a run that ends after this call.
+
+        Concurrent callers share a run.
+        """
         ended = self._ended
         async with self._lock:
             if self._ended == ended:

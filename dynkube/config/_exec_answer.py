@@ -1,4 +1,7 @@
-"""Parsing of a plugin's ``ExecCredential``. Errors never quote the output, which may be a token."""
+"""Parsing of a plugin's ``ExecCredential``.
+
+Errors never quote the output, which may be a token.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ _WORDS = 1000  # output that is longer than a credential is not one
 
 @dataclass(frozen=True, slots=True)
 class ExecAnswer:
-    """A credential and its expiry: its own or its certificate's, whichever is earlier; ``None`` if unknown."""
+    """A credential and its expiry.
+
+    The expiry is its own or its certificate's, whichever is earlier; ``None`` if unknown.
+    """
 
     credential: Credential
     expires_at: datetime | None
@@ -53,7 +59,10 @@ def parse_answer(stdout: bytes, *, api_version: str, now: datetime) -> ExecAnswe
 
 
 def printed_texts(stdout: bytes) -> tuple[str, ...]:
-    """Return the words of a plugin's stdout, where its credential is: none of them may appear in a message."""
+    """Return the words of a plugin's stdout, which is where its credential is.
+
+    None of them may appear in a message.
+    """
     return tuple(re.findall(r"[^\s\"{}\[\],]+", stdout.decode("utf-8", "replace").replace("\\n", "\n"))[:_WORDS])
 
 
@@ -77,7 +86,10 @@ def _status(stdout: bytes, api_version: str) -> Mapping[str, object]:
 
 
 def _decoded(stdout: bytes) -> object:
-    """Decode JSON, or return ``_NO_JSON``: the exception contains the input, and would be our error's context."""
+    """Decode JSON; return ``_NO_JSON`` on error.
+
+    The decoder's exception contains the input, and would be our error's context.
+    """
     try:
         return json.loads(stdout)
     except (ValueError, RecursionError):

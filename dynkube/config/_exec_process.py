@@ -1,4 +1,7 @@
-"""Running a short-lived helper process: no shell, a timeout, bounded output, killed on cancellation."""
+"""Running a short-lived helper process.
+
+No shell, a timeout, bounded output, killed on cancellation.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ _GRACE = 1.0
 
 @dataclass(slots=True)
 class Outcome:
-    """The result of a run. ``returncode`` is ``None`` if the process did not start, or was killed by dynkube."""
+    """The result of a run.
+
+    ``returncode`` is ``None`` if the process did not start, or was killed by dynkube.
+    """
 
     returncode: int | None = None
     start_error: OSError | ValueError | None = None
@@ -40,7 +46,10 @@ class Outcome:
     stderr: bytes = field(default=b"", repr=False)
 
     def last_words(self, redact: Callable[[str], str]) -> str:
-        """Return the last lines of stderr, without control characters and secrets; ``""`` if there are none."""
+        """Return the last lines of stderr, without control characters and secrets.
+
+        Returns ``""`` if there are none.
+        """
         text = redact(self.stderr.decode("utf-8", errors="replace"))
         lines = [sanitized(line.strip(), _TAIL) for line in text.splitlines()]
         return "\n".join([line for line in lines if line][-_LINES:])
@@ -136,9 +145,10 @@ async def _read_stderr(stream: trio.abc.ReceiveStream, outcome: Outcome, log: _L
 
 
 class _Log:
-    """Buffers lines, and logs them once the output is known: they may contain the credential.
+    """Buffers lines, and logs them once the whole output is known.
 
-    Whole lines, as secrets are recognized in lines only; at most the last 200.
+    The lines may contain the credential that the process prints. Whole lines are kept, as secrets are recognized in
+    lines only; at most the last 200.
     """
 
     def __init__(self) -> None:

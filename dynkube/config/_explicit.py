@@ -1,4 +1,7 @@
-"""A configuration from arguments only; no kubeconfig is searched for, and no environment variable is read."""
+"""A configuration from arguments only.
+
+No kubeconfig is searched for, and no environment variable is read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credentials in files that are rotated: projected service account tokens, client certificates."""
+"""Credentials in rotated files: service account tokens, client certificates."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def absolute_path(path: str | os.PathLike[str]) -> str:
 
 
 class _Rereading:
-    """Base class: reads a credential from files, and again every minute (client-go's period).
+    """Base class that reads a credential from files again every minute.
 
-    If a read fails, the previous credential is kept, with a warning in the log: files may be read during a rotation,
-    and the old credential is usually valid for a while. The files are small and local, so they are read on the event
-    loop: a worker thread per minute would cost more than the read.
+    The period is client-go's. If a read fails, the previous credential is kept, with a warning in the log: files may be
+    read during a rotation, and the old credential is usually valid for a while. The files are small and local, so they
+    are read on the event loop: a worker thread per minute would cost more than the read.
     """
 
     def __init__(self, *, where: str, now: Callable[[], datetime]) -> None:
@@ -69,7 +69,9 @@ class _Rereading:
         return self._reread(self._now())
 
     def check(self) -> None:
-        """Read the files now, so that a wrong path is reported with the configuration. Blocks for the disk.
+        """Read the files now, so that a wrong path is reported with the configuration.
+
+        Blocks for the disk.
 
         Raises:
             CredentialError: the files cannot be read.

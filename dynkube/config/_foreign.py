@@ -21,7 +21,10 @@ from dynkube.errors import ConfigError, CredentialError, InvalidInput
 
 
 class KubernetesConfiguration(Protocol):
-    """The part of ``kubernetes.client.Configuration`` in use; a protocol, to avoid importing the package."""
+    """The part of ``kubernetes.client.Configuration`` in use.
+
+    A protocol, to avoid importing the package.
+    """
 
     host: str
     verify_ssl: bool
@@ -50,7 +53,7 @@ class KubernetesConfiguration(Protocol):
 def from_kubernetes_configuration(
     configuration: KubernetesConfiguration, *, namespace: str = "default", now: Callable[[], datetime] = utc_now
 ) -> ClientConfig:
-    """Return the configuration for the cluster and user of a ``kubernetes.client.Configuration``.
+    """Convert a ``kubernetes.client.Configuration``: same cluster, same user.
 
     Synchronous; does not import the package. Its ``refresh_api_key_hook`` remains responsible for the token: it is
     called (in a worker thread, one call at a time) whenever a request needs one. Information that the package lost is
@@ -96,7 +99,10 @@ def from_kubernetes_configuration(
 
 
 class ConfiguredToken:
-    """Credentials from a Configuration's ``auth_settings()``, whose hook may block and is not thread-safe."""
+    """Credentials from a Configuration's ``auth_settings()``.
+
+    Its hook may block and is not thread-safe.
+    """
 
     def __init__(self, configuration: KubernetesConfiguration) -> None:
         self._configuration = configuration
@@ -171,7 +177,10 @@ def _tls(configuration: KubernetesConfiguration) -> TLSSettings:
 
 
 def _proxy(configuration: KubernetesConfiguration) -> str | None:
-    """Return the configured proxy; one from the environment is read there again, with ``NO_PROXY``."""
+    """Return the configured proxy.
+
+    One from the environment is read there again, with ``NO_PROXY``.
+    """
     proxy = configuration.proxy
     if not proxy or proxy in urllib.request.getproxies().values():
         return None

@@ -21,7 +21,10 @@ _SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def in_cluster() -> bool:
-    """Whether this process seems to run in a pod: the kubelet sets ``KUBERNETES_SERVICE_HOST`` in containers."""
+    """Whether this process seems to run in a pod.
+
+    The kubelet sets ``KUBERNETES_SERVICE_HOST`` in containers.
+    """
     return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 

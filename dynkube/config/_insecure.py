@@ -1,4 +1,7 @@
-"""Warnings about insecure connections: one for each client, naming the place of the setting."""
+"""Warnings about insecure connections.
+
+Issued once for each client, with the place of the setting.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ from dynkube.config._tls import InsecureTLSWarning
 
 
 def warn_if_insecure(config: ClientConfig) -> None:
-    """Issue an :class:`InsecureTLSWarning` if a third party can read or modify the traffic.
+    """Warn if a third party can read or modify the traffic.
 
-    That is the case if certificates are not verified, or if a credential is sent to another machine without TLS.
-    (kubectl omits the credential then, and fails as "Unauthorized" without giving the reason.) The warning is
-    attributed to the first caller outside of this package. ``warnings.simplefilter("error", InsecureTLSWarning)`` makes
-    it an error.
+    Issues an :class:`InsecureTLSWarning` if certificates are not verified, or if a credential is sent to another
+    machine without TLS. (kubectl omits the credential then, and fails as "Unauthorized" without giving the reason.) The
+    warning is attributed to the first caller outside of this package. ``warnings.simplefilter("error",
+    InsecureTLSWarning)`` makes it an error.
     """
     if trouble := insecurity(config):
         where = f" ({config.source})" if config.source else ""
@@ -27,7 +30,10 @@ def warn_if_insecure(config: ClientConfig) -> None:
 
 
 def insecurity(config: ClientConfig) -> str:
-    """Return what is insecure about the connection, and the fix; ``""`` if nothing is."""
+    """Return what is insecure about the connection, and the fix.
+
+    Returns ``""`` if nothing is.
+    """
     if config.server.startswith("https:"):
         context = config.tls.context
         unchecked = not config.tls.verify if context is None else context.verify_mode == ssl.CERT_NONE
@@ -54,7 +60,10 @@ def _is_loopback(host: str) -> bool:
 
 
 def _stack_level_of_the_caller() -> int:
-    """Return the ``stacklevel`` for ``warnings.warn`` of the first frame outside of the package."""
+    """Return the ``stacklevel`` of the first frame outside of the package.
+
+    Counted as ``warnings.warn`` counts from the calling function.
+    """
     package = __name__.partition(".")[0]
     level, frame = 1, sys._getframe(1)  # as in logging and warnings; there is no cheap public API for frames
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:

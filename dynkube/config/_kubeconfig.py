@@ -1,10 +1,11 @@
-"""Finding and merging kubeconfig files as kubectl does: the first file to set a value wins.
+"""Finding and merging kubeconfig files as kubectl does.
 
-Parsing and merging are done by the ``kubernetes`` package, which takes a second and 75 MB to import; so it is imported
-only when there is a file to read. It reads whole files with PyYAML's own loader, without limits: each file is read with
-the loader of this library first, and rejected if it or its expansion is too large. Three behaviors of the package are
-not adopted: the *last* file sets ``current-context``, where in kubectl the first does; empty files are rejected
-(``KUBECONFIG=/dev/null`` is common); and its messages quote whole entries, including tokens.
+The first file to set a value wins. Parsing and merging are done by the ``kubernetes`` package, which takes a second and
+75 MB to import; so it is imported only when there is a file to read. It reads whole files with PyYAML's own loader,
+without limits: each file is read with the loader of this library first, and rejected if it or its expansion is too
+large. Three behaviors of the package are not adopted: the *last* file sets ``current-context``, where in kubectl the
+first does; empty files are rejected (``KUBECONFIG=/dev/null`` is common); and its messages quote whole entries,
+including tokens.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class Kubeconfig:
 
 
 def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
-    """Return the absolute paths of the files to merge, in order; empty if there are none.
+    """Return the absolute paths of the files to merge, in order.
+
+    Empty if there are none.
 
     Args:
         kubeconfig: a path, or several joined by ``os.pathsep``; ``None`` means the current value of ``$KUBECONFIG``,
@@ -112,7 +115,9 @@ def _exists(path: Path) -> bool:
 
 
 def merge_files(paths: Sequence[str]) -> Kubeconfig:
-    """Read and merge files. Blocks for the disk, and at first use for the import of ``kubernetes``.
+    """Read and merge files.
+
+    Blocks for the disk, and at first use for the import of ``kubernetes``.
 
     Raises:
         ConfigError: a file cannot be read, is not a regular file, is too large, is not YAML, or is not a kubeconfig;
@@ -141,7 +146,9 @@ def merge_files(paths: Sequence[str]) -> Kubeconfig:
 
 
 def read_mapping(document: Mapping[str, object]) -> Kubeconfig:
-    """Read a decoded kubeconfig. Relative paths in it are relative to the working directory.
+    """Read a decoded kubeconfig.
+
+    Relative paths in it are relative to the working directory.
 
     Raises:
         ConfigError: it does not have the structure of a kubeconfig.
@@ -179,7 +186,10 @@ def _check_file(path: str) -> bool:
 
 
 def _loaded(path: str) -> tuple[object, str]:
-    """Return the only document of a file, or a problem. An empty file has the document ``None``, as in kubectl."""
+    """Return the only document of a file, or a problem.
+
+    An empty file has the document ``None``, as in kubectl.
+    """
     from dynkube.meta import yaml  # lazy: PyYAML is needed only for files
 
     try:
@@ -212,7 +222,10 @@ def _problem_in_merging(merger: _Merger, path: str) -> str:
 
 
 def _problem(document: object) -> str:
-    """Return why a decoded document is not a kubeconfig; ``""`` if it is one. As strict as kubectl."""
+    """Return why a decoded document is not a kubeconfig; ``""`` if it is one.
+
+    As strict as kubectl.
+    """
     if not isinstance(document, Mapping):
         return "must be a mapping with clusters, contexts, users and current-context"
     if document.get("kind", "Config") != "Config":

@@ -56,7 +56,10 @@ class OIDCToken:
 
 
 def _expiry(token: str) -> datetime | None:
-    """Return the ``exp`` claim of a JWT (RFC 7519); ``None`` without one: the server decides then."""
+    """Return the ``exp`` claim of a JWT (RFC 7519).
+
+    Returns ``None`` without one: the server decides then.
+    """
     try:
         payload = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

@@ -1,4 +1,4 @@
-"""Redaction of secrets in a program's output, before it is used in an error or a log."""
+"""Redaction of secrets in a program's output, for errors and logs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ _SECRET_NAME = re.compile(r"token|pass|secret|key|cred|auth", re.IGNORECASE)
 
 
 def secrets_among(args: Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return values of arguments (``--token=X``, ``--token X``) and variables with secret-sounding names."""
+    """Return the values of arguments and variables with secret-sounding names.
+
+    Arguments are recognized as ``--token=X`` and as ``--token X``.
+    """
     found = [value for name, value in env.items() if _SECRET_NAME.search(name)]
     for argument, following in zip(args, [*args[1:], ""], strict=False):
         name, equals, value = argument.partition("=")
@@ -42,7 +45,7 @@ def secrets_among(args: Sequence[str], env: Mapping[str, str]) -> tuple[str, ...
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return ``text`` without ``secrets``, and without anything that has the form of one.
+    """Return ``text`` without ``secrets``, and without anything that looks like one.
 
     Recognizes JSON Web Tokens, ``Authorization`` values, private keys, passwords in URLs, and values after ``token=``,
     ``password:`` and the like. Covers what programs actually print; it does not find secrets in any other form.

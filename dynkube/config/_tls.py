@@ -16,17 +16,18 @@ from dynkube.errors import ConfigError, CredentialError
 
 
 class InsecureTLSWarning(UserWarning):
-    """A third party can read or modify the traffic: the certificate is not verified, or TLS is not used.
+    """A third party can read or modify the traffic.
 
-    Issued once for each client; names the server, and the file and context with the setting.
+    The server's certificate is not verified, or TLS is not used. Issued once for each client; names the server, and the
+    file and context with the setting.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """A client certificate (leaf first, then intermediates) and its private key, both PEM.
+    """A client certificate and its private key, both PEM.
 
-    The repr shows neither.
+    The leaf is first, followed by intermediates. The repr shows neither.
     """
 
     certificate_pem: bytes = field(repr=False)
@@ -67,7 +68,9 @@ class TLSSettings:
     def ssl_context(
         self, certificate: ClientCertificate | None = None, *, now: datetime | None = None
     ) -> ssl.SSLContext:
-        """Create a client context. Blocks to read small files; creates a new context on every call.
+        """Create a client context.
+
+        Blocks to read small files; creates a new context on every call.
 
         Args:
             certificate: the value of :attr:`Credential.certificate`; ``None`` means :attr:`certificate`.
@@ -105,7 +108,9 @@ class TLSSettings:
             self._authorities(now)
 
     def authorities(self) -> bytes | None:
-        """Return the PEM of the CAs to trust, or ``None`` for the system's. Blocks to read a small file.
+        """Return the PEM of the CAs to trust, or ``None`` for the system's.
+
+        Blocks to read a small file.
 
         Raises:
             ConfigError: ``ca_file`` cannot be read.
@@ -155,7 +160,10 @@ class TLSSettings:
 
 
 def _load_client_certificate(context: ssl.SSLContext, certificate: ClientCertificate) -> None:
-    """Load certificate and key. OpenSSL reads them from files only, which exist (mode 0600) during the call."""
+    """Load certificate and key.
+
+    OpenSSL reads them from files only, which exist (mode 0600) during the call.
+    """
 
     def refuse_passphrase() -> bytes:
         # Without a callback OpenSSL prompts on the terminal, and a program without one hangs.

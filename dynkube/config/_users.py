@@ -1,4 +1,4 @@
-"""The ``user`` section of a kubeconfig: its credentials, with client-go's precedence."""
+"""The ``user`` section of a kubeconfig: its credentials, as in client-go."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def read_credentials(
 
 
 def read_impersonation(user: Entry) -> Impersonation | None:
-    """Return the user to impersonate: ``as``, ``as-uid``, ``as-groups``, ``as-user-extra``.
+    """Return the user to impersonate.
+
+    Reads ``as``, ``as-uid``, ``as-groups`` and ``as-user-extra``.
 
     Raises:
         ConfigError: one of the others is set without ``as``.

@@ -1,4 +1,7 @@
-"""``ResourceAvailability``: whether a resource is served, its description, and the state of its CRD. Plain data."""
+"""``ResourceAvailability``: whether a resource is served. Plain data.
+
+It has the resource's description and the state of its CRD.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceAvailability(Shown):
-    """Whether the server serves a resource, its description, and its CRD; true if it is served.
+    """Whether the server serves a resource, its description, and its CRD.
+
+    Truthy if it is served.
 
     Attributes:
         name: the name that was looked up.
@@ -43,7 +48,7 @@ class ResourceAvailability(Shown):
 
     @property
     def conditions(self) -> Mapping[str, str]:
-        """The conditions of the CRD: ``{"NamesAccepted": "True", "Established": "True"}``."""
+        """Conditions of the CRD: ``{"NamesAccepted": "True", "Established": "True"}``."""
         status: Any = self.definition.get("status") if self.definition is not None else None
         listed = status.get("conditions") if isinstance(status, Mapping) else None
         found = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list | tuple) else []

@@ -1,4 +1,4 @@
-"""``DiscoveryClient``: reads discovery documents in as few requests as the server allows."""
+"""``DiscoveryClient``: reads discovery documents in few requests."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ class DiscoveryClient:
         return assemble(roots, documents, last_known or APIDiscovery())
 
     async def fetch_group(self, group: str, *, last_known: APIDiscovery | None = None) -> APIDiscovery:
-        """Read all versions of one group: one request, and on legacy servers one more for each version.
+        """Read all versions of one group.
+
+        One request, and on legacy servers one more for each version.
 
         Args:
             group: the API group; ``""`` for core.
@@ -117,10 +119,10 @@ class DiscoveryClient:
             return None
 
     async def lists(self, gv: GroupVersion) -> bool:
-        """Whether the server's list of group-versions contains ``gv``. One request, cheap due to an ETag.
+        """Whether the server's list of group-versions contains ``gv``.
 
-        A 404 for the document of a group-version is weaker evidence: it may come from a proxy, or from a server that
-        has not installed all of its APIs yet.
+        One request, cheap due to an ETag. A 404 for the document of a group-version is weaker evidence: it may come
+        from a proxy, or from a server that has not installed all of its APIs yet.
 
         Raises:
             APIError: an error response.
@@ -179,7 +181,10 @@ class DiscoveryClient:
         return dict(zip(preferred, answers, strict=True))
 
     async def _settle(self, read: Callable[[_T], Awaitable[_R]], wanted: tuple[_T, ...]) -> list[_R | DynkubeError]:
-        """Read concurrently, up to the limit; a read that fails leaves its error in its place."""
+        """Read concurrently, up to the limit.
+
+        A read that fails leaves its error in its place.
+        """
         limiter = trio.CapacityLimiter(self._parallel)
         results: dict[int, _R | DynkubeError] = {}
 

@@ -1,8 +1,8 @@
-"""``DeferredRESTMapper``: a mapper that loads on first use, and re-reads discovery before reporting NoMatch.
+"""``DeferredRESTMapper``: a mapper that loads discovery on first use.
 
-Guarantees: a name that is known costs no request; an unknown name costs one read, and no other within a few seconds;
-concurrent callers share one read. A failed read keeps what was known, and reports unknown names as DiscoveryFailed,
-never as NoMatch.
+It reads discovery again before it reports NoMatch. Guarantees: a name that is known costs no request; an unknown name
+costs one read, and no other within a few seconds; concurrent callers share one read. A failed read keeps what was
+known, and reports unknown names as DiscoveryFailed, never as NoMatch.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ class _Counters:
 
 @dataclass(frozen=True, slots=True)
 class _Miss:
-    """A failed lookup, cached until ``until``; ``certain`` if its own group-version was read."""
+    """A failed lookup, cached until ``until``.
+
+    ``certain`` if its own group-version was read.
+    """
 
     until: float
     certain: bool
@@ -145,11 +148,14 @@ class DeferredRESTMapper(Bound):
         self._retry_at = float("-inf")
 
     def doubt(self, arg: ResourceLike) -> None:
-        """Invalidate the group of ``arg``, or everything if ``arg`` does not name its whole group."""
+        """Invalidate the group of ``arg``.
+
+        Invalidates everything if ``arg`` does not name its whole group.
+        """
         self.invalidate(Lookup.of(arg).whole_group)
 
     def recheck(self, arg: ResourceLike) -> None:
-        """Mark a resource as outdated after an operation was rejected by its cached description.
+        """Mark a resource as outdated after cached discovery rejected an operation.
 
         Its group is read before the next lookup of it, but at most once in ``negative_ttl`` seconds: a rejection that
         the server has confirmed is not checked again for that long. Does no I/O.
@@ -231,7 +237,10 @@ class DeferredRESTMapper(Bound):
             return self._mapper
 
     def _due(self, lookup: Lookup | None) -> set[str]:
-        """Return what must be read before ``lookup`` (``None``: any lookup) is resolved: groups, or ``*``."""
+        """Return what must be read before ``lookup`` is resolved: groups, or ``*``.
+
+        ``None`` stands for any lookup.
+        """
         if self._clock() < self._retry_at:
             return set()
         return {g for g in self._stale if lookup is None or g == EVERYTHING or lookup.may_concern(g)}

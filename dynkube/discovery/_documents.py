@@ -1,7 +1,7 @@
-"""Decoding of discovery documents: aggregated (v2 and v2beta1) and legacy. No I/O.
+"""Decoding of discovery documents: aggregated (v2 and v2beta1) and legacy.
 
-Both forms are converted to the same records. Lists may be ``null`` (Go's encoding of empty slices); unknown fields are
-ignored.
+No I/O. Both forms are converted to the same records. Lists may be ``null`` (Go's encoding of empty slices); unknown
+fields are ignored.
 
 The aggregated form is KEP-3352; the legacy one is as old as the API.
 """
@@ -40,7 +40,10 @@ Clusters with some thousand CRDs have some hundred; kubectl's rate limit for dis
 
 @dataclass(frozen=True, slots=True)
 class VersionDocument:
-    """One version of a group; ``resources`` is ``None`` on legacy servers, which need a separate request."""
+    """One version of a group.
+
+    ``resources`` is ``None`` on legacy servers, which need a separate request.
+    """
 
     version: str
     resources: tuple[APIResource, ...] | None = None
@@ -64,7 +67,7 @@ class RootDocument:
 
 
 def parse_root(body: bytes, *, path: str) -> RootDocument:
-    """Decode a response of ``/api``, ``/apis`` or ``/apis/GROUP``, in any of its forms.
+    """Decode a response of ``/api``, ``/apis`` or ``/apis/GROUP``, in any form.
 
     Raises:
         ProtocolError: it is not a discovery document; the message gives its kind.
@@ -145,7 +148,7 @@ def parse_version(body: bytes, *, path: str) -> ServerVersion:
     return ServerVersion(**msgspec.structs.asdict(version))
 
 
-# ── the documents, field by field ─────────────────────────────────────────────────────────────
+# ── structure of the documents ────────────────────────────────────────────────────────────────
 
 
 class _Document(msgspec.Struct, gc=False, rename="camel"):
@@ -237,7 +240,7 @@ class _Version(_Document):
     platform: str = ""
 
 
-# ── documents to records ──────────────────────────────────────────────────────────────────────
+# ── conversion to records ─────────────────────────────────────────────────────────────────────
 
 
 def _aggregated_group(item: _AggregatedGroup) -> GroupDocument:

@@ -59,7 +59,9 @@ def listing(
     category: str | None = None,
     all_versions: bool = False,
 ) -> APIResources:
-    """Return the resources that match all filters, in order of priority; ``None`` disables a filter.
+    """Return the resources that match all filters, in order of priority.
+
+    ``None`` disables a filter.
 
     Raises:
         InvalidInput: a filter has the wrong type.
@@ -85,7 +87,10 @@ def listing(
 
 
 def completions(discovery: APIDiscovery) -> list[str]:
-    """Return the shortest name of each resource: the plural, with the group where it is ambiguous."""
+    """Return the shortest name of each resource.
+
+    That is its plural, with the group where it is ambiguous.
+    """
     names: dict[str, None] = {}
     for each in _in_best_version(discovery):
         gvr = each.gvr

@@ -10,11 +10,17 @@ from dynkube.discovery._resources import EVERYTHING, APIResource
 from dynkube.meta import GVK, GVR, GroupVersion, ResourceArg
 
 ResourceLike: TypeAlias = str | ResourceArg | GVR | GVK | APIResource
-"""A name of a resource: kubectl's notation (``"deploy"``, ``"deployments.v1.apps"``), or a typed form."""
+"""A name of a resource: a string in kubectl's notation, or a typed form.
+
+Examples of strings are ``"deploy"`` and ``"deployments.v1.apps"``.
+"""
 
 
 def definition_name(arg: ResourceLike) -> str | None:
-    """Return the name of the CRD for ``arg``; ``None`` unless ``arg`` is a plural with its whole group."""
+    """Return the name of the CRD for ``arg``.
+
+    Returns ``None`` unless ``arg`` is a plural with its whole group.
+    """
     lookup = Lookup.of(arg)
     # The group of a CRD is a domain name, so it contains a dot.
     return f"{lookup.name.lower()}.{lookup.group}" if lookup.by != "kind" and "." in (lookup.group or "") else None
@@ -63,12 +69,18 @@ class Lookup:
 
     @property
     def whole_group(self) -> str | None:
-        """The group of the resource, if the lookup names one that cannot be a prefix; else ``None``."""
+        """The group of the resource, if the lookup names one that cannot be a prefix.
+
+        Else ``None``.
+        """
         return self.group if self.by != "any" or self.version is not None else None
 
     @property
     def prefix(self) -> str | None:
-        """The prefix of a group, where the notation allows one: ``ingresses.networking``; else ``None``."""
+        """The prefix of a group, where the notation allows one: ``ingresses.networking``.
+
+        Else ``None``.
+        """
         return self.group if self.by == "any" and self.group and self.version is None else None
 
     def may_concern(self, group: str) -> bool:
@@ -78,14 +90,20 @@ class Lookup:
         return group == self.group or (self.prefix is not None and group.startswith(self.prefix))
 
     def concerned_by(self, failure: str) -> bool:
-        """Whether the resource may be in what failed: a key of :attr:`APIDiscovery.failures`."""
+        """Whether the resource may be in what failed.
+
+        ``failure`` is a key of :attr:`APIDiscovery.failures`.
+        """
         if failure == EVERYTHING:
             return self.group != ""
         gv = GroupVersion.parse(failure)
         return self.may_concern(gv.group) and self.version in (None, gv.version)
 
     def scopes(self) -> Iterator[Callable[[APIResource], bool]]:
-        """Yield predicates for a candidate's group and version: exact match first, then the group as a prefix."""
+        """Yield predicates for a candidate's group and version.
+
+        The exact match is first, then the group as a prefix.
+        """
         yield self.fits_exactly
         if self.prefix is not None:
             yield self._fits_prefix

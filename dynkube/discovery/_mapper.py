@@ -30,7 +30,9 @@ from dynkube.meta import GVK, GVR
 
 
 class RESTMapper:
-    """Resolves names in one discovery snapshot, without I/O. Immutable, so thread-safe.
+    """Resolves names in one discovery snapshot, without I/O.
+
+    Immutable, so thread-safe.
 
     Args:
         discovery: the snapshot.
@@ -77,7 +79,7 @@ class RESTMapper:
         raise AmbiguousMatch(f"{lookup.text!r} may mean {' or '.join(names)}: write one of these", candidates=names)
 
     def resources_for(self, arg: ResourceLike) -> tuple[APIResource, ...]:
-        """Return every resource that ``arg`` may name, the one with the highest priority first; never empty.
+        """Return every resource that ``arg`` may name, by priority; never empty.
 
         Raises:
             NoMatch: there is none.
@@ -94,7 +96,9 @@ class RESTMapper:
         raise NoMatch(no_match(lookup, self.discovery))
 
     def category(self, name: str) -> tuple[APIResource, ...]:
-        """Return the resources of a category such as ``all``, each in its best version, in order of priority.
+        """Return the resources of a category such as ``all``.
+
+        Each is in its best version; sorted by priority.
 
         Raises:
             NoMatch: the category has no resources.
@@ -121,7 +125,10 @@ class RESTMapper:
         return tuple(sorted(self._by_category))
 
     def relevant_failures(self, lookup: Lookup) -> Mapping[str, Exception]:
-        """Return the failures because of which ``lookup`` may be unresolved; empty if its absence is certain."""
+        """Return the failures because of which ``lookup`` may be unresolved.
+
+        Empty if its absence is certain.
+        """
         return {key: error for key, error in self.discovery.failures.items() if lookup.concerned_by(key)}
 
     def __repr__(self) -> str:

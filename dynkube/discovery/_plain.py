@@ -1,4 +1,7 @@
-"""Errors for discovery that failed completely: the same as those of any other request to the server."""
+"""Errors for discovery that failed completely.
+
+They are the same as those of any other request to the server.
+"""
 
 from __future__ import annotations
 

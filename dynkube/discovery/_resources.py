@@ -1,4 +1,4 @@
-"""Discovery as plain data: one resource, a snapshot of all resources, the server's version."""
+"""Discovery as plain data: resources, snapshots, the server's version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 100  # all resources of a cluster without many CRDs
 EVERYTHING = "*"
-"""Key in :attr:`APIDiscovery.failures` for the list of groups itself: any group but core may be missing."""
+"""Key in :attr:`APIDiscovery.failures` for the list of groups itself.
+
+With it, any group but core may be missing.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +85,10 @@ class APIDiscovery(Shown):
 
     @property
     def complete(self) -> bool:
-        """Whether everything was read: only then is a missing resource known to be absent."""
+        """Whether everything was read.
+
+        Only then is a missing resource known to be absent.
+        """
         return not self.failures
 
     @property
@@ -91,7 +97,10 @@ class APIDiscovery(Shown):
         return tuple(dict.fromkeys(resource.gvr.group_version for resource in self.resources))
 
     def group(self, group: str) -> tuple[APIResource, ...]:
-        """Return the resources of one group, in all its versions; ``""`` is the core group."""
+        """Return the resources of one group, in all its versions.
+
+        ``""`` is the core group.
+        """
         return tuple(resource for resource in self.resources if resource.gvr.group == group)
 
     def group_version(self, gv: GroupVersion) -> tuple[APIResource, ...]:
@@ -103,19 +112,21 @@ class APIDiscovery(Shown):
         return tuple(each.gvr.version for each in self.group(gvr.group) if each.gvr.resource == gvr.resource)
 
     def with_group(self, group: str, part: APIDiscovery) -> APIDiscovery:
-        """Return this snapshot with ``group`` replaced by its resources and failures in ``part``.
+        """Return this snapshot with ``group`` replaced by that of ``part``.
 
-        A new group comes last (the core group first): only a full discovery has its priority.
+        This includes its resources and its failures. A new group comes last (the core group first): only a full
+        discovery has its priority.
         """
         kept = {key: error for key, error in self.failures.items() if _group_of(key) != group}
         failures = kept | {key: error for key, error in part.failures.items() if _group_of(key) == group}
         return replace(self, resources=self._spliced(group, part.group(group)), failures=failures)
 
     def with_group_version(self, gv: GroupVersion, resources: Iterable[APIResource] | None) -> APIDiscovery:
-        """Return this snapshot with ``gv`` replaced; ``None`` means that it is definitely not served.
+        """Return this snapshot with ``gv`` replaced.
 
-        The document of one version does not contain the group's preferred version. If the version is new, the versions
-        of the group are sorted as the server does for CRDs (v2, v1, v1beta1, ...).
+        ``None`` means that it is definitely not served. The document of one version does not contain the group's
+        preferred version. If the version is new, the versions of the group are sorted as the server does for CRDs (v2,
+        v1, v1beta1, ...).
         """
         before = self.group(gv.group)
         by_version: dict[str, tuple[APIResource, ...]] = {}
@@ -135,7 +146,10 @@ class APIDiscovery(Shown):
         return replace(self, resources=self._spliced(gv.group, merged), failures=failures)
 
     def with_failure(self, gv: GroupVersion, error: Exception) -> APIDiscovery:
-        """Return this snapshot with a failure of ``gv``: its resources remain, and may be outdated."""
+        """Return this snapshot with a failure of ``gv``.
+
+        Its resources remain, and may be outdated.
+        """
         return replace(self, failures={**self.failures, str(gv): error})
 
     def _spliced(self, group: str, entries: Iterable[APIResource]) -> tuple[APIResource, ...]:
@@ -166,5 +180,8 @@ class ServerVersion:
 
 
 def _group_of(failure_key: str) -> str | None:
-    """Return the group of a key of ``failures``; ``None`` for the list of groups itself."""
+    """Return the group of a key of ``failures``.
+
+    Returns ``None`` for the list of groups itself.
+    """
     return None if failure_key == EVERYTHING else GroupVersion.parse(failure_key).group

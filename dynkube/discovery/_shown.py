@@ -1,4 +1,4 @@
-"""Rendering of resources: one with all its discovery data, many like ``kubectl api-resources``."""
+"""Rendering of resources, like ``kubectl api-resources``."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def named_card(
     *,
     outdated: bool = False,
 ) -> Card:
-    """Return a card for a name, from what is known; an absent resource is not an error.
+    """Return a card for a name, from what is known.
+
+    An absent resource is not an error.
 
     Args:
         name: the name as given.

@@ -1,4 +1,7 @@
-"""Error messages for names that were not found, with suggestions and failures. Pure."""
+"""Error messages for names that were not found, with suggestions and failures.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ def no_match(lookup: Lookup, discovery: APIDiscovery) -> str:
 
 
 def not_installed(why: str, is_defined: bool) -> str:
-    """Return why a resource is not served; refers to its CRD if there is one nevertheless."""
+    """Return why a resource is not served.
+
+    Refers to its CRD if there is one nevertheless.
+    """
     return "its definition is there, and does not serve it: see its conditions and versions" if is_defined else why
 
 

@@ -47,7 +47,10 @@ class APIError(Shown, DynkubeError):
 
     @property
     def causes(self) -> tuple[StatusCause, ...]:
-        """The entries of ``details.causes``: which fields are invalid and why; may be empty."""
+        """The entries of ``details.causes``: which fields are invalid and why.
+
+        May be empty.
+        """
         return self.status.causes
 
     @property
@@ -57,7 +60,10 @@ class APIError(Shown, DynkubeError):
 
     @staticmethod
     def from_status(status: Status, *, request: str = "") -> APIError:
-        """Return the most specific exception for ``status``: by reason first, then by code."""
+        """Return the most specific exception for ``status``.
+
+        Chosen by reason first, then by code.
+        """
         cls = _BY_REASON.get(status.reason) or _BY_CODE.get(status.code)
         if cls is Conflict and any(cause.reason == "FieldManagerConflict" for cause in status.causes):
             cls = ApplyConflict
@@ -127,11 +133,17 @@ class NotAcceptable(APIError):
 
 
 class AlreadyExists(APIError):
-    """409 on create: an object of that name exists. Not a :class:`Conflict`: a retry does not help."""
+    """409 on create: an object of that name exists.
+
+    Not a :class:`Conflict`: a retry does not help.
+    """
 
 
 class Conflict(APIError):
-    """409: the object changed since it was read, or a precondition failed. Read it again, then retry."""
+    """409: the object changed since it was read, or a precondition failed.
+
+    Read it again, then retry.
+    """
 
 
 class ApplyConflict(Conflict):
@@ -184,7 +196,7 @@ class RequestEntityTooLarge(APIError):
 
 
 class UnsupportedMediaType(APIError):
-    """415: the body's content type, or the patch type, is not supported for this resource."""
+    """415: the content type or the patch type is not supported for the resource."""
 
 
 class Invalid(APIError):
@@ -192,7 +204,7 @@ class Invalid(APIError):
 
 
 class TooManyRequests(APIError):
-    """429: the server is overloaded, or a PodDisruptionBudget blocks the eviction now.
+    """429: the server is overloaded, or a PodDisruptionBudget blocks an eviction.
 
     ``retry_after`` is the number of seconds to wait before a retry.
     """
@@ -211,7 +223,10 @@ class ServiceUnavailable(ServerError):
 
 
 class ServerTimeout(ServerError):
-    """504: the server timed out, e.g. while its watch cache caught up with the requested resourceVersion."""
+    """504: the server timed out.
+
+    One cause is a watch cache that did not reach the requested resourceVersion in time.
+    """
 
 
 _BY_CODE: dict[int, type[APIError]] = {

@@ -8,7 +8,10 @@ from typing import Final
 from dynkube._server_text import sanitized
 
 _MOST: Final = 64 << 10
-"""Maximum characters of a whole message. Server text inside a message is cut further by ``sanitized``."""
+"""Maximum characters of a whole message.
+
+Server text inside a message is cut further by ``sanitized``.
+"""
 
 
 class DynkubeError(Exception):
@@ -23,7 +26,10 @@ class DynkubeError(Exception):
 
 
 class InvalidInput(DynkubeError, ValueError):
-    """An argument is invalid, independent of cluster state. The message names it and the fix."""
+    """An argument is invalid, independent of cluster state.
+
+    The message names it and the fix.
+    """
 
 
 class InvalidSelector(InvalidInput):
@@ -31,7 +37,10 @@ class InvalidSelector(InvalidInput):
 
 
 class InvalidJSONPath(InvalidInput):
-    """A JSONPath does not parse; ``position`` is the offset of the offending character."""
+    """A JSONPath does not parse.
+
+    ``position`` is the offset of the offending character.
+    """
 
     def __init__(self, message: str, *, text: str = "", position: int | None = None) -> None:
         if position is not None:
@@ -46,7 +55,7 @@ class InvalidObject(InvalidInput):
 
 
 class WrongScope(InvalidInput):
-    """A namespace was given for a cluster-scoped resource, or is missing for a namespaced one."""
+    """A namespace for a cluster-scoped resource, or none for a namespaced one."""
 
 
 # ── configuration ─────────────────────────────────────────────────────────────────────────────
@@ -60,7 +69,7 @@ class ConfigError(DynkubeError):
 
 
 class CredentialError(ConfigError):
-    """An exec plugin, token file or client certificate does not yield a usable credential."""
+    """An exec plugin, token file or client certificate has no usable credential."""
 
 
 # ── names to resources ────────────────────────────────────────────────────────────────────────
@@ -71,7 +80,10 @@ class MappingError(DynkubeError):
 
 
 class NoMatch(MappingError):
-    """The server does not serve the resource. Definite: discovery of its group was complete."""
+    """The server does not serve the resource.
+
+    Definite: discovery of its group was complete.
+    """
 
 
 class AmbiguousMatch(MappingError):
@@ -83,9 +95,10 @@ class AmbiguousMatch(MappingError):
 
 
 class DiscoveryFailed(MappingError):
-    """Discovery failed, or failed for the group in question: unknown whether the resource is served.
+    """Discovery failed, at least for the group in question.
 
-    ``failures`` maps a group-version (``"metrics.k8s.io/v1beta1"``) to the exception of its request.
+    It is unknown whether the resource is served. ``failures`` maps a group-version (``"metrics.k8s.io/v1beta1"``) to
+    the exception of its request.
     """
 
     def __init__(self, message: str, *, failures: Mapping[str, Exception] | None = None) -> None:
@@ -131,9 +144,10 @@ class UnreadableEvent(ProtocolError):
 
 
 class EndlessList(ProtocolError):
-    """A list exceeded a limit: repeated continue token, or too many pages, bytes or seconds.
+    """A list exceeded a limit.
 
-    The message names what was exceeded, and the setting of :class:`~dynkube.Limits` that bounds it.
+    A continue token was repeated, or there were too many pages, bytes or seconds. The message names what was exceeded,
+    and the setting of :class:`~dynkube.Limits` that bounds it.
     """
 
 
@@ -141,9 +155,10 @@ class EndlessList(ProtocolError):
 
 
 class ControlPlaneError(DynkubeError):
-    """A control plane for tests (``dynkube.testing.ControlPlane``) lacks a program, or one failed.
+    """A program of a control plane for tests is missing, or it failed.
 
-    The message names the program, its last output, and the file with all of its output.
+    See ``dynkube.testing.ControlPlane``. The message names the program, its last output, and the file with all of its
+    output.
     """
 
 
@@ -151,4 +166,7 @@ class ControlPlaneError(DynkubeError):
 
 
 class ClosedError(DynkubeError):
-    """A client, informer or stream was used after it was closed, or before it was entered."""
+    """A client, informer or stream was used while it was not open.
+
+    It was closed already, or not entered yet.
+    """

@@ -1,9 +1,9 @@
-"""Field conflicts of a server-side apply: parsed from a Status, and rendered for people.
+"""Field conflicts of a server-side apply: parsing and rendering.
 
 The server reports the field and the manager, but not since when the manager owns it, nor our value and the live one;
 the caller that sent the apply can add those. Cause messages have the format of apimachinery's field manager, v1.20 to
-v1.36: ``conflict with "kubectl" with subresource "status" using apps/v1 at 2024-05-01T10:00:00Z``, where the version
-is present for an Update only, the subresource since v1.22, and the time in some older servers.
+v1.36: ``conflict with "kubectl" with subresource "status" using apps/v1 at 2024-05-01T10:00:00Z``, where the version is
+present for an Update only, the subresource since v1.22, and the time in some older servers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Unread:
 
 
 UNREAD: Final = _Unread()
-"""In a :class:`FieldConflict`: a value that was not looked up, or could not be read."""
+"""In a :class:`FieldConflict`: a value that was not, or could not be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,10 @@ class FieldConflict:
 
 
 def conflicts_of(causes: Iterable[StatusCause]) -> tuple[FieldConflict, ...]:
-    """Parse the ``FieldManagerConflict`` causes of a Status, in order; other causes are skipped."""
+    """Parse the ``FieldManagerConflict`` causes of a Status, in order.
+
+    Other causes are skipped.
+    """
     owners: dict[str, _Owner] = {}  # thousands of fields share a few managers, and so a few messages
     found = []
     for cause in causes:
@@ -124,7 +127,10 @@ def read_time(text: object) -> datetime | None:
 
 
 def _unquoted(text: str) -> str:
-    """Undo Go's ``%q`` quoting of a string; the quotes themselves are stripped already."""
+    """Undo Go's ``%q`` quoting of a string.
+
+    The quotes themselves are stripped already.
+    """
 
     def plain(found: re.Match[str]) -> str:
         *codes, letter = found.groups()
@@ -153,7 +159,7 @@ def text_of(conflicts: Sequence[FieldConflict]) -> str:
 
 
 def card_of(conflicts: Sequence[FieldConflict], head: Line, now: datetime) -> Card:
-    """Return a card for a notebook, with the table and the ways to resolve the conflicts."""
+    """Return a card for a notebook: table, and ways to resolve the conflicts."""
     from dynkube._display import Bullets, Card, Grid, Note, Span, Tone, age_of, line, muted, short
 
     rows = tuple(

@@ -18,7 +18,10 @@ _ERROR_CODES: Final = range(400, 600)
 
 @dataclass(frozen=True, slots=True)
 class StatusCause:
-    """One entry of ``Status.details.causes``: the field, a machine-readable reason, and a message."""
+    """One entry of ``Status.details.causes``.
+
+    Has the field, a machine-readable reason, and a message.
+    """
 
     field: str = ""
     reason: str = ""

@@ -1,4 +1,7 @@
-"""API types and syntax as data: GVR, GVK, Unstructured, selectors, patches, paths. No I/O, no trio."""
+"""API types and syntax as data. No I/O, no trio.
+
+GVR, GVK, Unstructured, selectors, patches, paths.
+"""
 
 from dynkube.meta._arguments import a_type, is_number, is_seconds
 from dynkube.meta._common import BodyCache

@@ -6,7 +6,10 @@ from typing import TypeGuard
 
 
 def a_type(value: object) -> str:
-    """Return the type of a value with an article, for messages: ``a list``, ``an int``, ``bytes``, ``None``."""
+    """Return the type of a value with an article, for messages.
+
+    Examples: ``a list``, ``an int``, ``bytes``, ``None``.
+    """
     if value is None:
         return "None"
     name = type(value).__name__
@@ -21,5 +24,8 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def is_seconds(value: object) -> bool:
-    """Whether the value is a number > 0; true for infinity, false for ``nan`` and booleans."""
+    """Whether the value is a number > 0.
+
+    True for infinity, false for ``nan`` and booleans.
+    """
     return is_number(value) and value > 0

@@ -1,4 +1,7 @@
-"""State shared by the objects of one cache: apiVersion, kind, and a bounded set of decoded bodies."""
+"""State shared by the objects of one cache.
+
+apiVersion, kind, and a bounded set of decoded bodies.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,11 @@ if TYPE_CHECKING:
 
 
 class BodyCache:
-    """Keeps at most ``limit`` decoded bodies of a cache's objects, and evicts the oldest.
+    """Keeps at most ``limit`` decoded bodies of a cache's objects.
 
-    It holds weak references, so it keeps no object alive. Without a bound, one loop over a large cache would leave
-    every body decoded, at five times the memory of the JSON. Thread-safe: losing a race costs one more decode.
+    The oldest bodies are evicted. It holds weak references, so it keeps no object alive. Without a bound, one loop over
+    a large cache would leave every body decoded, at five times the memory of the JSON. Thread-safe: losing a race costs
+    one more decode.
     """
 
     __slots__ = ("_limit", "_recent")
@@ -39,7 +43,7 @@ class BodyCache:
 
 
 class Common:
-    """Fields that the objects of one cache share, stored once instead of in each object."""
+    """Fields stored once for all objects of a cache."""
 
     __slots__ = ("api_version", "bodies", "kind")
 

@@ -1,4 +1,7 @@
-"""Changes to an immutable document: containers on the path are copied, the rest is shared."""
+"""Changes to an immutable document.
+
+Containers on the path are copied, the rest is shared.
+"""
 
 from __future__ import annotations
 

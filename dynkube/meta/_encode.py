@@ -1,4 +1,7 @@
-"""JSON encoding of values passed by callers, with errors that name what is not JSON."""
+"""JSON encoding of values passed by callers.
+
+Errors name the part that is not JSON.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,10 @@ def json_of(value: object, called: str) -> bytes:
 
 
 def _has_no_number(value: object) -> bool:
-    """Whether the value contains ``nan`` or ``inf``; takes 0.1 ms per thousand values."""
+    """Whether the value contains ``nan`` or ``inf``.
+
+    Takes 0.1 ms per thousand values.
+    """
     pending = [value]
     while pending:
         value = pending.pop()
@@ -62,7 +68,10 @@ def _has_no_number(value: object) -> bool:
 
 
 def _no_number(value: object, path: str) -> str | None:
-    """Return where the first ``nan`` or ``inf`` is, and which of them; ``None`` if there is none."""
+    """Return where the first ``nan`` or ``inf`` is, and which of them.
+
+    Returns ``None`` if there is none.
+    """
     if isinstance(value, float):
         return None if math.isfinite(value) else f"{path or 'it'} is {value}"
     if isinstance(value, Mapping):

@@ -25,13 +25,19 @@ class Added(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
 
 
 class Modified(msgspec.Struct, frozen=True, gc=False):
-    """A watch reported a change; ``object`` is the new state. Informers emit :class:`Updated`."""
+    """A watch reported a change; ``object`` is the new state.
+
+    Informers emit :class:`Updated`.
+    """
 
     object: Unstructured
 
 
 class Updated(msgspec.Struct, frozen=True, gc=False):
-    """An informer's object changed from ``old`` (the state last passed to this subscriber) to ``new``."""
+    """An informer's object changed from ``old`` to ``new``.
+
+    ``old`` is the state last passed to this subscriber.
+    """
 
     old: Unstructured
     new: Unstructured

@@ -1,9 +1,10 @@
-r"""Field selectors: ``metadata.name=web,status.phase!=Running``, matched as the server does.
+r"""Field selectors, such as ``metadata.name=web,status.phase!=Running``.
 
-Grammar and semantics are those of ``k8s.io/apimachinery/pkg/fields``: an absent field equals the empty string, so
-``!=`` matches it and ``spec.nodeName=`` selects objects without it; whitespace is part of the value; in a value ``,``,
-``=`` and ``\`` are escaped as ``\,``, ``\=`` and ``\\``. Each resource supports its own set of fields, known only to
-the server: ``metadata.name`` and ``metadata.namespace`` everywhere, others for some resources.
+They are matched as the server does. Grammar and semantics are those of ``k8s.io/apimachinery/pkg/fields``: an absent
+field equals the empty string, so ``!=`` matches it and ``spec.nodeName=`` selects objects without it; whitespace is
+part of the value; in a value ``,``, ``=`` and ``\`` are escaped as ``\,``, ``\=`` and ``\\``. Each resource supports
+its own set of fields, known only to the server: ``metadata.name`` and ``metadata.namespace`` everywhere, others for
+some resources.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ class FieldRequirement:
             raise InvalidSelector(f"field {self.field!r}: operator {self.operator!r} is neither '=' nor '!='")
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Whether an object with these fields meets the requirement; an absent field equals ``""``."""
+        """Whether an object with these fields meets the requirement.
+
+        An absent field equals ``""``.
+        """
         return (fields.get(self.field, "") == self.value) is (self.operator == "=")
 
     def __str__(self) -> str:
@@ -115,7 +119,10 @@ class FieldSelector:
 
 
 def _terms(text: str) -> Iterator[str]:
-    """Yield the terms between commas, with escapes kept; empty terms are skipped, as the server does."""
+    """Yield the terms between commas, with escapes kept.
+
+    Empty terms are skipped, as the server does.
+    """
     position = 0
     while position <= len(text):
         match = _TERM.match(text, position)

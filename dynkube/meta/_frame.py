@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from dynkube.meta._table import UnstructuredTable
 
 Fields: TypeAlias = Mapping[str, "str | JSONPath | Callable[[Unstructured], object]"]
-"""Columns by name: a kubectl JSONPath like ``"{.spec.replicas}"``, or a function of the object."""
+"""Columns by name: a kubectl JSONPath, or a function of the object.
+
+Example: ``{"replicas": "{.spec.replicas}"}``.
+"""
 
 _CREATED: Final = "{.metadata.creationTimestamp}"
 
@@ -50,7 +53,10 @@ _WRITTEN: Final[dict[tuple[str, str], dict[str, FrameType]]] = {
 
 
 def frame_of(objects: Iterable[Unstructured], fields: Fields | None, *, with_object: bool) -> list[FrameColumn]:
-    """Return the columns of any objects: ``Namespace``, ``Name``, ``Created``, and those of ``fields``."""
+    """Return the columns of any objects.
+
+    ``Namespace``, ``Name``, ``Created``, and those of ``fields``.
+    """
     given: object = objects  # callers are not always type-checked
     if isinstance(given, Mapping | str | bytes) or not isinstance(given, Iterable):  # an object is a mapping
         raise InvalidInput(f"objects is {a_type(given)}: pass a list of objects, or an informer")
@@ -62,7 +68,7 @@ def frame_of(objects: Iterable[Unstructured], fields: Fields | None, *, with_obj
 
 
 def object_columns(objects: Iterable[Unstructured]) -> list[FrameColumn]:
-    """Return the columns that every object has: ``Namespace``, ``Name`` and ``Created``."""
+    """Return the columns of every object: ``Namespace``, ``Name``, ``Created``."""
     objects = list(objects)
     return [
         _namespaces(objects),
@@ -72,10 +78,11 @@ def object_columns(objects: Iterable[Unstructured]) -> list[FrameColumn]:
 
 
 def table_columns(table: UnstructuredTable) -> list[FrameColumn]:
-    """Return the server's columns; types depend on the rows only where a value does not fit.
+    """Return the server's columns.
 
-    Times are exact where the source of the cell is known: the creation time, or a CRD's JSONPath. Other dates are the
-    strings of the cells, since servers write some as timestamps and most as ages.
+    Types depend on the rows only where a value does not fit. Times are exact where the source of the cell is known: the
+    creation time, or a CRD's JSONPath. Other dates are the strings of the cells, since servers write some as timestamps
+    and most as ages.
     """
     objects = list(table)
     if not table.columns:
@@ -98,7 +105,9 @@ def table_columns(table: UnstructuredTable) -> list[FrameColumn]:
 def extended(
     columns: Sequence[FrameColumn], objects: Iterable[Unstructured], fields: Fields | None, *, with_object: bool
 ) -> list[FrameColumn]:
-    """Return ``columns`` and those of ``fields``, which replace columns of the same name.
+    """Return ``columns`` and those of ``fields``.
+
+    The latter replace columns of the same name.
 
     Raises:
         InvalidInput: ``fields`` is not a mapping of names to JSONPaths or functions.
@@ -173,7 +182,10 @@ def _moments(name: str, path: str, objects: Iterable[Unstructured]) -> FrameColu
 
 
 def _with_names_of_their_own(columns: Iterable[FrameColumn], taken: Iterable[str] = ()) -> list[FrameColumn]:
-    """Make column names unique: a CRD may define two columns with one name, data frames may not have them."""
+    """Make column names unique.
+
+    A CRD may define two columns with one name; data frames may not have them.
+    """
     names = set(taken)
     named = []
     for column in columns:

@@ -32,7 +32,10 @@ class FrameType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FrameColumn:
-    """One column; values are ``str``, ``int``, ``float``, ``bool`` or ``datetime`` in UTC, or ``None``."""
+    """One column of a data frame.
+
+    Values are ``str``, ``int``, ``float``, ``bool`` or ``datetime`` in UTC, or ``None``.
+    """
 
     name: str
     type: FrameType
@@ -40,7 +43,10 @@ class FrameColumn:
 
 
 def column_of(name: str, wanted: FrameType, values: Sequence[object]) -> FrameColumn:
-    """Build a column of the wanted type, or of strings where a value does not fit; no value is lost."""
+    """Build a column of the wanted type, or of strings where a value does not fit.
+
+    No value is lost.
+    """
     if wanted is FrameType.TIME:
         moments = [None if value is None else _moment(value) for value in values]
         if all(moment is not None or value is None for moment, value in zip(moments, values, strict=True)):
@@ -51,7 +57,10 @@ def column_of(name: str, wanted: FrameType, values: Sequence[object]) -> FrameCo
 
 
 def common_type(values: Sequence[object]) -> FrameType:
-    """Return the type shared by all values; ``TEXT`` if there are none, or several types."""
+    """Return the type shared by all values.
+
+    Returns ``TEXT`` if there are none, or several types.
+    """
     kinds = _kinds(values)
     if kinds == {FrameType.INTEGER, FrameType.NUMBER}:
         # A float cannot represent every integer of more than 53 bits. Columns that a server declares as numbers are
@@ -62,14 +71,20 @@ def common_type(values: Sequence[object]) -> FrameType:
 
 
 def without_numpy(value: object) -> object:
-    """Convert a numpy scalar, as a caller's function may return it, to Python's own number type."""
+    """Convert a numpy scalar to Python's own number type.
+
+    A caller's function may return one.
+    """
     numpy: Any = sys.modules.get("numpy")  # numpy is loaded if the value is one of its numbers
     is_number = numpy is not None and isinstance(value, numpy.bool_ | numpy.integer | numpy.floating)
-    return value.item() if is_number else value  # type: ignore[attr-defined]  # known by then
+    return value.item() if is_number else value  # type: ignore[attr-defined]  # checked by is_number
 
 
 def text_of(value: object) -> str | None:
-    """Return a value as a valid string: lists and maps as JSON, a lone surrogate as U+FFFD."""
+    """Return a value as a valid string.
+
+    Lists and maps become JSON, and a lone surrogate U+FFFD.
+    """
     if value is None:
         return None
     text = value if isinstance(value, str) else _written(value)

@@ -21,7 +21,10 @@ def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
 
 
 class FrozenDict(dict[str, Any]):
-    """An immutable ``dict``. ``copy()`` and ``copy.deepcopy`` return plain, mutable ones."""
+    """An immutable ``dict``.
+
+    ``copy()`` and ``copy.deepcopy`` return plain, mutable ones.
+    """
 
     __slots__ = ()
 
@@ -30,7 +33,10 @@ class FrozenDict(dict[str, Any]):
         clear = pop = popitem = setdefault = update = refuse
 
     def copy(self) -> dict[str, Any]:
-        """Return a shallow, mutable copy; nested values stay frozen (``thaw`` makes a deep copy)."""
+        """Return a shallow, mutable copy.
+
+        Nested values stay frozen (``thaw`` makes a deep copy).
+        """
         return dict(self)
 
     def __copy__(self) -> dict[str, Any]:
@@ -44,7 +50,10 @@ class FrozenDict(dict[str, Any]):
 
 
 class FrozenList(list[Any]):
-    """An immutable ``list``. ``copy()`` and ``copy.deepcopy`` return plain, mutable ones."""
+    """An immutable ``list``.
+
+    ``copy()`` and ``copy.deepcopy`` return plain, mutable ones.
+    """
 
     __slots__ = ()
 
@@ -53,7 +62,10 @@ class FrozenList(list[Any]):
         append = clear = extend = insert = pop = remove = reverse = sort = refuse
 
     def copy(self) -> list[Any]:
-        """Return a shallow, mutable copy; nested values stay frozen (``thaw`` makes a deep copy)."""
+        """Return a shallow, mutable copy.
+
+        Nested values stay frozen (``thaw`` makes a deep copy).
+        """
         return list(self)
 
     def __copy__(self) -> list[Any]:
@@ -67,7 +79,10 @@ class FrozenList(list[Any]):
 
 
 def freeze(value: object) -> Any:
-    """Return an immutable deep copy of decoded JSON; scalars and frozen values are returned as they are."""
+    """Return an immutable deep copy of decoded JSON.
+
+    Scalars and frozen values are returned as they are.
+    """
     if type(value) is FrozenDict or type(value) is FrozenList:
         return value
     if isinstance(value, dict):
@@ -78,7 +93,10 @@ def freeze(value: object) -> Any:
 
 
 def freeze_fresh(value: Any) -> Any:
-    """Freeze a tree that has no other references: children are replaced in place, which is faster."""
+    """Freeze a tree that has no other references.
+
+    Children are replaced in place, which is faster than :func:`freeze`.
+    """
     kind = type(value)
     if kind is dict:
         for key, item in value.items():

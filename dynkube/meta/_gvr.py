@@ -63,7 +63,7 @@ class GroupVersion:
 
 @dataclass(frozen=True, slots=True, order=True)
 class GVK(Shown):
-    """Group, version and kind: the type of an object, as its ``apiVersion`` and ``kind`` fields have it."""
+    """Group, version and kind: the type of an object."""
 
     group: str
     version: str
@@ -71,7 +71,9 @@ class GVK(Shown):
 
     @classmethod
     def parse(cls, api_version: str, kind: str) -> GVK:
-        """Build a GVK from an object's two fields: ``GVK.parse("apps/v1", "Deployment")``.
+        """Build a GVK from an object's two fields.
+
+        Example: ``GVK.parse("apps/v1", "Deployment")``.
 
         Raises:
             InvalidInput: ``api_version`` is malformed, or ``kind`` is empty.
@@ -102,7 +104,10 @@ class GVK(Shown):
 
 @dataclass(frozen=True, slots=True, order=True)
 class GVR(Shown):
-    """Group, version and resource (the plural in URLs): the address of a type in dynkube."""
+    """Group, version and resource: the address of a type in dynkube.
+
+    The resource is the plural in URLs.
+    """
 
     group: str
     version: str
@@ -110,7 +115,9 @@ class GVR(Shown):
 
     @classmethod
     def parse(cls, text: str) -> GVR:
-        """Parse a complete name: ``deployments.v1.apps``, ``pods.v1`` or ``apps/v1/deployments``.
+        """Parse a complete name of a resource.
+
+        Examples: ``deployments.v1.apps``, ``pods.v1``, ``apps/v1/deployments``.
 
         Raises:
             InvalidInput: a part is missing or malformed. Short forms like ``deploy`` need a
@@ -222,7 +229,9 @@ class ResourceArg:
 
 
 def check_resource(resource: object) -> None:
-    """Raise unless the argument is well-formed as a resource, independent of what a server serves.
+    """Raise unless the argument is well-formed as a resource.
+
+    This does not depend on what a server serves.
 
     Raises:
         InvalidInput: it is neither a string in one of kubectl's notations, nor a GVR or GVK with valid parts.
@@ -236,7 +245,7 @@ def check_resource(resource: object) -> None:
         case ResourceArg():
             return
         case _:
-            ResourceArg.parse(resource)  # type: ignore[arg-type]  # says so, if it is no text
+            ResourceArg.parse(resource)  # type: ignore[arg-type]  # raises for anything but a string
             return
     for field, text in parts.items():
         if not isinstance(text, str) or not text.isprintable() or any(character in text for character in "/% "):

@@ -1,4 +1,7 @@
-"""The part of an object that is decoded on arrival: names, labels, resourceVersion, but not the body."""
+"""The header of an object: names, labels, resourceVersion.
+
+It is decoded on arrival, the body is not.
+"""
 
 from __future__ import annotations
 

@@ -56,11 +56,11 @@ _VALUES_ANYWAY: Final = 1_000
 
 
 def max_nodes(text_bytes: int) -> int:
-    """Return the maximum number of keys and values in one document, aliases not expanded.
+    """Return the maximum number of keys and values in one document.
 
-    A value takes up to 70 bytes of memory. To bound memory by ten times the size of the input plus some 50 MB,
-    documents of more than a million values may have at most one value per 8 bytes; manifests have one per 10 to 20
-    bytes.
+    Aliases are not expanded. A value takes up to 70 bytes of memory. To bound memory by ten times the size of the input
+    plus some 50 MB, documents of more than a million values may have at most one value per 8 bytes; manifests have one
+    per 10 to 20 bytes.
     """
     return max(_MIN_NODES, text_bytes // _BYTES_A_NODE)
 
@@ -82,7 +82,7 @@ MAX_REPEATED_VALUES: Final = 1_000_000
 
 
 def excessive_aliasing(values: int, aliased: int) -> bool:
-    """Whether aliases account for too many of the values read so far, by go-yaml's rule.
+    """Whether aliases account for too many values, by go-yaml's rule.
 
     Args:
         values: keys and values so far, with aliases expanded.

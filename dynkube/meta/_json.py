@@ -16,10 +16,10 @@ JSONObject: TypeAlias = "dict[str, JSON]"
 JSONLike: TypeAlias = "bool | int | float | str | Sequence[JSONLike] | Mapping[str, JSONLike] | None"
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""Exceptions of msgspec for malformed bytes: not JSON, invalid UTF-8 in a string, or nested too deep for Python.
+"""Exceptions of msgspec for malformed bytes.
 
-All three are caused by the sender. Catching only the first would let a hostile or broken server terminate the program
-with one of the other two.
+The bytes are not JSON, have invalid UTF-8 in a string, or are nested too deep for Python. All three are caused by the
+sender. Catching only the first would let a hostile or broken server terminate the program with one of the other two.
 """
 
 _WRONG_TYPE: Final = re.compile(r"Expected `([^`|]*?)(?: \| null)?`, got `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
@@ -34,7 +34,10 @@ _WORDS: Final = {
 
 
 def complaint(error: Exception) -> str:
-    """Describe a decoder's error for users; a value of the wrong type is explained in plain words."""
+    """Describe a decoder's error for users.
+
+    A value of the wrong type is explained in plain words.
+    """
     found = _WRONG_TYPE.fullmatch(str(error))
     if found is None:
         return str(error)

@@ -1,6 +1,7 @@
-"""A compiled kubectl JSONPath: ``JSONPath.compile("{.spec.replicas}").first(document)``.
+"""Compiled kubectl JSONPaths.
 
-Documents are decoded JSON: ``dict`` and ``list`` or their subclasses, immutable ones included.
+Example: ``JSONPath.compile("{.spec.replicas}").first(document)``. Documents are decoded JSON: ``dict`` and ``list`` or
+their subclasses, immutable ones included.
 """
 
 from __future__ import annotations
@@ -38,12 +39,18 @@ def _uncompiled(document: object) -> list[object]:
 
 @dataclass(frozen=True, slots=True)
 class JSONPath:
-    """A compiled path, created by :meth:`compile`. Immutable, hashable and thread-safe."""
+    """A compiled path, created by :meth:`compile`.
+
+    Immutable, hashable and thread-safe.
+    """
 
     text: str
     strict: bool = False
     simple_path: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
-    """The member names of a path that consists only of members (``{.spec.x}``), else ``None``."""
+    """The names of a path that consists of members only, like ``{.spec.x}``.
+
+    Otherwise ``None``.
+    """
     _find: Callable[[object], list[object]] = field(default=_uncompiled, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -74,9 +81,9 @@ class JSONPath:
         return _compile(text, strict)
 
     def find(self, document: object) -> list[object]:
-        """Return all values the path selects, in document order; ``[]`` if there are none.
+        """Return all values the path selects, in document order.
 
-        Values are the document's own, not copies.
+        Returns ``[]`` if there are none. Values are the document's own, not copies.
 
         Args:
             document: decoded JSON: dicts and lists, or their subclasses.
@@ -182,7 +189,10 @@ def _follow(path: tuple[str, ...], value: object) -> list[object]:
 
 
 def finder(steps: tuple[Step, ...], text: str, *, strict: bool) -> Callable[[object], list[object]]:
-    """Return a function that evaluates ``steps`` on a document; ``text`` is for messages."""
+    """Return a function that evaluates ``steps`` on a document.
+
+    ``text`` is for messages.
+    """
     names = _simple(steps)
     if names is not None:
         return lambda document: _follow(names, document)
@@ -191,7 +201,10 @@ def finder(steps: tuple[Step, ...], text: str, *, strict: bool) -> Callable[[obj
 
 
 def _unchecked(steps: tuple[Step, ...]) -> _Select:
-    """Evaluate without kubectl's errors; each stage runs over all values that the previous one found."""
+    """Evaluate without kubectl's errors.
+
+    Each stage runs over all values that the previous one found.
+    """
     stages = translate(steps)
 
     def select(values: list[object]) -> list[object]:
@@ -203,7 +216,10 @@ def _unchecked(steps: tuple[Step, ...]) -> _Select:
 
 
 def _checked(steps: tuple[Step, ...], text: str) -> _Select:
-    """Evaluate step by step; values that kubectl would fail on raise before a step is applied."""
+    """Evaluate step by step.
+
+    Values that kubectl would fail on raise before a step is applied.
+    """
     selects: list[_Select] = []
     position = 0
     while position < len(steps):

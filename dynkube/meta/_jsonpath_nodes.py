@@ -51,7 +51,7 @@ class Descend:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """``['a','b']``, ``[0,2]``: all matches of the first member, then all of the second."""
+    """``['a','b']``, ``[0,2]``: all matches of each member, one after the other."""
 
     position: int
     members: tuple[tuple[Step, ...], ...]
@@ -70,7 +70,10 @@ Step: TypeAlias = Field | Wildcard | Index | Slice | Descend | Union | Filter
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path inside a filter, relative to the element (written ``@``, or ``$`` as kubectl allows)."""
+    """A path inside a filter, relative to the element.
+
+    Written ``@``, or ``$`` as kubectl allows.
+    """
 
     position: int
     steps: tuple[Step, ...]

@@ -100,7 +100,10 @@ def _unescape(name: str) -> str:
 
 
 def _bracket(scanner: Scanner) -> tuple[Step, ...]:
-    """Parse ``[...]``: one filter, one selector (a key may be several steps in strict mode), or a union."""
+    """Parse ``[...]``: one filter, one selector, or a union.
+
+    In strict mode a key may be several steps.
+    """
     position = scanner.position
     scanner.expect("[", "here")
     if scanner.accept("?"):
@@ -240,7 +243,10 @@ def _comparison(scanner: Scanner) -> Condition:
 
 
 def _is_single(side: Path | Literal) -> bool:
-    """Whether it has at most one value, which jsonpath-ng and RFC 9535 require of the right side."""
+    """Whether it has at most one value.
+
+    jsonpath-ng and RFC 9535 require that of the right side.
+    """
     return isinstance(side, Literal) or all(isinstance(step, Field | Index) for step in side.steps)
 
 

@@ -15,7 +15,10 @@ _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028":
 
 
 def print_value(value: object) -> str:
-    """Format one result: strings unquoted, scalars bare, lists and objects as compact JSON."""
+    """Format one result.
+
+    Strings are unquoted, scalars bare, lists and objects compact JSON.
+    """
     if isinstance(value, str):
         return value
     number = _as_float(value)
@@ -42,14 +45,20 @@ def _string(text: str) -> str:
 
 
 def _as_float(value: object) -> float | None:
-    """Return the value as a float if Go would hold it in a float64; ``None`` for 64-bit integers and booleans."""
+    """Return the value as a float if Go would hold it in a float64.
+
+    Returns ``None`` for 64-bit integers and booleans.
+    """
     if isinstance(value, float) or (isinstance(value, int) and value not in _INT64):
         return float(value)
     return None
 
 
 def _go_float(value: float, *, lowest: int, highest: int, exponent_digits: int) -> str:
-    """Format with the shortest digits that round-trip; exponents outside ``lowest`` to ``highest`` are written."""
+    """Format with the shortest digits that round-trip.
+
+    Exponents outside ``lowest`` to ``highest`` are written.
+    """
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     if not isinstance(exponent, int):
         return {"n": "NaN", "F": "-Inf" if sign else "+Inf"}[exponent]

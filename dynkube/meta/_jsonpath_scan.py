@@ -1,4 +1,7 @@
-"""A scanner for JSONPath source, with the primitives and errors shared by the parsers."""
+"""A scanner for JSONPath source.
+
+It has the primitives and errors that the parsers share.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ class Scanner:
             raise self.error(f"expected {prefix!r} {purpose}, found {self.found()}")
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Consume and return what ``pattern`` matches at the position; ``None`` if it does not match."""
+        """Consume and return what ``pattern`` matches at the position.
+
+        Returns ``None`` if it does not match.
+        """
         match = pattern.match(self.text, self.position)
         if match is not None:
             self.position = match.end()
@@ -58,7 +64,10 @@ class Scanner:
         self.match(_BLANKS)
 
     def quoted(self) -> str | None:
-        """Consume a quoted string and return its body, escapes kept; ``None`` if no quote is next."""
+        """Consume a quoted string and return its body, escapes kept.
+
+        Returns ``None`` if no quote is next.
+        """
         if self.text[self.position : self.position + 1] not in ("'", '"'):
             return None
         match = self.match(_QUOTED)

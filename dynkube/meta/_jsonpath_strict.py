@@ -1,6 +1,7 @@
-"""Checks of strict mode: evaluation errors of kubectl where lenient evaluation finds no match.
+"""Strict mode: kubectl's evaluation errors.
 
-A check inspects the values to which a step is about to be applied; it does not change the result.
+Lenient evaluation finds no match in these cases. A check inspects the values to which a step is about to be applied; it
+does not change the result.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Find: TypeAlias = Callable[[object], list[object]]
 
 
 def check_for(step: Step, compile_path: Callable[[tuple[Step, ...]], Find]) -> Check | None:
-    """Return a check that yields kubectl's errors for applying ``step`` to a value, or ``None``.
+    """Return a check for kubectl's errors in applying ``step``, or ``None``.
 
     Args:
         step: any step; for most types kubectl has no evaluation errors, hence ``None``.

@@ -48,7 +48,10 @@ _Node: TypeAlias = str | _Print | _Range
 
 @dataclass(frozen=True, slots=True)
 class JSONPathTemplate:
-    """A compiled template, created by :meth:`compile`. Immutable, hashable and thread-safe."""
+    """A compiled template, created by :meth:`compile`.
+
+    Immutable, hashable and thread-safe.
+    """
 
     text: str
     strict: bool

@@ -41,7 +41,10 @@ Stage: TypeAlias = "tuple[jsonpath_ng.JSONPath, ...]"
 
 
 def translate(steps: Sequence[Step]) -> tuple[Stage, ...]:
-    """Compile the stages of a path; each applies to every value that the previous one found."""
+    """Compile the stages of a path.
+
+    Each applies to every value that the previous one found.
+    """
     from jsonpath_ng.ext.parser import parse  # importing it takes 50 ms, and paths of plain fields do not need it
 
     return tuple(tuple(parse(text) for text in stage) for stage in stage_texts(steps))

@@ -1,8 +1,9 @@
-"""YAML output of ``kubectl get -o yaml``: key order, quoting, block styles and line breaks of go-yaml.
+"""YAML output of ``kubectl get -o yaml``.
 
-A module to import separately: it loads PyYAML, which programs that print no YAML need not pay for. PyYAML's emitter is
-libyaml, of which go-yaml's is a translation: they differ in the style chosen for a string, and in key order. Where
-PyYAML was built without libyaml, long quoted strings are wrapped at other places, with the same meaning.
+Key order, quoting, block styles and line breaks are those of go-yaml. A module to import separately: it loads PyYAML,
+which programs that print no YAML need not pay for. PyYAML's emitter is libyaml, of which go-yaml's is a translation:
+they differ in the style chosen for a string, and in key order. Where PyYAML was built without libyaml, long quoted
+strings are wrapped at other places, with the same meaning.
 
 Three deliberate differences from kubectl. kubectl writes U+0085 as a blank, and cannot print DEL or U+FFFF at all; here
 they are kept. After a byte order mark kubectl escapes everything that follows. A string that ends in U+2028 or U+2029
@@ -54,14 +55,20 @@ def kubectl_yaml(document: Mapping[str, object]) -> str:
 
 
 def printed(document: dict[str, Any], *, managed_fields: bool) -> dict[str, Any]:
-    """Remove from a document what kubectl does not print. Changes and returns ``document``."""
+    """Remove from a document what kubectl does not print.
+
+    Changes and returns ``document``.
+    """
     if not managed_fields and isinstance(metadata := document.get("metadata"), dict):
         metadata.pop("managedFields", None)
     return document
 
 
 def _events(document: object) -> Iterator[yaml.Event]:
-    """Yield the emitter events of a document, without recursion, as objects may be nested to any depth."""
+    """Yield the emitter events of a document.
+
+    Not recursive, as objects may be nested to any depth.
+    """
     yield yaml.StreamStartEvent()
     yield yaml.DocumentStartEvent(explicit=False)
     pending: list[Iterator[object]] = [iter((document,))]
@@ -112,7 +119,10 @@ def _scalar(value: object) -> yaml.ScalarEvent:
 
 
 def _number_text(number: float) -> str:
-    """Return the shortest string that reads as this number; non-integers get an exponent from a million on."""
+    """Return the shortest string that reads as this number.
+
+    Non-integers get an exponent from a million on.
+    """
     decimal = Decimal(repr(number))
     if decimal == decimal.to_integral_value() and -(_WORD // 2) <= decimal < _WORD:
         return str(int(decimal))  # JSON has one kind of number, and Go writes whole ones without a fraction
@@ -137,9 +147,10 @@ def _may_be_plain(text: str) -> bool:
 
 
 def _compare(first: str, second: str) -> int:
-    """Compare keys in natural order: non-letters before letters, and numbers by their value.
+    """Compare keys in natural order.
 
-    go-yaml's rule is not transitive for some keys (a9, a10, a1b), and prints those in varying order.
+    Non-letters come before letters, and numbers are compared by value. go-yaml's rule is not transitive for some keys
+    (a9, a10, a1b), and prints those in varying order.
     """
     for at, (a, b) in enumerate(zip(first, second, strict=False)):
         if a == b:
@@ -152,12 +163,18 @@ def _compare(first: str, second: str) -> int:
 
 
 def _follows_figures(text: str, at: int) -> bool:
-    """Whether a nonzero number ends just before ``at``, so that a zero there would be one of its digits."""
+    """Whether a nonzero number ends just before ``at``.
+
+    A zero there is then one of its digits.
+    """
     return any(figure != "0" for figure in takewhile(str.isdecimal, reversed(text[:at])))
 
 
 def _figures(text: str, at: int, before: int) -> tuple[int, int]:
-    """Return value and length of the number that begins at ``at``; the value wraps at 64 bits, as in Go."""
+    """Return value and length of the number that begins at ``at``.
+
+    The value wraps at 64 bits, as in Go.
+    """
     value = before
     figures = list(takewhile(str.isdecimal, text[at:]))
     for figure in figures:

@@ -1,9 +1,9 @@
-"""Label selectors: given as a string, a dict or the API's object, and matched as the server does.
+"""Label selectors, matched as the server does.
 
-Grammar and semantics are those of ``k8s.io/apimachinery/pkg/labels``: ``!=`` and ``notin`` also match an object that
-lacks the key, ``>`` and ``<`` compare 64-bit integers and match no other values. Unlike in Go, equivalent selectors
-compare equal: ``a==1`` is ``a=1``, and order and repetition are ignored, because informers are shared by their
-selector.
+They are given as a string, a dict or the API's object. Grammar and semantics are those of
+``k8s.io/apimachinery/pkg/labels``: ``!=`` and ``notin`` also match an object that lacks the key, ``>`` and ``<``
+compare 64-bit integers and match no other values. Unlike in Go, equivalent selectors compare equal: ``a==1`` is
+``a=1``, and order and repetition are ignored, because informers are shared by their selector.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def _int64(text: str) -> int | None:
-    """Parse like Go's ``strconv.ParseInt(text, 10, 64)``: no blanks, no underscores, at most 64 bits."""
+    """Parse like Go's ``strconv.ParseInt(text, 10, 64)``.
+
+    No blanks, no underscores, at most 64 bits.
+    """
     if _INTEGER.fullmatch(text) is None or len(text) > 64:
         return None
     number = int(text)

@@ -1,4 +1,6 @@
-"""Parser for label selectors: terms with key, operator and values, not yet validated.
+"""Parser for label selectors.
+
+It yields terms with key, operator and values, not yet validated.
 
 ::
 

@@ -1,4 +1,4 @@
-"""``UnstructuredList``: the objects of one list response, and operations on all of them."""
+"""``UnstructuredList``: the objects of one list response."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ class UnstructuredList(Shown, Sequence[Unstructured]):
         return iter(self._items)
 
     def to_yaml(self, *, managed_fields: bool = False) -> str:
-        """Return the objects as ``kubectl get -o yaml`` prints several: one document of kind ``List``.
+        """Return the objects as YAML, as ``kubectl get -o yaml`` prints several.
+
+        The result is one document of kind ``List``.
 
         Args:
             managed_fields: include ``metadata.managedFields``.
@@ -138,7 +140,7 @@ class UnstructuredList(Shown, Sequence[Unstructured]):
         )
 
     def _place(self) -> Iterator[Span]:
-        """Yield the namespace that all objects share, if any, and the resourceVersion of the list."""
+        """Yield the objects' common namespace, if any, and the resourceVersion."""
         from dynkube._display import Span, common, muted
 
         if namespace := common(self._items, "namespace"):

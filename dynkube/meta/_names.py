@@ -1,4 +1,4 @@
-"""Validation of label keys, label values and namespace names, as the API server does it.
+"""Validation of label keys, label values and namespace names.
 
 Each function returns the problem as a message fragment, or ``None``, so that callers can add which argument it is. The
 rules are those of ``k8s.io/apimachinery/pkg/api/validate/content``.
@@ -19,7 +19,10 @@ _NAME_RULE = "letters, digits, '-', '_' and '.', with a letter or digit at both 
 
 
 def label_key_problem(key: str) -> str | None:
-    """Return why ``key`` is not a valid label key (``app``, ``app.kubernetes.io/name``), or ``None``."""
+    """Return why ``key`` is not a valid label key, or ``None``.
+
+    Valid keys are ``app`` and ``app.kubernetes.io/name``.
+    """
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         return "has more than one '/'; a label key is NAME or DNS.PREFIX/NAME"
@@ -35,7 +38,10 @@ def label_key_problem(key: str) -> str | None:
 
 
 def label_value_problem(value: str) -> str | None:
-    """Return why ``value`` is not a valid label value, or ``None``; the empty string is valid."""
+    """Return why ``value`` is not a valid label value, or ``None``.
+
+    The empty string is valid.
+    """
     return _name_problem(value) if value else None
 
 

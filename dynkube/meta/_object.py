@@ -70,7 +70,10 @@ class Unstructured(Shown, Mapping[str, Any]):
 
     @classmethod
     def from_wire(cls, raw: bytes, common: Common, meta: MetaHeader, labels: Mapping[str, str]) -> Unstructured:
-        """Create an object from a header that a decoder has already parsed; nothing is copied."""
+        """Create an object from a header that a decoder has already parsed.
+
+        Nothing is copied.
+        """
         self = cls.__new__(cls)
         self._set(raw, common, meta, labels)
         return self
@@ -124,13 +127,19 @@ class Unstructured(Shown, Mapping[str, Any]):
 
     @property
     def key(self) -> Key:
-        """``(namespace, name)``, which identifies the object within its resource at a given time."""
+        """``(namespace, name)``, which identifies the object within its resource.
+
+        Only at a given time: a later object may have the same key.
+        """
         meta = self._meta
         return meta.namespace or "", meta.name or ""
 
     @property
     def uid(self) -> str:
-        """``metadata.uid``; ``""`` if absent. Differs between an object and a later one of the same name."""
+        """``metadata.uid``; ``""`` if absent.
+
+        Differs between an object and a later one of the same name.
+        """
         return self._meta.uid or ""
 
     @property
@@ -150,7 +159,10 @@ class Unstructured(Shown, Mapping[str, Any]):
 
     @property
     def deletion_timestamp(self) -> str | None:
-        """``metadata.deletionTimestamp`` as a string, or ``None``; set while finalizers block the deletion."""
+        """``metadata.deletionTimestamp`` as a string, or ``None``.
+
+        Set while finalizers block the deletion.
+        """
         return self._meta.deletion_timestamp
 
     if not TYPE_CHECKING:  # a type checker reports these errors itself
@@ -193,7 +205,7 @@ class Unstructured(Shown, Mapping[str, Any]):
         metadata = self._decode().get("metadata")
         return (metadata.get("annotations") if isinstance(metadata, dict) else None) or NO_LABELS
 
-    # ── whole ────────────────────────────────────────────────────────────────────────────────
+    # ── the whole object ─────────────────────────────────────────────────────────────────────
 
     @property
     def json(self) -> bytes:
@@ -214,7 +226,9 @@ class Unstructured(Shown, Mapping[str, Any]):
         return document
 
     def to_yaml(self, *, managed_fields: bool = False) -> str:
-        """Return the object as ``kubectl get -o yaml`` prints it: one document, with kubectl's key order.
+        """Return the object as YAML, as ``kubectl get -o yaml`` prints it.
+
+        One document, with kubectl's key order.
 
         Args:
             managed_fields: include ``metadata.managedFields``, like kubectl's ``--show-managed-fields``.
@@ -227,7 +241,9 @@ class Unstructured(Shown, Mapping[str, Any]):
         return kubectl_yaml(printed(self.to_dict(), managed_fields=managed_fields))
 
     def jsonpath(self, path: str | JSONPath) -> list[Any]:
-        """Return what a kubectl JSONPath selects: ``obj.jsonpath("{.spec.containers[*].image}")``.
+        """Return what a kubectl JSONPath selects.
+
+        Example: ``obj.jsonpath("{.spec.containers[*].image}")``.
 
         Args:
             path: an expression in kubectl's dialect, braces optional; or a compiled path.
@@ -244,7 +260,9 @@ class Unstructured(Shown, Mapping[str, Any]):
         return compiled.find(self._decode())
 
     def evolve(self, **changes: object) -> Unstructured:
-        """Return a new object with whole top-level fields replaced: ``obj.evolve(spec={...})``.
+        """Return a new object with whole top-level fields replaced.
+
+        Example: ``obj.evolve(spec={...})``.
 
         Raises:
             InvalidObject: a part of the new values is not JSON.
@@ -252,9 +270,9 @@ class Unstructured(Shown, Mapping[str, Any]):
         return Unstructured(json_of({**self._decode(), **changes}, "the object"))
 
     def transform(self, *transformations: object) -> Unstructured:
-        """Return a new object with individual fields changed; only containers on the paths are copied.
+        """Return a new object with individual fields changed.
 
-        Takes pairs of path and value, as pyrsistent's ``transform`` does::
+        Only containers on the paths are copied. Takes pairs of path and value, as pyrsistent's ``transform`` does::
 
             obj.transform(["spec", "replicas"], 3,
                           ["metadata", "labels", "old"], REMOVE,

@@ -1,7 +1,7 @@
-"""Reading one field from JSON without decoding the rest; filters and indexes do this for every object.
+"""Reading one field from JSON without decoding the rest.
 
-A msgspec decoder for nested one-field structs skips everything off the path: a third of the cost of decoding the body,
-and no garbage.
+Filters and indexes do this for every object. A msgspec decoder for nested one-field structs skips everything off the
+path: a third of the cost of decoding the body, and no garbage.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ class Missing(enum.Enum):
 
 
 MISSING: Final = Missing.MISSING
-"""Returned by a reader where the path does not exist; ``None`` stands for a JSON ``null``."""
+"""Returned by a reader where the path does not exist.
+
+``None`` stands for a JSON ``null``.
+"""
 
 
 @lru_cache(maxsize=256)
@@ -73,9 +76,9 @@ def partial_reader(path: tuple[str, ...]) -> Callable[[bytes], object]:
 
 
 def _read_whole(raw: bytes, path: tuple[str, ...]) -> object:
-    """Read a document that has a list or a scalar where the path requires an object; slow.
+    """Read a document that has a list or a scalar where the path requires an object.
 
-    Returning :data:`MISSING` right away would be wrong: of duplicate members the last one counts.
+    Slow. Returning :data:`MISSING` right away would be wrong: of duplicate members the last one counts.
     """
     try:
         found = msgspec.json.decode(raw)

@@ -27,7 +27,9 @@ class PatchType(enum.Enum):
 
     @classmethod
     def parse(cls, patch_type: str | PatchType) -> PatchType:
-        """Parse ``"json"``, ``"merge"``, ``"strategic"`` or ``"apply"``; a patch type is returned unchanged.
+        """Parse ``"json"``, ``"merge"``, ``"strategic"`` or ``"apply"``.
+
+        A patch type is returned unchanged.
 
         Raises:
             InvalidInput: it is none of them.
@@ -49,7 +51,9 @@ _CONTENT_TYPES = {
 
 
 def merge_patch(target: object, patch: object) -> Any:  # JSON in, JSON out: its type depends on both
-    """Apply a JSON merge patch (RFC 7386): objects merge, ``null`` removes, anything else replaces.
+    """Apply a JSON merge patch (RFC 7386).
+
+    Objects merge, ``null`` removes, anything else replaces.
 
     Args:
         target: decoded JSON; never changed.

@@ -13,7 +13,9 @@ from dynkube.meta._names import namespace_problem
 def resource_path(
     gvr: GVR, *, namespace: str | None = None, name: str | None = None, subresource: str | None = None
 ) -> str:
-    """Return the URL path of a collection, an object or a subresource, percent-encoded.
+    """Return the URL path of a collection, an object or a subresource.
+
+    It is percent-encoded.
 
     Args:
         gvr: the resource; the core group has ``""`` as its group.

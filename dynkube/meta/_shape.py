@@ -1,8 +1,8 @@
-"""Checks that plain data can be encoded: no cycles, bounded depth, bounded repetition of shared parts.
+"""Checks that plain data can be encoded.
 
-Data from a parser is a tree. Callers may pass any graph of dicts and lists, and msgspec writes it as a tree: one that
-shares its parts ten times on each of ten levels becomes ten gigabytes, and msgspec ends the process with a segmentation
-fault when memory runs out (seen with msgspec 0.20).
+No cycles, bounded depth, bounded repetition of shared parts. Data from a parser is a tree. Callers may pass any graph
+of dicts and lists, and msgspec writes it as a tree: one that shares its parts ten times on each of ten levels becomes
+ten gigabytes, and msgspec ends the process with a segmentation fault when memory runs out (seen with msgspec 0.20).
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ _CONTAINERS = (dict, list, tuple)
 
 
 def check_shape(value: object, called: str, *, max_depth: int = MAX_DEPTH) -> None:
-    """Raise if a value is too large or too deep once encoded. Visits each list and dict once.
+    """Raise if a value is too large or too deep once encoded.
+
+    Visits each list and dict once.
 
     Args:
         value: nested dicts, lists and scalars.
@@ -35,7 +37,10 @@ def check_shape(value: object, called: str, *, max_depth: int = MAX_DEPTH) -> No
 
 
 def _is_shallow_tree(value: object, max_depth: int) -> bool:
-    """Whether nothing is shared and the depth is allowed. A fast path, level by level with few calls."""
+    """Whether nothing is shared and the depth is allowed.
+
+    A fast path, level by level with few calls.
+    """
     level = [value] if isinstance(value, _CONTAINERS) else []
     seen: set[int] = set()
     for _ in range(max_depth):
@@ -56,7 +61,7 @@ def _is_shallow_tree(value: object, max_depth: int) -> bool:
 
 @dataclass(slots=True)
 class _Part:
-    """A list or dict, with the size and depth of its encoding as far as it has been visited."""
+    """A list or dict, with size and depth of its encoding as far as visited."""
 
     value: object  # a reference, so that its id is not reused meanwhile
     parts: Iterator[object]
@@ -65,7 +70,10 @@ class _Part:
 
 
 class _Walk:
-    """A traversal that enters each list and dict once, and counts it as often as it occurs."""
+    """A traversal that enters each list and dict once.
+
+    Each is counted as often as it occurs.
+    """
 
     def __init__(self, max_depth: int) -> None:
         self._max_depth = max_depth

@@ -1,4 +1,4 @@
-"""``UnstructuredTable``: the objects of a list, with the cells that ``kubectl get`` prints for each."""
+"""``UnstructuredTable``: a list with the cells that ``kubectl get`` prints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dynkube.meta._frame import Fields
     from dynkube.meta._frame_values import FrameColumn
 
-# The API server's prefix for the description of a CRD column that has none of its own.
+# The API server's description of a CRD column that has none of its own begins with this.
 _PRINTED: Final = "Custom resource definition column (in JSONPath format): "
 _HEADING: Final = 200  # characters shown of a column's name
 _HEALTH: Final = frozenset({"ready", "status", "phase"})
@@ -52,7 +52,10 @@ class TableColumn:
 
     @property
     def json_path(self) -> str | None:
-        """The JSONPath of a CRD's printer column, like ``.spec.replicas``; ``None`` where not known."""
+        """The JSONPath of a CRD's printer column, like ``.spec.replicas``.
+
+        ``None`` where not known.
+        """
         path = self.description.removeprefix(_PRINTED)
         return path if path != self.description and _is_path(path) else None
 
@@ -63,12 +66,18 @@ class TableColumn:
 
     @property
     def tells_creation(self) -> bool:
-        """Whether the cells are the creation time, as for kinds without columns of their own."""
+        """Whether the cells are the creation time.
+
+        Servers have such a column for kinds without columns of their own.
+        """
         return self.name == "Created At" and self.type == "date" and self.json_path in (None, _CREATED)
 
 
 def _is_path(text: str) -> bool:
-    """Whether it parses as a JSONPath: a CRD's own description may begin with the server's prefix."""
+    """Whether it parses as a JSONPath.
+
+    A CRD's own description may begin with the server's prefix, too.
+    """
     from dynkube.meta._jsonpath import JSONPath
 
     try:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 
 def is_older(version: str, than: str) -> bool:
-    """Whether one resourceVersion is older than another; ``False`` where they cannot be compared.
+    """Whether one resourceVersion is older than another.
 
-    Comparison as decimal numbers is specified since KEP-5504 (Kubernetes 1.35) for all built-in and custom resources;
-    aggregated API servers may use opaque strings, which count as newer.
+    Returns ``False`` where they cannot be compared. Comparison as decimal numbers is specified since KEP-5504
+    (Kubernetes 1.35) for all built-in and custom resources; aggregated API servers may use opaque strings, which count
+    as newer.
     """
     if version == than or not (_is_number(version) and _is_number(than)):
         return False

@@ -24,7 +24,10 @@ from dynkube.meta._wire_status import raise_failed_status
 _ITEM_START: Final = re.compile(rb'\{"(?:metadata":\{|(?:apiVersion|kind)":"[^"\\]{1,300}",")')
 _MANAGED_FIELDS_ENTRY: Final = b'fieldsType":'  # starts like an item, and occurs several times in each item
 VIEWS: Final = "meta.k8s.io/"
-"""API group of Table and PartialObjectMetadata, which servers return only on request."""
+"""API group of Table and PartialObjectMetadata.
+
+Servers return them only on request.
+"""
 _MAX_BUFFER: Final = 16 << 20  # bytes of one item, or before the first; etcd accepts 1.5 MB
 _MAX_FALSE_ENDS: Final = 64  # failed attempts within one item, before splitting is given up
 

@@ -1,4 +1,7 @@
-"""Error responses with a success code: a ``Status`` that reports a failure, sent with HTTP 200 or 201."""
+"""Error responses with a success code.
+
+A ``Status`` that reports a failure may arrive with HTTP 200 or 201.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from dynkube.errors import APIError, Status
 from dynkube.meta._json import UNREADABLE
 
 _MOST: Final = 1 << 20
-"""Maximum bytes of a document that is inspected; a larger one is an object or a list."""
+"""Maximum bytes of a document that is inspected.
+
+A larger one is an object or a list.
+"""
 
 
 class _Outline(msgspec.Struct):
@@ -23,10 +29,10 @@ _documents: Final = msgspec.json.Decoder(dict)
 
 
 def failed_status(document: bytes) -> Status | None:
-    """Return the Status in a document that reports a failure; ``None`` for any other document.
+    """Return the Status in a document that reports a failure.
 
-    Its ``code`` is an error code, 500 where the document has none. client-go inspects 200 responses in the same way
-    (``rest.Result.Into``).
+    Returns ``None`` for any other document. Its ``code`` is an error code, 500 where the document has none. client-go
+    inspects 200 responses in the same way (``rest.Result.Into``).
     """
     # Both words must occur; in nearly all documents they do not.
     if len(document) > _MOST or b"Failure" not in document or b"Status" not in document:

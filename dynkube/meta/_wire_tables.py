@@ -1,9 +1,9 @@
-"""Decoding of a ``Table`` response: columns, cells, and the objects of its rows. Pure.
+"""Decoding of a ``Table`` response: columns, cells, and the objects of its rows.
 
-A large table is decoded some rows at a time. Rows start alike, so the start of a row is where the previous one *may*
-end. The decoder decides whether it does: a piece that ends inside a row has unbalanced braces. A table in any other
-layout (indented, say) is decoded as a whole. If anything that looks like rows follows the rows, which no known server
-writes, the table is rejected rather than misread.
+Pure. A large table is decoded some rows at a time. Rows start alike, so the start of a row is where the previous one
+*may* end. The decoder decides whether it does: a piece that ends inside a row has unbalanced braces. A table in any
+other layout (indented, say) is decoded as a whole. If anything that looks like rows follows the rows, which no known
+server writes, the table is rejected rather than misread.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ class WireTable:
 
     @classmethod
     def read(cls, body: bytes) -> WireTable | None:
-        """Decode the table in a response; ``None`` if it is not one, as from servers without tables.
+        """Decode the table in a response.
+
+        Returns ``None`` if it is not one, as from servers without tables.
 
         Raises:
             ProtocolError: it cannot be decoded.
@@ -109,10 +111,11 @@ class WireTable:
         )
 
     def batches(self, decoder: ObjectDecoder) -> Iterator[list[tuple[Unstructured, tuple[JSON, ...]] | None]]:
-        """Yield batches of objects and cells; ``None`` for a row without a complete, named object.
+        """Yield batches of objects and cells.
 
-        A batch may be empty. Missing cells are ``None``. Cells without a column are dropped, as in kubectl
-        (kubernetes/kubernetes#66379): servers send such rows, for IPAddresses among others.
+        An entry is ``None`` for a row without a complete, named object. A batch may be empty. Missing cells are
+        ``None``. Cells without a column are dropped, as in kubectl (kubernetes/kubernetes#66379): servers send such
+        rows, for IPAddresses among others.
 
         Raises:
             ProtocolError: an object cannot be decoded.
@@ -136,7 +139,10 @@ class WireTable:
 
 
 def _cut(body: bytes) -> tuple[_Table, slice] | None:
-    """Return a large table with only its last row, and the range of the others; ``None`` to decode it whole."""
+    """Return a large table with only its last row, and the range of the others.
+
+    Returns ``None`` to decode it whole.
+    """
     start = body.find(_ROWS)
     if len(body) <= _PIECE or start < 0:
         return None

@@ -1,9 +1,9 @@
-"""Single-pass construction of plain data from PyYAML parser events, with limits enforced before allocation.
+"""Single-pass construction of plain data from PyYAML parser events.
 
-PyYAML's own composer and constructor are not used: they recurse for each level (in C, without a limit), use a kilobyte
-for each value, and expand merge keys before anything could count them. Here each node is counted when its event
-arrives, and an alias with the count of its anchor, so counting is linear in the input. An alias refers to the value of
-its anchor, and copies nothing.
+Limits are enforced before values are built. PyYAML's own composer and constructor are not used: they recurse for each
+level (in C, without a limit), use a kilobyte for each value, and expand merge keys before anything could count them.
+Here each node is counted when its event arrives, and an alias with the count of its anchor, so counting is linear in
+the input. An alias refers to the value of its anchor, and copies nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ _LONGEST_QUOTED = 80  # characters of a name that an error message quotes
 
 
 class MalformedYAML(ValueError):
-    """The input is not YAML, or exceeds a limit; the message has line and column where known."""
+    """The input is not YAML, or exceeds a limit.
+
+    The message has line and column where known.
+    """
 
     def __init__(self, problem: str, *, line: int | None = None, column: int | None = None) -> None:
         where = "" if line is None else f"line {line}, column {column}: "
@@ -281,7 +284,10 @@ class _Document:
 
 
 class _Chunks:
-    """The input as a file: PyYAML calls ``read`` for each chunk, which lets other threads run."""
+    """The input as a file.
+
+    PyYAML calls ``read`` for each chunk, which lets other threads run.
+    """
 
     def __init__(self, text: bytes) -> None:
         self._text = text
@@ -294,7 +300,9 @@ class _Chunks:
 
 
 def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf) -> Iterator[Located]:
-    """Yield each non-empty document of ``text``; :func:`dynkube.meta.yaml.load_all` is the public API.
+    """Yield each non-empty document of ``text``.
+
+    :func:`dynkube.meta.yaml.load_all` is the public API.
 
     Raises:
         MalformedYAML: it is not YAML, or exceeds a limit.
@@ -313,7 +321,7 @@ def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf)
 
 
 def _documents(text: bytes, *, lenient: bool, max_values: float) -> Iterator[Located]:
-    parser = _Parser(_Chunks(text))  # type: ignore[arg-type]  # its stubs want more of a file than is used
+    parser = _Parser(_Chunks(text))  # type: ignore[arg-type]  # the stubs require more methods than are used
     document = _Document(len(text), lenient=lenient, max_values=max_values)
     try:
         while not isinstance(event := parser.get_event(), yaml.StreamEndEvent):  # type: ignore[no-untyped-call]
@@ -342,7 +350,10 @@ def refusal(problem: str, mark: _Mark) -> MalformedYAML:
 
 
 def unknown_tag(tag: str, mark: _Mark) -> MalformedYAML:
-    """Create the error for a tag that is not plain data, or not valid for this kind of node."""
+    """Create the error for a tag that is not plain data.
+
+    Also for a tag that is not valid for this kind of node.
+    """
     # A local tag may be a password that begins with "!".
     shown = f"the tag {quoted(tag)}" if tag.startswith("tag:") else "a local tag: put text that begins with ! in quotes"
     return refusal(f"could not determine a constructor for {shown}", mark)

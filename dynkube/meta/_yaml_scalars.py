@@ -1,4 +1,7 @@
-"""YAML 1.1 scalars as go-yaml (so kubectl and API servers) reads them: no dates, no sexagesimal numbers."""
+"""YAML 1.1 scalars as go-yaml reads them, and so kubectl and API servers.
+
+No dates, no sexagesimal numbers.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ def _by_first_character() -> dict[str, tuple[tuple[str, re.Pattern[str]], ...]]:
 
 
 RESOLVERS: Final[Mapping[str, tuple[tuple[str, re.Pattern[str]], ...]]] = MappingProxyType(_by_first_character())
-"""Tags and patterns by the first character of an unquoted scalar; ``""`` for the empty scalar."""
+"""Tags and patterns by the first character of an unquoted scalar.
+
+``""`` for the empty scalar.
+"""
 
 
 def plain_tag(text: str) -> str:
@@ -111,7 +117,10 @@ _READERS: Final[Mapping[str, Callable[[str], Scalar]]] = MappingProxyType(
 
 
 def json_key(value: object) -> str | None:
-    """Return a key as a JSON string, as kubectl does: ``y: 1`` has the key ``"true"``. ``None`` if not a valid key."""
+    """Return a key as a JSON string, as kubectl does; ``None`` if it is invalid.
+
+    ``y: 1`` has the key ``"true"``.
+    """
     match value:
         case str():
             return value

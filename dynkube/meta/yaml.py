@@ -1,7 +1,8 @@
-"""YAML as kubectl reads it: YAML 1.1 scalars without the dates and sexagesimal numbers of PyYAML's loader.
+"""YAML as kubectl reads it.
 
-The only YAML loader of the client and of the embedded server. Limits on the input are in ``_input_limits``; they are
-enforced before values are built, with aliases and merge keys (``<<``) expanded.
+YAML 1.1 scalars without the dates and sexagesimal numbers of PyYAML's loader. The only YAML loader of the client and of
+the embedded server. Limits on the input are in ``_input_limits``; they are enforced before values are built, with
+aliases and merge keys (``<<``) expanded.
 
 A module to import separately: it loads PyYAML, which programs that read no YAML need not pay for.
 """
@@ -78,7 +79,10 @@ def load_document(text: str | bytes, *, lenient: bool = False, max_values: float
 
 
 def repeated_keys(text: str | bytes) -> list[tuple[int, str]]:
-    """Return line and message of each duplicate key, by line; empty if ``text`` is not YAML."""
+    """Return line and message of each duplicate key, by line.
+
+    Empty if ``text`` is not YAML.
+    """
     try:
         return [repeat for document in load_all(text, lenient=True) for repeat in document.repeats]
     except MalformedYAML:
@@ -93,7 +97,10 @@ def dump(data: object) -> bytes:
 
 # PyYAML's C emitter is faster and included in nearly every build; the pure Python one writes the same.
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # chosen at run time
-    """Writes no anchors: an object that occurs twice is written twice, as Kubernetes tools do."""
+    """Writes no anchors.
+
+    An object that occurs twice is written twice, as Kubernetes tools do.
+    """
 
     def ignore_aliases(self, data: object) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""The REST client: credentials, retries, deadlines, streamed bodies, and one exception hierarchy."""
+"""The REST client: credentials, retries, deadlines, streamed bodies."""
 
 from dynkube.rest._backoff import Backoff
 from dynkube.rest._client import RESTClient

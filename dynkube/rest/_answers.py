@@ -30,7 +30,10 @@ _HTML_START = re.compile(rb"\s*<(!doctype html|html)\b", re.IGNORECASE)
 
 
 def most_of_error(headers: Mapping[str, str]) -> int:
-    """Return how many bytes of an error response to read: more of JSON, which may be a Status, than of a page."""
+    """Return how many bytes of an error response to read.
+
+    More of JSON, which may be a Status, than of a page.
+    """
     return _MAX_STATUS_BYTES if is_json(headers) else _MAX_ERROR_BYTES
 
 
@@ -77,7 +80,10 @@ def error_from(
 
 
 def failure_in(body: bytes, request: Request, *, text: str, redact: Redactor = _NO_SECRETS) -> APIError | None:
-    """Return the error in a response with a status below 400: a Status that reports a failure; else ``None``."""
+    """Return the failure Status in a response below 400 as an error.
+
+    Returns ``None`` if the body is anything else.
+    """
     if not _wants_json(request):
         return None
     status = failed_status(body)
@@ -117,7 +123,10 @@ def check_body(code: int, headers: Mapping[str, str], body: bytes, request: Requ
 
 
 def is_not_modified(code: int, request: Request) -> bool:
-    """Whether this is a 304 for a request with ``If-None-Match`` or ``If-Modified-Since``."""
+    """Whether this is a 304 for a conditional request.
+
+    That is one with ``If-None-Match`` or ``If-Modified-Since``.
+    """
     return code == 304 and any(name.lower() in {"if-none-match", "if-modified-since"} for name in request.headers)
 
 
@@ -147,7 +156,10 @@ def _is_html(headers: Mapping[str, str], body: bytes) -> bool:
 
 
 def _excerpt(body: bytes, redact: Redactor) -> str:
-    """Return one line of at most 200 characters, without markup and control characters."""
+    """Return one line of at most 200 characters.
+
+    Without markup and control characters.
+    """
     body = body[:_LOOKED_AT]
     title = _TITLE.search(body)
     visible = _TAG.sub(b" ", _INVISIBLE.sub(b" ", body)) if _HTML_START.match(body) else body
@@ -175,7 +187,10 @@ def _html_answer(code: int) -> str:
 
 
 def _encoding(headers: Mapping[str, str]) -> str:
-    """Return the content coding of the body; ``""`` if there is none. Bodies are never decompressed."""
+    """Return the content coding of the body; ``""`` if there is none.
+
+    Bodies are never decompressed.
+    """
     encoding = headers.get("content-encoding", "").strip().lower()
     return "" if encoding == "identity" else encoding[:40]
 

@@ -1,4 +1,7 @@
-"""Kubernetes attributes of a request (verb, GVR, namespace, name), and hooks and counters of its attempts."""
+"""Attributes, hooks and counters of request attempts.
+
+The attributes are Kubernetes' (verb, GVR, namespace, name).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ class Counters:
 
 
 class Subject(NamedTuple):
-    """Kubernetes attributes parsed from a request; fields as in :class:`~dynkube.telemetry.RequestInfo`."""
+    """Kubernetes attributes parsed from a request.
+
+    Fields as in :class:`~dynkube.telemetry.RequestInfo`.
+    """
 
     verb: str
     template: str
@@ -48,7 +54,10 @@ class Subject(NamedTuple):
 
     @classmethod
     def of(cls, request: Request) -> Subject:
-        """Parse a request as the API server does (``k8s.io/apiserver/pkg/endpoints/request``)."""
+        """Parse a request as the API server does.
+
+        See ``k8s.io/apiserver/pkg/endpoints/request``.
+        """
         parts = request.path.strip("/").split("/")
         if parts[0] == "api":
             group, rest, start = "", parts[1:], "/api"
@@ -102,7 +111,10 @@ class Attempts:
         self.observers = observers
 
     def begin(self, request: Request, subject: Subject, *, url: str, number: int, throttled: float | None) -> Attempt:
-        """Record that an attempt is about to be sent, and call the ``request_started`` hooks."""
+        """Record that an attempt is about to be sent.
+
+        Calls the ``request_started`` hooks.
+        """
         self.counters.requests += 1
         observers = self.observers
         if not (observers.request_started or observers.request_finished):
@@ -143,7 +155,10 @@ class Attempt:
         """Headers that observers add to the request."""
 
     def end(self, *, code: int | None = None, received: int = 0, error: BaseException | None = None) -> None:
-        """Record the end, and call the ``request_finished`` hooks; further calls have no effect."""
+        """Record the end, and call the ``request_finished`` hooks.
+
+        Further calls have no effect.
+        """
         attempts, self._attempts = self._attempts, None
         if attempts is None:
             return

@@ -10,10 +10,10 @@ _MOST_ASKED = 300.0
 
 
 class Backoff:
-    """Exponential delays with jitter that reset after a healthy period, as in client-go's reflector.
+    """Exponential delays with jitter, as in client-go's reflector.
 
-    The defaults are those of ``wait.NewExponentialBackoffManager(800ms, 30s, 2min, 2.0, 1.0)``: each delay is drawn
-    from ``[d, 2d)`` where ``d`` doubles from 0.8 s up to 30 s.
+    They reset after a healthy period. The defaults are those of ``wait.NewExponentialBackoffManager(800ms, 30s, 2min,
+    2.0, 1.0)``: each delay is drawn from ``[d, 2d)`` where ``d`` doubles from 0.8 s up to 30 s.
 
     Args:
         initial: the first ``d``, in seconds.

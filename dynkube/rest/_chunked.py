@@ -11,11 +11,12 @@ _MAX_SIZE_LINE = 4096
 
 
 class ChunkDecoder:
-    """Decodes a chunked body incrementally; payload is returned in pieces as large as the input.
+    """Decodes a chunked body incrementally.
 
-    An API server writes each watch event as a separate chunk, and for an event of a few KB a general HTTP parser is the
-    most expensive step on its way into the cache. This decoder handles all chunks of a read at once, and stops before
-    the last chunk, which is left to the HTTP parser together with the trailers.
+    Payload is returned in pieces as large as the input. An API server writes each watch event as a separate chunk, and
+    for an event of a few KB a general HTTP parser is the most expensive step on its way into the cache. This decoder
+    handles all chunks of a read at once, and stops before the last chunk, which is left to the HTTP parser together
+    with the trailers.
 
     Attributes:
         rest: ``None`` until the last chunk, then the undecoded bytes from its size line on.
@@ -32,7 +33,10 @@ class ChunkDecoder:
         self.fault = ""
 
     def feed(self, data: bytes) -> bytes:
-        """Return the payload in ``data``, possibly empty. Must not be called once ``rest`` or ``fault`` is set."""
+        """Return the payload in ``data``, possibly empty.
+
+        Must not be called once ``rest`` or ``fault`` is set.
+        """
         if self._pending:
             data = self._pending + data
             self._pending = b""

@@ -209,10 +209,11 @@ class RESTClient(Bound):
         )
 
     async def renew_connections(self, reason: str) -> None:
-        """Replace all connections, which may be dead (after the machine slept, or the network changed).
+        """Replace all connections, as they may be dead.
 
-        Open watches raise :class:`~dynkube.errors.ConnectionLost`, and idle connections are closed. Other requests in
-        flight continue until their deadlines, as they may have been carried out.
+        To be called after the machine slept, or the network changed. Open watches raise
+        :class:`~dynkube.errors.ConnectionLost`, and idle connections are closed. Other requests in flight continue
+        until their deadlines, as they may have been carried out.
 
         Args:
             reason: for the message of the error.
@@ -223,11 +224,17 @@ class RESTClient(Bound):
             await self._pools.renew()
 
     async def aclose(self) -> None:
-        """Close all connections; requests and streams in flight raise ClosedError. Idempotent."""
+        """Close all connections; requests and streams in flight raise ClosedError.
+
+        Idempotent.
+        """
         await self._pools.aclose()
 
     def ends_by(self, error: Exception) -> None:
-        """Set the error that is about to close the client; it becomes the cause of each ClosedError."""
+        """Set the error that is about to close the client.
+
+        It becomes the cause of each ClosedError.
+        """
         self._pools.ends_by(error)
 
     async def __aenter__(self) -> Self:

@@ -33,7 +33,7 @@ def peer_of(config: ClientConfig, proxy_url: str | None) -> Peer:
 
 
 def injected(transport: httpx2.AsyncBaseTransport) -> MakePools:
-    """Return a factory of pools over one injected transport, used for every certificate."""
+    """Return a factory of pools over one transport, for every certificate."""
 
     async def make(certificate: ClientCertificate | None) -> Pools:
         await trio.lowlevel.checkpoint()
@@ -43,7 +43,9 @@ def injected(transport: httpx2.AsyncBaseTransport) -> MakePools:
 
 
 def pools_over_sockets(config: ClientConfig, limits: Limits, *, proxy_url: str | None, http2: bool) -> MakePools:
-    """Return a factory of pools over real connections, called once for each client certificate.
+    """Return a factory of pools over real connections.
+
+    It is called once for each client certificate.
 
     Raises:
         ConfigError: the package needed for ``http2`` or a SOCKS proxy is not installed.

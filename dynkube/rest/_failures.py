@@ -1,4 +1,7 @@
-"""Classification of connection failures, with messages that have host, port and the underlying reason."""
+"""Classification of connection failures.
+
+The messages have host, port and the underlying reason.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +105,10 @@ def understand(
 
 
 def harmless_cause(exc: Exception, redact: Redactor) -> Exception | None:
-    """Return ``exc`` as the cause for tracebacks; ``None`` if it quotes the request, and so perhaps the token."""
+    """Return ``exc`` as the cause for tracebacks.
+
+    Returns ``None`` if it quotes the request, and so perhaps the token.
+    """
     if isinstance(exc, httpx2.LocalProtocolError) or any(map(redact.finds, map(str, _chain(exc)))):
         return None
     return exc
@@ -132,7 +138,10 @@ def _chain(exc: BaseException) -> Iterator[BaseException]:
 
 
 def _reason(chain: list[BaseException]) -> str:
-    """Return the most specific messages of the chain; with trio the outermost are often empty."""
+    """Return the most specific messages of the chain.
+
+    With trio the outermost are often empty.
+    """
     described = dict.fromkeys(words for words in map(_words, chain) if words)
     if described:
         return "; ".join(described)

@@ -16,7 +16,10 @@ RawHeaders = list[tuple[bytes, bytes]]
 
 
 def default_user_agent() -> str:
-    """Return ``dynkube/VERSION (python/3.x; os)``, which identifies the client in audit logs."""
+    """Return the ``User-Agent``, which identifies the client in audit logs.
+
+    It is ``dynkube/VERSION (python/3.x; os)``.
+    """
     try:
         version = importlib.metadata.version("dynkube")
     except importlib.metadata.PackageNotFoundError:  # run from a source tree that is not installed
@@ -66,7 +69,10 @@ def compose(
 
 
 def joined(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
-    """Return headers with lower-case names; values of a repeated name are joined by a comma, as HTTP allows."""
+    """Return headers with lower-case names.
+
+    Values of a repeated name are joined by a comma, as HTTP allows.
+    """
     headers: dict[str, str] = {}
     for name, value in pairs:
         key = name.lower()

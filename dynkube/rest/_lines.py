@@ -8,9 +8,10 @@ DEFAULT_MAX_LINE = 64 << 20
 
 
 class LineSplitter:
-    r"""Splits a stream of bytes at ``\n``. No I/O: feed it chunks, get lines without their newline.
+    r"""Splits a stream of bytes at ``\n``.
 
-    An empty line gives ``b""``, and a ``\r`` before the newline is kept: JSON parsers ignore it, and logs need it.
+    No I/O: feed it chunks, get lines without their newline. An empty line gives ``b""``, and a ``\r`` before the
+    newline is kept: JSON parsers ignore it, and logs need it.
 
     Args:
         max_line: maximum bytes of a line; the buffer never exceeds it by more than one chunk.
@@ -61,7 +62,10 @@ class LineSplitter:
         return lines
 
     def finish(self) -> bytes:
-        """Return the bytes after the last newline; ``b""`` if the stream ended at the end of a line."""
+        """Return the bytes after the last newline.
+
+        Returns ``b""`` if the stream ended at the end of a line.
+        """
         rest = b"".join(self._parts)
         self._parts.clear()
         self._size = 0

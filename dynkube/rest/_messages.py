@@ -69,7 +69,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete response with a 2xx status (or 304, if the request had an ``If-None-Match``).
+    """A complete response with a 2xx status.
+
+    Or with 304, if the request had an ``If-None-Match``.
 
     Attributes:
         status: the HTTP status code.
@@ -166,6 +168,9 @@ class Limits:
 
 
 def check_seconds(name: str, value: object) -> None:
-    """Raise InvalidInput unless ``value`` is a positive number of seconds (infinity is allowed)."""
+    """Raise InvalidInput unless ``value`` is a number of seconds > 0.
+
+    Infinity is allowed.
+    """
     if not is_seconds(value):
         raise InvalidInput(f"{name} must be a positive number of seconds (math.inf for none), not {value!r}")

@@ -14,7 +14,9 @@ from dynkube.errors import ClosedError
 
 
 class Pools:
-    """Two pools for one client certificate: short requests never wait behind long-lived streams.
+    """Two pools for one client certificate: for requests and for streams.
+
+    Short requests never wait behind long-lived streams.
 
     Args:
         short: transport for requests.
@@ -55,7 +57,10 @@ class Pools:
             await self.aclose()
 
     async def aclose(self) -> None:
-        """Close all connections, even in use. Shielded from cancellation: it does not wait for the server."""
+        """Close all connections, even in use.
+
+        Shielded from cancellation: it does not wait for the server.
+        """
         self.closed = True
         with trio.CancelScope(shield=True):
             await self.short.aclose()
@@ -100,7 +105,10 @@ class PoolKeeper:
         self._ended_by = error
 
     def closed_error(self, text: str, otherwise: Exception | None = None) -> ClosedError:
-        """Return the ClosedError for closed pools; its cause is the error of :meth:`ends_by`, or else ``otherwise``."""
+        """Return the ClosedError for closed pools.
+
+        Its cause is the error of :meth:`ends_by`, or else ``otherwise``.
+        """
         why = f" ({repr_of(self._ended_by)})" if self._ended_by is not None else ""
         error = ClosedError(f"{text}{why}")
         error.__cause__ = self._ended_by or otherwise
@@ -119,7 +127,9 @@ class PoolKeeper:
         return sum(count for count, _ in counts), sum(idle for _, idle in counts)
 
     async def acquire(self, certificate: ClientCertificate | None) -> Pools:
-        """Return the pools for ``certificate``, counted as used; the caller releases them.
+        """Return the pools for ``certificate``, counted as used.
+
+        The caller releases them.
 
         Raises:
             ClosedError: after :meth:`aclose`.
@@ -145,7 +155,10 @@ class PoolKeeper:
             await self._retire_current()
 
     async def renew(self) -> None:
-        """Replace the pools for the next user; the current ones close with their last user."""
+        """Replace the pools for the next user.
+
+        The current ones close with their last user.
+        """
         if self._current is not None:
             await self._retire_current()
 

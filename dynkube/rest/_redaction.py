@@ -1,4 +1,7 @@
-"""Removal of a request's secrets from text of its response, after the response was decoded."""
+"""Removal of a request's secrets from text of its response.
+
+Applied after the response was decoded.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ class Redactor:
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def __call__(self, text: str) -> str:
-        """Return ``text`` without the secrets, whether verbatim or in JSON, URL or Python notation."""
+        """Return ``text`` without the secrets.
+
+        They are found verbatim and in JSON, URL and Python notation.
+        """
         return text if self._pattern is None else self._pattern.sub(HIDDEN, text)
 
     def finds(self, text: str) -> bool:
@@ -43,7 +49,10 @@ class Redactor:
         return self._pattern is not None and self._pattern.search(text) is not None
 
     def error(self, exc: Exception) -> None:
-        """Redact the message of a dynkube exception in place; a new exception would have it as context."""
+        """Redact the message of a dynkube exception in place.
+
+        A new exception would have it as context.
+        """
         exc.args = tuple(self(part) if isinstance(part, str) else part for part in exc.args)
 
     def address(self, url: str) -> str:

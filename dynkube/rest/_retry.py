@@ -57,7 +57,10 @@ class Retries:
         self._reconnects = 0
 
     def after_answer(self, code: int, retry_after: float | None) -> float | None:
-        """Return the seconds until the next try after a response with ``code``, or ``None`` to give up."""
+        """Return the seconds until a retry after a response, or ``None`` to give up.
+
+        ``code`` is its HTTP status.
+        """
         overloaded = code == 429 or code >= 500
         if not overloaded or not self._obliging or retry_after is None or self._retries >= self._limits.max_retries:
             return None
@@ -67,7 +70,10 @@ class Retries:
         return retry_after
 
     def after_lost_connection(self) -> float | None:
-        """Return the seconds until the next try after a lost or refused connection, or ``None`` to give up."""
+        """Return the seconds until a reconnect, or ``None`` to give up.
+
+        Called when the connection was lost or refused before a response.
+        """
         if not self._safe or self._reconnects >= self._limits.max_reconnects:
             return None
         delay = _RECONNECT_DELAY * 2.0**self._reconnects

@@ -197,7 +197,10 @@ class Sender:
         return None
 
     def _redactor(self, credential: Credential) -> Redactor:
-        """Return the redactor for responses to ``credential``; the previous credential may be echoed, too."""
+        """Return the redactor for responses to ``credential``.
+
+        The previous credential may be echoed, too.
+        """
         if credential not in self._shown:
             self._shown.append(credential)
             self._redact = Redactor(self._shown, self._proxy_url)
@@ -268,7 +271,10 @@ class Sender:
         return exchange
 
     async def _read_error(self, exchange: Exchange, call: Call) -> APIError | ProtocolError:
-        """Read the body of an error response, as far as it arrives, and close the exchange."""
+        """Read the body of an error response, as far as it arrives.
+
+        Closes the exchange.
+        """
         call.doing = f"reading the {exchange.status} that {self._peer} answered"
         try:
             body = await _error_body(exchange)
@@ -305,10 +311,10 @@ class Sender:
 
     @contextmanager
     def _patient(self, call: Call) -> Iterator[None]:
-        """Extend the deadline of a request while a credential plugin with a deadline of its own runs.
+        """Extend the deadline of a request while a credential plugin runs.
 
-        Always for an interactive plugin, whose prompt would otherwise vanish after half a minute; other plugins may
-        exceed the client's default deadline, but not one set by the caller.
+        Only for a plugin with a timeout of its own: always if it is interactive, as its prompt would otherwise vanish
+        after half a minute; other plugins may exceed the client's default deadline, but not one set by the caller.
         """
         patience = patience_of(self._config.credentials)
         extra = patience.seconds if patience.interactive or call.default else 0.0

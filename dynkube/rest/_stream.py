@@ -19,7 +19,7 @@ from dynkube.rest._warnings import parse_warnings
 
 
 class Exchange:
-    """A response whose head has arrived, with its connection's pools and the bytes read so far.
+    """A response whose head has arrived, and the connection of its body.
 
     It must be closed. Before the end of the body this closes the connection immediately; afterwards the connection
     returns to its pool.
@@ -126,7 +126,10 @@ class Exchange:
             raise self.failure
 
     async def aclose(self) -> None:
-        """Close the body and release the pools. Shielded from cancellation: it does not wait for the server."""
+        """Close the body and release the pools.
+
+        Shielded from cancellation: it does not wait for the server.
+        """
         if self._closed:
             return
         self._closed = True
@@ -191,7 +194,10 @@ class ByteStream(AsyncIterator[bytes]):
         return self._exchange.redact
 
     def give_up(self, reason: str) -> None:
-        """Abandon the stream: cancel ``reader``, and make the next read raise ConnectionLost."""
+        """Abandon the stream; the next read raises ConnectionLost.
+
+        Cancels ``reader``.
+        """
         self._given_up = reason
         if self.reader is not None:
             self.reader.cancel()

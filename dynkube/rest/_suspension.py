@@ -18,7 +18,10 @@ _LONG = 10.0  # shorter sleeps do not break connections
 
 
 def seconds_suspended() -> float:
-    """Return the seconds this machine was suspended since boot; 0.0 where the kernel does not report it."""
+    """Return the seconds this machine was suspended since boot.
+
+    0.0 where the kernel does not report it.
+    """
     with_sleep = getattr(time, "CLOCK_BOOTTIME", None)  # Linux
     without = getattr(time, "CLOCK_MONOTONIC", None)
     if with_sleep is None:

@@ -26,9 +26,10 @@ _START = len(b"HTTP/1.1 2")
 
 
 class TappedStream(httpcore2.AsyncNetworkStream):
-    """A connection that passes to the parser one response head, and the body only on request.
+    """A connection that shows the parser one response head at a time.
 
-    A head over ``max_head`` bytes, interim (1xx) heads included, is an error; so are trailers over that size.
+    The parser receives the body only if it continues to read. A head over ``max_head`` bytes, interim (1xx) heads
+    included, is an error; so are trailers over that size.
 
     Attributes:
         at_body: whether the parser has received a complete head and nothing beyond it.
@@ -94,7 +95,10 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         return data or await self._inner.read(_READ_BYTES)
 
     def give_back(self, data: bytes) -> None:
-        """Pass ``data`` to the parser next: from the size line of the last chunk to the end of the trailers."""
+        """Pass ``data`` to the parser next.
+
+        It starts at the size line of the last chunk; the parser reads up to the end of the trailers.
+        """
         self._kept = data + self._kept
         self._in_trailers = True
         self.at_body = False
@@ -135,9 +139,10 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         return self._inner.get_extra_info(info)
 
     def _has_decrypted(self) -> bool:
-        """Whether TLS has buffered bytes that were already read from the socket, usually a separate record.
+        """Whether TLS has buffered bytes that were read from the socket.
 
-        For idle connections only, which have no other reader. The end of the stream counts, too.
+        These are usually a separate record. For idle connections only, which have no other reader. The end of the
+        stream counts, too.
         """
         ssl_object = self._inner.get_extra_info("ssl_object")
         if not isinstance(ssl_object, ssl.SSLObject):

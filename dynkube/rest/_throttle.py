@@ -6,9 +6,10 @@ from dynkube.errors import InvalidInput
 
 
 class TokenBucket:
-    """Computes the delay of each request. Pure: the clock is passed in, the caller sleeps.
+    """Computes the delay of each request.
 
-    Tokens are assigned in the order of the calls, as in client-go's ``flowcontrol.NewTokenBucketRateLimiter``.
+    Pure: the clock is passed in, the caller sleeps. Tokens are assigned in the order of the calls, as in client-go's
+    ``flowcontrol.NewTokenBucketRateLimiter``.
 
     Args:
         qps: tokens added per second.
@@ -29,7 +30,9 @@ class TokenBucket:
         self._last: float | None = None
 
     def reserve(self, now: float) -> float:
-        """Take a token and return the seconds until it is available; 0.0 if it is available now.
+        """Take a token and return the seconds until it is available.
+
+        0.0 if it is available now.
 
         Args:
             now: a monotonic clock in seconds, such as ``trio.current_time()``.
@@ -41,5 +44,5 @@ class TokenBucket:
         return max(0.0, -self._tokens / self._qps)
 
     def give_back(self) -> None:
-        """Return a reserved token that was not used, because the caller was cancelled while waiting."""
+        """Return a token whose caller was cancelled while waiting for it."""
         self._tokens = min(self._burst, self._tokens + 1)

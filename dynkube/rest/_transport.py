@@ -108,7 +108,10 @@ class PoolTransport(httpx2.AsyncBaseTransport):
 
 
 class _ParsedBody(httpx2.AsyncByteStream):
-    """The chunks of a body from the parser; can be closed at any point without leaving a generator behind."""
+    """The chunks of a body from the parser.
+
+    Can be closed at any point without leaving a generator behind.
+    """
 
     def __init__(self, response: httpcore2.Response) -> None:
         assert not isinstance(response.stream, bytes)
@@ -131,7 +134,10 @@ class _ParsedBody(httpx2.AsyncByteStream):
 
 
 class _TappedBody(_ParsedBody):
-    """A chunked body read from the connection directly; its end goes through the parser."""
+    """A chunked body read from the connection directly.
+
+    Its end goes through the parser.
+    """
 
     def __init__(self, response: httpcore2.Response, tap: TappedStream) -> None:
         super().__init__(response)
@@ -161,9 +167,10 @@ class _TappedBody(_ParsedBody):
 
 
 def _tap_of(response: httpcore2.Response, method: str) -> TappedStream | None:
-    """Return the connection to read the body from, if it is chunked and untouched by the parser.
+    """Return the connection to read a chunked body from, past the parser.
 
-    Otherwise set the size of the body on the connection.
+    The parser must not have read from the body yet. Otherwise returns ``None``, after setting the size of the body on
+    the connection.
     """
     stream = response.extensions.get("network_stream")
     if not isinstance(stream, TappedStream) or not stream.at_body:

@@ -1,4 +1,7 @@
-"""``Warning`` headers (RFC 7234, 5.5), which API servers use for deprecations and unknown fields."""
+"""``Warning`` headers (RFC 7234, 5.5).
+
+API servers use them for deprecations and unknown fields.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,9 @@ def parse_warnings(fields: Iterable[str]) -> tuple[str, ...]:
 
 
 class WarningLog:
-    """Logs each distinct warning once, as kubectl does; servers repeat it with every request.
+    """Logs each distinct warning once, as kubectl does.
 
-    It remembers the first 256 texts; further ones are logged at debug level.
+    Servers repeat it with every request. It remembers the first 256 texts; further ones are logged at debug level.
     """
 
     def __init__(self) -> None:
