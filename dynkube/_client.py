@@ -201,10 +201,10 @@ class Client(Bound, ShortWays, ManifestVerbs):
             All that the server tells of its build; ``str()`` of it is like ``"v1.34.1"``.
 
         Raises:
-            InvalidInput: a timeout that is none.
-            APIError: the server said no.
-            TransportError: no usable answer.
-            CredentialError: there is no credential to send.
+            InvalidInput: ``timeout`` is not a positive number.
+            APIError: the server returned an error response.
+            TransportError: no usable response.
+            CredentialError: no credential could be obtained.
             ClosedError: the client is not open.
         """
         return await self._now.api.server_version(timeout=timeout)

@@ -1,4 +1,4 @@
-"""The verbs of server-side apply, as :class:`ResourceClient` shows them."""
+"""The server-side apply verbs of :class:`ResourceClient`."""
 
 from __future__ import annotations
 
@@ -33,44 +33,46 @@ class ApplyVerbs(Verbs):
         timeout: float | None = None,
         live: Unstructured | Missing | None = None,
     ) -> Applied:
-        """Server-side apply: say which fields you want to own, and with what values (KEP-555).
+        """Server-side apply: set the given fields and own them (KEP-555).
 
-        Creates the object where there is none. Fields that this manager applied before and that ``obj`` no
-        longer has are given up, and removed if nobody else owns them.
+        Creates the object if it does not exist. Fields that this manager applied before and that are missing from
+        ``obj`` are released, and removed if they have no other owner.
 
-        Two requests: to tell whether anything changed, the live object is read before, unless ``live`` is given.
-        What somebody else writes in between counts as a change.
+        Sends two requests: to determine whether anything changed, the live object is read first, unless ``live`` is
+        given. Writes of other clients in between count as a change.
 
         Args:
-            obj: apiVersion, kind, metadata.name and the fields to own; nothing that was read along with them.
-                With a ``metadata.resourceVersion`` it is applied only if the live object has that one.
-            namespace: ``None`` means the object's own, or else the context's.
-            field_manager: whose fields they are; ``None`` means the client's.
-            force: take the fields that others own with other values; or a list of paths, to take only what lies
-                within these: ``force=[".spec.replicas"]``. Never more: whatever changes meanwhile is looked at anew.
-                Where there is something to take, paths cost three requests more, and the right to read.
-            dry_run: see the class, as for the others.
-            subresource: apply to ``"status"``, or to another one, in place of the object itself.
-            field_validation: see the class.
-            timeout: see the class.
-            live: the object as you last saw it, for example in an informer, or :data:`~dynkube.MISSING` where there was
-                none. Saves reading it; ``change`` then says what is different from that. A conflict is explained by
-                the object as it is then, which is read.
+            obj: apiVersion, kind, metadata.name and the fields to own, without fields that were merely read from the
+                server. With a ``metadata.resourceVersion`` the apply succeeds only if that is the live object's.
+            namespace: ``None`` means the object's own namespace, else the context's.
+            field_manager: owner of the fields; ``None`` means the client's field manager.
+            force: ``True`` takes over all conflicting fields; a list of paths takes over only fields within these:
+                ``force=[".spec.replicas"]``. Concurrent changes are re-examined, so no other field is ever taken over.
+                If there is a field to take over, paths cost three more requests and require permission to get the
+                object.
+            dry_run: have the server validate and answer without persisting anything.
+            subresource: apply to ``"status"`` or another subresource instead of the object itself.
+            field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
+            timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
+            live: the object as last seen, for example in an informer's cache, or :data:`~dynkube.MISSING` if there was
+                none. Saves the read; ``change`` is then relative to this object. Conflicts are still explained with the
+                current object, which is read in that case.
 
         Returns:
-            The whole object as stored. Its ``change`` says what was done: created, changed or unchanged; unknown
-            where the user may not read it, which ``changed`` counts as true. Its ``terminating`` says whether the
-            object is being deleted, and what was applied with it.
+            The whole object as stored. ``change`` is created, changed or unchanged, or unknown if the user may not get
+            the object (``changed`` is true then). ``terminating`` is true if the object, and with it what was applied,
+            is being deleted.
 
         Raises:
-            ApplyConflict: others own fields with other values; ``conflicts`` says which and who.
-            Conflict: the object has another resourceVersion than ``obj``.
-            InvalidObject: it says nothing of what it is, or something else; it has no name (a generateName is
-                none), is a list, or contradicts ``namespace``; or it has managedFields, so it was read and not written.
-            InvalidInput: an argument cannot be right.
-            Invalid: it does not validate.
-            NotFound: there is no such namespace, or nothing to have that subresource.
-            DynkubeError: as the class says.
+            ApplyConflict: other managers own fields with other values; ``conflicts`` has the fields and managers.
+            Conflict: ``obj`` has a resourceVersion that is not the live object's.
+            InvalidObject: apiVersion, kind or name is missing (a generateName does not suffice) or not that of the
+                resource; ``obj`` is a list, contradicts ``namespace``, or has managedFields, so was read from the
+                server.
+            InvalidInput: an argument is invalid.
+            Invalid: validation failed; ``causes`` has the fields.
+            NotFound: the namespace does not exist, or with ``subresource`` the object does not.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         everything, take = read_force(force)
         options = self._target.write_options(
@@ -95,31 +97,34 @@ class ApplyVerbs(Verbs):
         timeout: float | None = None,
         live: Unstructured | Missing | None = None,
     ) -> Diff:
-        """What :meth:`apply` would change, without changing anything.
+        """Return what :meth:`apply` would change, without changing anything.
 
-        Asks the server to try it (a dry run with ``force``), and compares the answer with the live object. So
-        defaults, webhooks and validation count; and the user needs the right to apply.
+        Compares the live object with the result of a dry-run apply with ``force``, so defaulting, admission webhooks
+        and validation are included. Requires permission to apply (the verb patch).
 
-        Ownership is no value: where an apply changes nothing but who owns what, there is no difference.
+        Only values are compared: an apply that changes nothing but field ownership gives an empty diff.
 
         Args:
-            obj: as for :meth:`apply`.
-            namespace: as for :meth:`apply`.
-            field_manager: as for :meth:`apply`: what this manager applied before and ``obj`` lacks would go.
-            subresource: as for :meth:`apply`.
-            field_validation: as for :meth:`apply`.
-            timeout: as for :meth:`apply`.
-            live: the object as you last saw it, with its managedFields, or :data:`~dynkube.MISSING` where there was
-                none. Saves reading it, unless it has changed since.
+            obj: apiVersion, kind, metadata.name and the fields to own.
+            namespace: ``None`` means the object's own namespace, else the context's.
+            field_manager: owner of the fields; ``None`` means the client's field manager. Fields that this manager
+                applied before and that are missing from ``obj`` are shown as removed.
+            subresource: compare ``"status"`` or another subresource instead of the object itself.
+            field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
+            timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
+            live: the object as last seen, with its managedFields, or :data:`~dynkube.MISSING` if there was none. Saves
+                the read, unless the object has changed since.
 
         Returns:
-            The differences, false where there are none; ``conflicts`` in it are the fields that need ``force``.
+            The differences; false if there are none. ``conflicts`` has the fields that require ``force``.
 
         Raises:
-            Invalid: it does not validate.
-            Forbidden: the user may not read, or not apply.
-            InvalidObject: as for :meth:`apply`.
-            DynkubeError: as the class says.
+            Invalid: validation failed; ``causes`` has the fields.
+            Forbidden: RBAC does not allow get or patch.
+            InvalidObject: apiVersion, kind or name is missing (a generateName does not suffice) or not that of the
+                resource; ``obj`` is a list, contradicts ``namespace``, or has managedFields, so was read from the
+                server.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = self._target.write_options(
             field_manager=field_manager, field_validation=field_validation, timeout=timeout
@@ -136,29 +141,30 @@ class ApplyVerbs(Verbs):
         timeout: float | None = None,
         live: Unstructured | None = None,
     ) -> Diff:
-        """Where the live object left what was applied: fields that others have changed or removed since.
+        """Return how the live object deviates from what was applied.
 
-        Reads the object, and writes nothing, not even to try. A field that the manager still owns by applying counts
-        as unchanged, since whoever changes it takes it over; what it has lost is compared with ``obj``. Servers
-        remember what a manager owns and not what it once applied, which is why ``obj`` is needed.
+        These are the fields that other managers have changed or removed since. Only reads the object; sends no dry run.
+        A field that the manager still owns by applying counts as unchanged, since a change would have moved its
+        ownership; the fields it no longer owns are compared with ``obj``. ``obj`` is required because managedFields
+        record what a manager owns, but not what it applied once.
 
         Args:
             obj: what was applied.
-            manager: who has applied it; ``None`` means the client's field manager.
-            namespace: as for :meth:`apply`.
-            subresource: as for :meth:`apply`.
-            timeout: as for :meth:`apply`.
-            live: the object as you last saw it, which saves reading it. Without managedFields (informers drop them)
-                every field of ``obj`` is compared, and values that the server writes otherwise (``1000m`` as ``1``)
-                count as changed.
+            manager: the manager that applied it; ``None`` means the client's field manager.
+            namespace: ``None`` means the object's own namespace, else the context's.
+            subresource: compare ``"status"`` or another subresource instead of the object itself.
+            timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
+            live: the object as last seen, which saves the read. Without managedFields (informers drop them) every field
+                of ``obj`` is compared, and values that the server normalizes (``1000m`` to ``1``) count as changed.
 
         Returns:
-            The differences, false where there are none. ``managers`` of each change are who owns the field now.
+            The differences; false if there are none. ``managers`` of each change are the field's current owners.
 
         Raises:
-            InvalidObject: as for :meth:`apply`, or the managedFields of the live object cannot be read.
-            Forbidden: the user may not read it.
-            DynkubeError: as the class says.
+            InvalidObject: apiVersion, kind or name is missing or not that of the resource, ``obj`` is a list or
+                contradicts ``namespace``, or the managedFields of the live object cannot be parsed.
+            Forbidden: RBAC does not allow get.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = self._target.write_options(field_manager=manager, timeout=timeout)
         return await previews.drift(self._target, obj, namespace, options, subresource=subresource, live=live)

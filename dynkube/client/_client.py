@@ -121,9 +121,9 @@ class APIClient(Bound):
 
         Raises:
             InvalidInput: method, path, parameters, body, header fields or ``timeout`` cannot be sent.
-            APIError: the server said no.
-            TransportError: no usable answer.
-            CredentialError: there is no credential to send.
+            APIError: the server returned an error response.
+            TransportError: no usable response.
+            CredentialError: no credential could be obtained.
             ClosedError: the client is not open.
         """
         data = body if body is None or isinstance(body, bytes) else json_of(body, "body")
@@ -149,10 +149,10 @@ class APIClient(Bound):
             All that the server tells of its build; ``str()`` of it is like ``"v1.34.1"``.
 
         Raises:
-            InvalidInput: a timeout that is none.
-            APIError: the server said no.
-            TransportError: no usable answer.
-            CredentialError: there is no credential to send.
+            InvalidInput: ``timeout`` is not a positive number.
+            APIError: the server returned an error response.
+            TransportError: no usable response.
+            CredentialError: no credential could be obtained.
             ClosedError: the client is not open.
         """
         return await DiscoveryClient(self.rest).server_version(timeout=timeout)

@@ -75,7 +75,7 @@ def namespace_of_one(resource: APIResource, namespace: str | None, *, default: s
     """In which namespace one object is looked for: the one given, else the context's; ``None`` if it has none.
 
     Raises:
-        WrongScope: a namespace for a cluster-scoped resource, or none to be had for a namespaced one.
+        WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
     """
     if not resource.namespaced:
         _refuse_namespace(resource, namespace)

@@ -1,4 +1,4 @@
-"""The verbs that change who owns which field, as :class:`ResourceClient` shows them."""
+"""The verbs of :class:`ResourceClient` that change field ownership."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from dynkube.fields import (
 class OwnershipVerbs(Verbs):
     """``release``, ``transfer`` and ``migrate_from_client_side``.
 
-    They read the object, work out its new ``managedFields``, and write these with a JSON patch that holds only for
-    the object as it was read; if somebody wrote meanwhile, that is done again with what is there then, up to five
-    times. No value of the object changes. The user needs the rights to get and to patch.
+    They read the object, compute its new ``managedFields`` and write these with a JSON patch that is conditional on
+    the object as it was read. If the object was modified concurrently, this is repeated with the new state, up to five
+    times in all. No value of the object changes. Requires permission to get and patch.
     """
 
     __slots__ = ()
@@ -45,33 +45,32 @@ class OwnershipVerbs(Verbs):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> Applied:
-        """Give up fields and leave their values as they are.
+        """Release ownership of fields but keep their values.
 
-        An apply without a field gives it up as well, and removes it where nobody else owns it; this keeps it. What
-        nobody owns any more, anybody may apply without a conflict. An object of which nobody owns anything at all
-        counts as one that was never applied to: the server then gives all of it to ``before-first-apply``.
+        An apply that omits a field also releases it, but removes it if it has no other owner; this method keeps it. A
+        field without owners can be applied by any manager without a conflict. An object none of whose fields has an
+        owner is treated as never applied to: the server assigns all its fields to the manager ``before-first-apply``.
 
         Args:
-            obj: which object: its name, or anything with its name.
-            paths: what to give up, with all that is below.
-            manager: who gives it up; ``None`` means the client's field manager.
-            operation: ``"Apply"`` or ``"Update"``: only what it owns by this kind of write; ``None`` for both.
-            subresource: only what it owns through this subresource, where ``""`` is the object itself; ``None`` for
-                all of it.
-            namespace: ``None`` means the object's own, or else the context's.
-            dry_run: see the class of the resource, as for the next.
-            timeout: seconds for everything.
+            obj: the object: its name, or anything that has its name.
+            paths: fields to release, with all their subfields.
+            manager: the manager that releases them; ``None`` means the client's field manager.
+            operation: ``"Apply"`` or ``"Update"``: only what it owns by this operation; ``None`` for both.
+            subresource: only what it owns through this subresource (``""`` for the object itself); ``None`` for all.
+            namespace: ``None`` means the object's own namespace, else the context's.
+            dry_run: have the server validate and answer without persisting anything.
+            timeout: seconds for the whole call, all attempts included; ``None`` means the client's default.
 
         Returns:
-            The object as stored, with its new ``managedFields``: without any where no field has an owner any more. Its
-            ``change`` is ``changed`` only if its resourceVersion moved.
+            The object as stored, with its new ``managedFields`` (absent if no field has an owner any more). Its
+            ``change`` is ``changed`` only if its resourceVersion changed.
 
         Raises:
-            InvalidInput: the manager owns nothing there; the message says who does.
-            InvalidObject: the object's managedFields cannot be read, or it has none.
-            NotFound: there is none of that name.
-            Conflict: somebody else wrote it each time.
-            DynkubeError: as the class of the resource says.
+            InvalidInput: the manager owns none of the fields; the message lists the owners.
+            InvalidObject: the object has no managedFields, or they cannot be parsed.
+            NotFound: there is no object of that name.
+            Conflict: concurrent writes in each of five attempts.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         name, given = self._named(manager), read_paths(paths)
         check_operation(operation)
@@ -91,29 +90,30 @@ class OwnershipVerbs(Verbs):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> Applied:
-        """Hand fields over from one manager to another, which owns them as if it had applied them.
+        """Transfer ownership of fields to another manager, as if that had applied them.
 
-        Its next apply has to contain them, or gives them up. Until then neither of the two sees a conflict.
+        The new manager's next apply must contain these fields, or it releases them. Until then neither manager gets a
+        conflict.
 
         Args:
-            obj: which object: its name, or anything with its name.
-            from_: who owns them now.
-            to: who is to own them.
-            paths: what to hand over, with all that is below; ``None`` for all that ``from_`` owns.
-            subresource: what ``from_`` owns through this subresource, and not of the object itself.
-            namespace: ``None`` means the object's own, or else the context's.
-            dry_run: see the class of the resource, as for the next.
-            timeout: seconds for everything.
+            obj: the object: its name, or anything that has its name.
+            from_: the current owner.
+            to: the new owner.
+            paths: fields to transfer, with all their subfields; ``None`` for all that ``from_`` owns.
+            subresource: transfer what ``from_`` owns through this subresource instead of the object itself.
+            namespace: ``None`` means the object's own namespace, else the context's.
+            dry_run: have the server validate and answer without persisting anything.
+            timeout: seconds for the whole call, all attempts included; ``None`` means the client's default.
 
         Returns:
             The object as stored, with its new ``managedFields``.
 
         Raises:
-            InvalidInput: ``from_`` owns nothing there, or the two wrote it in different versions of its API.
-            InvalidObject: the object's managedFields cannot be read, or it has none.
-            NotFound: there is none of that name.
-            Conflict: somebody else wrote it each time.
-            DynkubeError: as the class of the resource says.
+            InvalidInput: ``from_`` owns none of the fields, or the two managers wrote them in different API versions.
+            InvalidObject: the object has no managedFields, or they cannot be parsed.
+            NotFound: there is no object of that name.
+            Conflict: concurrent writes in each of five attempts.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         check_field_manager(from_, "from_")
         check_field_manager(to, "to")
@@ -133,32 +133,32 @@ class OwnershipVerbs(Verbs):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> Applied:
-        """Make what was applied by a client (``kubectl apply`` without ``--server-side``) applied by ``manager``.
+        """Migrate ownership from client-side apply (``kubectl apply`` without ``--server-side``) to server-side apply.
 
-        Before that, such fields belong to a manager that updates, so that leaving one out of an apply does not remove
-        it. Semantics are those of client-go's csaupgrade; what it does not do is to look whether there is anything to
-        migrate, and to begin anew where somebody wrote in between.
+        Before that, the fields belong to a manager with operation Update, so that omitting one from an apply does not
+        remove it. Semantics are those of client-go's csaupgrade; in addition, this checks whether there is anything to
+        migrate and retries after concurrent writes.
 
         Args:
-            obj: which object: its name, or anything with its name.
-            manager: who applies from now on; ``None`` means the client's field manager.
-            client_side: the managers that applied from the client; ``None`` for those that wrote the annotation
-                ``last-applied-configuration``, as kubectl chooses.
-            subresource: what was written through this subresource, and not of the object itself.
-            namespace: ``None`` means the object's own, or else the context's.
-            dry_run: see the class of the resource, as for the next.
-            timeout: seconds for everything.
+            obj: the object: its name, or anything that has its name.
+            manager: the manager that applies from now on; ``None`` means the client's field manager.
+            client_side: the managers that used client-side apply; ``None`` for those that wrote the annotation
+                ``last-applied-configuration``, as kubectl selects them.
+            subresource: migrate what was written through this subresource instead of the object itself.
+            namespace: ``None`` means the object's own namespace, else the context's.
+            dry_run: have the server validate and answer without persisting anything.
+            timeout: seconds for the whole call, all attempts included; ``None`` means the client's default.
 
         Returns:
-            The object as stored; its ``change`` is unchanged where there was nothing to migrate. The annotation
-            belongs to ``manager`` now, and goes with its next apply, unless that has it.
+            The object as stored; its ``change`` is unchanged if there was nothing to migrate. The annotation is now
+            owned by ``manager``, whose next apply removes it unless it contains it.
 
         Raises:
-            InvalidInput: ``client_side`` is neither a name nor several.
-            InvalidObject: the object's managedFields cannot be read, or it has none.
-            NotFound: there is none of that name.
-            Conflict: somebody else wrote it each time.
-            DynkubeError: as the class of the resource says.
+            InvalidInput: ``client_side`` is neither a name nor several names.
+            InvalidObject: the object has no managedFields, or they cannot be parsed.
+            NotFound: there is no object of that name.
+            Conflict: concurrent writes in each of five attempts.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         name = self._named(manager)
         check_subresource(subresource)

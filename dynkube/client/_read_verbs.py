@@ -1,4 +1,4 @@
-"""The verbs that read, as :class:`ResourceClient` shows them."""
+"""The reading verbs of :class:`ResourceClient`."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class ReadVerbs(Verbs):
         """Read one object.
 
         Args:
-            name: of the object.
-            namespace: ``None`` means the context's.
-            resource_version: not older than this; ``"0"`` for whatever the server has at hand, which is
-                cheaper and may be old; ``None`` for the most recent (API concepts, "resourceVersion").
-            timeout: see the class.
+            name: name of the object.
+            namespace: ``None`` means the context's namespace.
+            resource_version: minimum resourceVersion; ``"0"`` returns any cached state, which is cheaper and may be
+                stale; ``None`` reads the most recent state (API concepts, "resourceVersion").
+            timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
 
         Returns:
             The object.
 
         Raises:
-            NotFound: there is none of that name.
-            DynkubeError: as the class says.
+            NotFound: there is no object of that name.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = GetOptions(resource_version=resource_version, timeout=timeout)
         return await _reads.get(self._target, name, namespace, options)
@@ -61,29 +61,28 @@ class ReadVerbs(Verbs):
         continue_token: str | None = None,
         timeout: float | None = None,
     ) -> UnstructuredList:
-        """Read a collection, as it was at one moment.
+        """Read a collection as a consistent snapshot.
 
         Args:
             namespace: ``None`` means all namespaces.
-            label_selector: which objects: ``"app=web,tier in (fe,be)"`` or ``{"app": "web"}``.
-            field_selector: likewise by fields: ``"status.phase=Running"``.
-            resource_version: as for :meth:`get`.
-            resource_version_match: ``"Exact"`` for just this version, ``"NotOlderThan"`` for at least it.
-            page_size: how many objects are asked for at a time, as kubectl does it; ``None`` for all at once.
-                If the pages take longer than the server keeps their moment, everything is read once more in
-                one answer.
-            limit: read one page of at most so many objects and stop; ``continue_token`` of the result
-                goes on from there.
-            continue_token: from such a result; the other arguments must be the same.
-            timeout: see the class; ``None`` means 75 s for each page.
+            label_selector: restrict by labels: ``"app=web,tier in (fe,be)"`` or ``{"app": "web"}``.
+            field_selector: restrict by fields: ``"status.phase=Running"``.
+            resource_version: minimum resourceVersion, or the exact one with ``resource_version_match="Exact"``; ``"0"``
+                returns any cached state, which may be stale; ``None`` reads the most recent state.
+            resource_version_match: ``"Exact"`` or ``"NotOlderThan"``.
+            page_size: objects per request, as with kubectl's ``--chunk-size``; ``None`` for a single request.
+                If the continue token expires between pages, everything is read again in one response.
+            limit: return one page of at most this many objects; pass the result's ``continue_token`` to get the next.
+            continue_token: from such a result; all other arguments must be the same.
+            timeout: seconds for the whole call, discovery and retries included; ``None`` means 75 s for each page.
 
         Returns:
             The objects in the server's order, with the collection's ``resource_version``.
 
         Raises:
-            Gone: ``resource_version`` or ``continue_token`` is too old.
-            InvalidSelector: a selector does not parse.
-            DynkubeError: as the class says.
+            Gone: ``resource_version`` or ``continue_token`` has expired.
+            InvalidSelector: a selector is malformed.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = ListOptions(
             resource_version=resource_version,
@@ -108,28 +107,29 @@ class ReadVerbs(Verbs):
         continue_token: str | None = None,
         timeout: float | None = None,
     ) -> UnstructuredTable:
-        """Read a collection with the columns in which ``kubectl get`` shows it.
+        """Read a collection with the columns printed by ``kubectl get``.
 
-        The objects and their cells come in one answer, so a table is a list of the same objects.
+        Objects and cells come in one response, so both show the same state.
 
         Args:
             namespace: ``None`` means all namespaces.
-            label_selector: as for :meth:`list`.
-            field_selector: as for :meth:`list`.
-            page_size: as for :meth:`list`.
-            limit: read one page of at most so many objects and stop; ``continue_token`` of the result goes on from
-                there, and ``remaining_item_count`` says how many there are.
-            continue_token: from such a result; the other arguments must be the same.
-            timeout: see the class; ``None`` means 75 s for each page.
+            label_selector: restrict by labels: ``"app=web,tier in (fe,be)"`` or ``{"app": "web"}``.
+            field_selector: restrict by fields: ``"status.phase=Running"``.
+            page_size: objects per request; ``None`` for a single request. If the continue token expires between pages,
+                everything is read again in one response.
+            limit: return one page of at most this many objects; pass the result's ``continue_token`` to get the next.
+                ``remaining_item_count`` is the number of objects left.
+            continue_token: from such a result; all other arguments must be the same.
+            timeout: seconds for the whole call, discovery and retries included; ``None`` means 75 s for each page.
 
         Returns:
-            The objects in the server's order, ``columns`` and ``cells``. Some aggregated APIs know no tables:
-            then ``server_columns`` is false, and the columns are names and ages.
+            The objects in the server's order, with ``columns`` and ``cells``. Some aggregated APIs do not support
+            tables: then ``server_columns`` is false, and the columns are name and age.
 
         Raises:
-            Gone: ``continue_token`` is too old.
-            InvalidSelector: a selector does not parse.
-            DynkubeError: as the class says.
+            Gone: ``continue_token`` has expired.
+            InvalidSelector: a selector is malformed.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = ListOptions(page_size=page_size, limit=limit, continue_token=continue_token, timeout=timeout)
         return await _reads.table(self._target, namespace, Selection.parse(label_selector, field_selector), options)
@@ -144,27 +144,27 @@ class ReadVerbs(Verbs):
         allow_inconsistent: bool = False,
         timeout: float | None = None,
     ) -> ObjectIterator:
-        """Read a collection a page at a time: ``async for obj in resource.iterate(): ...``.
+        """Read a collection page by page: ``async for obj in resource.iterate(): ...``.
 
-        For collections that should not be in memory at once. A plain call; the loop does the requests.
+        For collections that are too large to hold in memory. Calling it sends nothing; the loop sends the requests.
 
         Args:
             namespace: ``None`` means all namespaces.
-            label_selector: which objects, by labels.
-            field_selector: which objects, by fields.
-            page_size: how many objects a request asks for.
-            allow_inconsistent: if the server no longer has the moment that the pages show, go on with the
-                next page as it is now: objects may then be seen that were not there at the beginning, and
-                objects missed that moved.
+            label_selector: restrict by labels.
+            field_selector: restrict by fields.
+            page_size: objects per request.
+            allow_inconsistent: if the continue token expires, continue with the next page as it is now
+                (the API's inconsistent continuation): newer objects may be included, and objects that moved
+                may be missed.
             timeout: seconds for each page; ``None`` means 75.
 
         Returns:
-            What to loop over.
+            An asynchronous iterator over the objects.
 
         Raises:
-            InvalidSelector: a selector does not parse.
-            Gone: in the loop, on a page after the first, where ``allow_inconsistent`` does not help.
-            DynkubeError: as the class says, in the loop.
+            InvalidSelector: a selector is malformed.
+            Gone: in the loop, after the first page, if the token has expired and ``allow_inconsistent`` does not help.
+            DynkubeError: in the loop, for any other failure; see :class:`~dynkube.errors.DynkubeError`.
         """
         options = ListOptions(page_size=page_size, timeout=timeout)
         selection = Selection.parse(label_selector, field_selector)

@@ -1,4 +1,4 @@
-"""ResourceClient: the verbs on one resource, family by family."""
+"""``ResourceClient``: the verbs of one resource."""
 
 from __future__ import annotations
 
@@ -24,94 +24,94 @@ if TYPE_CHECKING:
 
 
 class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
-    """The verbs on one resource; made by :meth:`APIClient.resource`, which does no I/O.
+    """The verbs of one resource; created by :meth:`APIClient.resource`, which does no I/O.
 
-    What the resource is (its group and version, whether it lives in namespaces) is asked of the mapper when
-    a verb needs it, so a CRD that is created later, or again with another scope, is simply found.
+    Group, version and scope are looked up in the REST mapper when a verb is called, so a CRD that is created
+    later, or recreated with another scope, is found without making a new client.
 
     ``namespace=None`` means **all namespaces** for collections (``list``, ``iterate``, ``watch``) and **the
-    context's namespace** for single objects. A namespace for a cluster-scoped resource is refused before
-    anything is sent. An object that is written may say its namespace itself.
+    context's namespace** for single objects. A namespace for a cluster-scoped resource is rejected before any
+    request is sent. An object to be written may carry its namespace in its metadata.
 
-    Verbs block until the server answered; cancelling one leaves open whether the server did it. Common to all:
+    Verbs block until the server has responded. After a verb was cancelled it is unknown whether the server executed
+    the request. Arguments that several verbs have in common:
 
-    - ``timeout``: seconds for everything, retries and what is read to know the resource included; ``None`` means the
-      client's default for each request.
-    - ``dry_run``: the server checks, defaults and answers, and changes nothing.
-    - ``field_manager``: who is recorded as owner of the fields; ``None`` means the client's.
-    - ``field_validation``: what the server does about unknown and doubled fields: ``"Ignore"``, ``"Warn"``
-      (its default) or ``"Strict"``.
+    - ``timeout``: seconds for the whole call, including retries and discovery; ``None`` means the client's default
+      for each request.
+    - ``dry_run``: the server validates, applies defaults and responds, but persists nothing.
+    - ``field_manager``: recorded as owner of the written fields; ``None`` means the client's field manager.
+    - ``field_validation``: how the server treats unknown and duplicate fields: ``"Ignore"``, ``"Warn"``
+      (the server's default) or ``"Strict"``.
 
-    Besides what each says of itself, all of them raise :class:`~dynkube.errors.DynkubeError`, which is one of
+    All verbs raise subclasses of :class:`~dynkube.errors.DynkubeError`:
 
-    - :class:`~dynkube.errors.InvalidInput` where the call cannot be right, before anything is sent;
+    - :class:`~dynkube.errors.InvalidInput`: an argument is invalid; nothing was sent.
       :class:`~dynkube.errors.InvalidSelector` and :class:`~dynkube.errors.WrongScope` (a namespace for a
-      cluster-scoped resource, or none to be had for a namespaced one) are such;
-    - :class:`~dynkube.errors.MappingError` where it is not known which resource is meant: ``NoMatch``,
+      cluster-scoped resource, or no namespace for a namespaced one) are subclasses;
+    - :class:`~dynkube.errors.MappingError`: the name does not resolve to one resource: ``NoMatch``,
       ``AmbiguousMatch`` or ``DiscoveryFailed``, see :meth:`resolve`;
-    - :class:`~dynkube.errors.APIError` where the server says no: ``Unauthorized``, ``Forbidden``, ``NotFound``, also
-      for a resource that is gone, ``TooManyRequests``, ...;
-    - :class:`~dynkube.errors.TransportError` where there is no usable answer: ``ConnectFailed``,
-      ``DeadlineExceeded``, ...;
-    - :class:`~dynkube.errors.CredentialError` where there is no credential to send;
-    - :class:`~dynkube.errors.ClosedError` where the client is not open.
+    - :class:`~dynkube.errors.APIError`: the server returned an error response: ``Unauthorized``, ``Forbidden``,
+      ``NotFound`` (also for a resource that no longer exists), ``TooManyRequests``, ...;
+    - :class:`~dynkube.errors.TransportError`: no usable response: ``ConnectFailed``, ``DeadlineExceeded``, ...;
+    - :class:`~dynkube.errors.CredentialError`: no credential could be obtained;
+    - :class:`~dynkube.errors.ClosedError`: the client is not open.
     """
 
     __slots__ = ()
 
     async def resolve(self, *, timeout: float | None = None) -> APIResource:
-        """What the resource is: its GVR, kind, scope and verbs.
+        """Return the resource's GVR, kind, scope and verbs.
 
         Args:
-            timeout: seconds for everything that is read for it; ``None`` means the client's default for each request.
+            timeout: seconds for all discovery requests together; ``None`` means the client's default for each request.
 
         Returns:
-            It, as the server serves it now.
+            The resource as the server serves it now.
 
         Raises:
             NoMatch: the server does not serve it.
-            AmbiguousMatch: the name means several resources.
-            DiscoveryFailed: the server answered, and not for what could have it.
-            DynkubeError: as the class says.
+            AmbiguousMatch: the name matches several resources.
+            DiscoveryFailed: discovery failed for a group that may serve it.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         check_timeout(timeout)
         return await self._target.resolve(timeout)
 
     async def availability(self, *, timeout: float | None = None) -> ResourceAvailability:
-        """Whether the resource is installed, asked now: scope, verbs, versions, and the conditions of its definition.
+        """Ask the server whether the resource is served: scope, verbs, versions and the conditions of its CRD.
 
         ::
 
             if not await client["httproutes.gateway.networking.k8s.io"].availability():
                 ...
 
-        That it is not served is an answer, and no error. A definition that is there and does not count yet is found
-        by a plural with its whole group. Notebooks show the answer; what the verbs show of themselves
-        asks nobody, and has no more than was read before. Where the definition cannot be read, for whichever reason,
-        the answer says so in its ``message``, and has what discovery told.
+        A resource that is not served is a false result, not an error. A CRD that exists but is not established yet is
+        found if the resource is given as plural and full group. If the CRD cannot be read, ``message`` gives the reason
+        and the result has what discovery returned. Notebooks render the result; the notebook display of the client
+        itself sends no requests and shows only what was read before.
 
         Args:
-            timeout: see the class.
+            timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
 
         Returns:
-            The answer, true or false.
+            The availability; true if the resource is served.
 
         Raises:
-            AmbiguousMatch: the name means several resources.
-            DiscoveryFailed: the server answered, and not for what could have it.
-            APIError: discovery was refused in another way.
-            TransportError: no usable answer of discovery.
+            AmbiguousMatch: the name matches several resources.
+            DiscoveryFailed: discovery failed for a group that may serve it.
+            APIError: any other error response to discovery.
+            TransportError: no usable response to discovery.
         """
         return await _availability.availability(self._target, timeout)
 
     def subresource(self, name: str) -> SubresourceClient:
-        """The verbs on a subresource. A plain call: whether the server has it shows when a verb is used.
+        """Return the verbs of a subresource. Does no I/O: an unknown subresource is an error when a verb is called.
 
         Args:
             name: ``"status"``, ``"scale"``, ``"eviction"``, ...
 
         Raises:
-            InvalidInput: it cannot be the name of one.
+            InvalidInput: not a valid subresource name.
         """
         return SubresourceClient(self._target, name)
 
@@ -124,7 +124,7 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
         resource_version: str | None = None,
         bookmarks: bool = True,
     ) -> AbstractAsyncContextManager[Watch]:
-        """Follow a collection; resumes by itself.
+        """Watch a collection, reconnecting as needed.
 
         ::
 
@@ -132,33 +132,33 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
                 async for event in events:      # Added | Modified | Deleted | Bookmark
                     ...
 
-        Begins with an Added for each object that is there. When a request ends, breaks, goes silent or is
-        refused for a while (429, 5xx), the next one goes on from the last version seen. When the server no
-        longer has the history since (410 in any form), the collection is listed again, and what differs
-        from what was shown comes as Added, Modified and Deleted; such a Deleted carries the object's
-        identity and not its last state. For that, key, uid and resourceVersion of each object are kept.
+        Starts with an Added event for each existing object. When a request ends, breaks, idles too long or gets a
+        transient error response (429, 5xx), the next one resumes from the last resourceVersion seen. When that
+        resourceVersion has expired (410 in any form), the collection is listed again and the difference to the
+        events so far is emitted as Added, Modified and Deleted; such a Deleted has the object's identity but not
+        its last state. For this purpose key, uid and resourceVersion of each object are kept in memory.
 
         Args:
             namespace: ``None`` means all namespaces.
-            label_selector: which objects, by labels; one that is no longer selected comes as Deleted.
-            field_selector: likewise by fields.
-            resource_version: of a list you have: only what happened since comes, and nothing is kept, so
-                that lost history is :class:`~dynkube.errors.Gone`. ``"0"`` begins as ``None`` does, with
-                whatever the server has at hand.
-            bookmarks: also hand out bookmarks, about one a minute: everything up to their version was seen.
+            label_selector: restrict by labels; an object that stops matching is emitted as Deleted.
+            field_selector: restrict by fields, likewise.
+            resource_version: start after this resourceVersion, as returned by a list. No state is kept then, so an
+                expired resourceVersion raises :class:`~dynkube.errors.Gone`. ``"0"`` starts like ``None``, but from
+                any state the server has cached.
+            bookmarks: also yield bookmarks (about one a minute): all events up to their resourceVersion were seen.
 
         Returns:
-            A context manager. Entering it makes the first contact and raises whatever prevents that, the
-            network included; leaving it ends the request at once.
+            A context manager. Entering it sends the first request and raises any error of that, including
+            connection failures; leaving it closes the request at once.
 
         Raises:
-            InvalidSelector: a selector does not parse.
-            Unauthorized: on entering, and while iterating, as all that follow.
-            Forbidden: the user may not list or watch.
-            NotFound: the resource is gone.
-            Gone: see ``resource_version``.
-            ProtocolError: answers stay unreadable although the watch was tried anew.
-            DynkubeError: as the class says.
+            InvalidSelector: a selector is malformed.
+            Unauthorized: authentication failed. This and the following may be raised on entering and while iterating.
+            Forbidden: RBAC does not allow list or watch.
+            NotFound: the resource is no longer served.
+            Gone: ``resource_version`` was given and has expired.
+            ProtocolError: responses are still unreadable after the watch was restarted.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         selection = Selection.parse(label_selector, field_selector)
         return _watching.open_watch(
@@ -174,28 +174,29 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
         timeout: float | None = 30.0,
         uid: str | None = None,
     ) -> Unstructured | None:
-        """Wait until an object is as wanted. It need not exist yet.
+        """Wait until an object meets a condition, like ``kubectl wait``. It need not exist yet.
 
-        Lists and watches this one object, so the user needs those verbs; resumes as :meth:`watch` does.
+        Lists and watches this single object, which requires RBAC permission for both verbs. Reconnects like
+        :meth:`watch`.
 
         Args:
-            name: of the object.
+            name: name of the object.
             condition: as for ``kubectl wait --for``: ``"condition=Ready"``, ``"condition=Ready=False"``,
-                ``"jsonpath={.status.phase}=Running"``, ``"jsonpath={.status.loadBalancer.ingress}"`` (is
-                there at all), ``"create"``, ``"delete"``; or a function of the object.
-            namespace: ``None`` means the context's.
-            timeout: seconds; ``None`` waits for ever.
-            uid: with ``"delete"``: which object is meant; without it, the first one that is seen. Another
-                object of the same name does not keep this waiting.
+                ``"jsonpath={.status.phase}=Running"``, ``"jsonpath={.status.loadBalancer.ingress}"`` (any
+                non-empty value), ``"create"``, ``"delete"``; or a predicate called with the object.
+            namespace: ``None`` means the context's namespace.
+            timeout: seconds; ``None`` waits forever.
+            uid: with ``"delete"``: the object that has to go; by default the first one seen. A new object of the
+                same name does not prolong the wait.
 
         Returns:
-            The object for which the condition holds. For ``"delete"`` the object as last seen, or ``None``
-            if it was not there to begin with.
+            The object that met the condition. For ``"delete"`` the object as last seen, or ``None`` if it did not
+            exist at the start.
 
         Raises:
-            DeadlineExceeded: it did not come true in time; the message says what was seen last.
-            InvalidInput: the condition is none of these.
-            DynkubeError: as the class says.
+            DeadlineExceeded: the condition was not met in time; the message has the last state seen.
+            InvalidInput: the condition is malformed.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         return await _wait.wait_for(self._target, name, parse_condition(condition, uid=uid), namespace, timeout)
 

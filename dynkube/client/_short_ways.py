@@ -111,14 +111,14 @@ class ShortWays:
 
         Raises:
             InvalidInput: the call cannot be right; the message names the argument and the fix.
-            WrongScope: a namespace for a cluster-scoped resource, or none to be had for a namespaced one.
+            WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
             NoMatch: the server serves no such resource; the message has the nearest names.
-            AmbiguousMatch: the name means several resources.
-            DiscoveryFailed: the server answered, and not for what could have that name.
+            AmbiguousMatch: the name matches several resources.
+            DiscoveryFailed: discovery failed for a group that may serve that name.
             NotFound: there is no object of that name, or the resource is gone.
-            APIError: the server said no in another way.
-            TransportError: no usable answer.
-            CredentialError: there is no credential to send.
+            APIError: any other error response.
+            TransportError: no usable response.
+            CredentialError: no credential could be obtained.
             ClosedError: the client is not open.
         """
         _refuse_pair(resource)
@@ -165,9 +165,9 @@ class ShortWays:
             InvalidInput: an argument is of the wrong type, or a timeout that is none.
             DeadlineExceeded: not within ``timeout``.
             DiscoveryFailed: the server answered, and did not tell what it serves.
-            APIError: the server said no.
-            TransportError: no usable answer.
-            CredentialError: there is no credential to send.
+            APIError: the server returned an error response.
+            TransportError: no usable response.
+            CredentialError: no credential could be obtained.
             ClosedError: the client is not open.
         """
         check_timeout(timeout)
@@ -199,9 +199,9 @@ class ShortWays:
             InvalidInput: ``timeout`` is no number of seconds.
             NoMatch: the server does not tell; Kubernetes does since 1.28.
             DiscoveryFailed: nobody could say whether the server tells.
-            APIError: the server said no.
-            TransportError: no usable answer.
-            CredentialError: there is no credential to send.
+            APIError: the server returned an error response.
+            TransportError: no usable response.
+            CredentialError: no credential could be obtained.
             ClosedError: the client is not open.
         """
         return await whoami(self.api, timeout)
@@ -240,13 +240,13 @@ class ShortWays:
         Raises:
             InvalidInput: there is no such verb or subresource, nothing can have that name or be that namespace, or the
                 arguments do not fit each other.
-            WrongScope: a namespace for a cluster-scoped resource, or none to be had for a namespaced one.
+            WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
             NoMatch: the server serves no such resource.
-            AmbiguousMatch: the name means several resources.
-            DiscoveryFailed: the server answered, and not for what could have that name.
-            APIError: the server said no.
-            TransportError: no usable answer.
-            CredentialError: there is no credential to send.
+            AmbiguousMatch: the name matches several resources.
+            DiscoveryFailed: discovery failed for a group that may serve that name.
+            APIError: the server returned an error response.
+            TransportError: no usable response.
+            CredentialError: no credential could be obtained.
             ClosedError: the client is not open.
         """
         question = Question(verb=verb, resource=resource, namespace=namespace, name=name, subresource=subresource)

@@ -57,8 +57,8 @@ class SubresourceClient(Bound):
 
         Raises:
             NotFound: no such object, or no such subresource.
-            APIError: any other no of the server.
-            TransportError: no usable answer.
+            APIError: any other error response.
+            TransportError: no usable response.
         """
         options = GetOptions(resource_version=resource_version, timeout=timeout)
         return await _reads.get(self._target, name, namespace, options, subresource=self.name)
@@ -80,9 +80,9 @@ class SubresourceClient(Bound):
             name: of the object it belongs to.
             obj: what to send; needs apiVersion and kind, its name may be left out.
             namespace: of the object it belongs to.
-            dry_run: have it checked and answered, and nothing changed.
-            field_manager: instead of the client's.
-            field_validation: what to do about unknown and doubled fields.
+            dry_run: have the server validate and answer without persisting anything.
+            field_manager: recorded as owner of the written fields; ``None`` means the client's field manager.
+            field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
             timeout: seconds for everything; ``None`` means the client's default.
 
         Returns:
@@ -91,8 +91,8 @@ class SubresourceClient(Bound):
         Raises:
             InvalidObject: apiVersion or kind is missing.
             TooManyRequests: an eviction that a disruption budget does not allow now.
-            APIError: any other no of the server.
-            TransportError: no usable answer.
+            APIError: any other error response.
+            TransportError: no usable response.
         """
         options = self._target.write_options(
             dry_run=dry_run,
@@ -124,9 +124,9 @@ class SubresourceClient(Bound):
             obj: what to send. With its resourceVersion the write fails if somebody else wrote in between.
             name: of the object it belongs to; taken from ``obj`` if left out.
             namespace: of that object; ``obj``'s own namespace counts.
-            dry_run: have it checked and answered, and nothing changed.
-            field_manager: instead of the client's.
-            field_validation: what to do about unknown and doubled fields.
+            dry_run: have the server validate and answer without persisting anything.
+            field_manager: recorded as owner of the written fields; ``None`` means the client's field manager.
+            field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
             timeout: seconds for everything; ``None`` means the client's default.
 
         Returns:
@@ -136,8 +136,8 @@ class SubresourceClient(Bound):
             NotFound: no such object, or no such subresource.
             InvalidObject: it says it is something else, lacks what every object has, or contradicts the call.
             Conflict: it changed since it was read.
-            APIError: any other no of the server.
-            TransportError: no usable answer.
+            APIError: any other error response.
+            TransportError: no usable response.
         """
         options = self._target.write_options(
             dry_run=dry_run,
@@ -179,7 +179,7 @@ class SubresourceClient(Bound):
         Raises:
             NotFound: no such object, or no such subresource.
             APIError: any other no of the server, as for :meth:`ResourceClient.patch`.
-            TransportError: no usable answer.
+            TransportError: no usable response.
         """
         options = self._target.write_options(
             dry_run=dry_run,
@@ -212,8 +212,8 @@ class SubresourceClient(Bound):
         Raises:
             ApplyConflict: others own fields with other values; ``conflicts`` says which and who.
             NotFound: no such object, or no such subresource.
-            APIError: any other no of the server.
-            TransportError: no usable answer.
+            APIError: any other error response.
+            TransportError: no usable response.
         """
         everything, take = read_force(force)
         options = self._target.write_options(

@@ -82,7 +82,7 @@ class Tables:
         Raises:
             APIError: the server said no; :class:`~dynkube.errors.Gone` for an expired token.
             ProtocolError: the answer is neither a table nor a list.
-            TransportError: no usable answer.
+            TransportError: no usable response.
         """
         request = self._collection.list_request(
             resource_version=resource_version,

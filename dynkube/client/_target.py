@@ -125,7 +125,7 @@ class Target:
 
         Raises:
             InvalidInput: the name is empty or cannot be part of a path.
-            WrongScope: a namespace for a cluster-scoped resource, or none to be had for a namespaced one.
+            WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
         """
         if not isinstance(name, str):  # None would address the collection, of DELETE as well
             raise InvalidInput(f"name is {name!r}: pass metadata.name of the object")
@@ -136,7 +136,7 @@ class Target:
         """In which namespace one object is: the one given, else the context's; ``None`` if it is cluster-scoped.
 
         Raises:
-            WrongScope: a namespace for a cluster-scoped resource, or none to be had for a namespaced one.
+            WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
         """
         return namespace_of_one(resource, namespace, default=self.session.namespace)
 

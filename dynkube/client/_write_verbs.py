@@ -1,4 +1,4 @@
-"""The verbs that write, as :class:`ResourceClient` shows them."""
+"""The writing verbs of :class:`ResourceClient`."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class WriteVerbs(Verbs):
         Args:
             obj: with apiVersion, kind and metadata.name, or metadata.generateName for a name that the
                 server completes.
-            namespace: ``None`` means the object's own, or else the context's.
-            dry_run: see the class, as for the others.
-            field_manager: see the class.
-            field_validation: see the class.
-            timeout: see the class.
+            namespace: ``None`` means the object's own namespace, else the context's.
+            dry_run: have the server validate and answer without persisting anything.
+            field_manager: recorded as owner of the written fields; ``None`` means the client's field manager.
+            field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
+            timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
 
         Returns:
             The object as stored.
 
         Raises:
-            AlreadyExists: there is one of that name.
-            Invalid: it does not validate; ``causes`` names the fields.
-            NotFound: there is no such namespace.
-            InvalidObject: it lacks what every object has, says it is something else, or contradicts ``namespace``.
-            DynkubeError: as the class says.
+            AlreadyExists: there is an object of that name.
+            Invalid: validation failed; ``causes`` has the fields.
+            NotFound: the namespace does not exist.
+            InvalidObject: apiVersion, kind or name is missing, not that of the resource, or contradicts ``namespace``.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = self._target.write_options(
             dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
@@ -68,21 +68,28 @@ class WriteVerbs(Verbs):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Replace an object by ``obj``, except for its status where that is a subresource.
+        """Replace an object by ``obj``, except its status if that is a subresource.
 
-        With the ``metadata.resourceVersion`` that was read, the write fails if somebody else wrote in between.
+        If ``obj`` has a ``metadata.resourceVersion``, the write fails when the object was modified since (optimistic
+        concurrency).
 
-        Args: as for :meth:`create`.
+        Args:
+            obj: the new object, with apiVersion, kind and metadata.name.
+            namespace: ``None`` means the object's own namespace, else the context's.
+            dry_run: have the server validate and answer without persisting anything.
+            field_manager: recorded as owner of the written fields; ``None`` means the client's field manager.
+            field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
+            timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
 
         Returns:
             The object as stored.
 
         Raises:
-            Conflict: it changed since it was read: read it again, change it again.
-            NotFound: there is none of that name.
-            Invalid: it does not validate.
-            InvalidObject: as for :meth:`create`.
-            DynkubeError: as the class says.
+            Conflict: it was modified since it was read: read it and make the change again.
+            NotFound: there is no object of that name.
+            Invalid: validation failed; ``causes`` has the fields.
+            InvalidObject: apiVersion, kind or name is missing, not that of the resource, or contradicts ``namespace``.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = self._target.write_options(
             dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
@@ -99,16 +106,25 @@ class WriteVerbs(Verbs):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Replace an object's status by that of ``obj``; nothing else of it is written.
+        """Replace an object's status by that of ``obj``; no other part of the object is written.
 
-        Args: as for :meth:`create`.
+        Args:
+            obj: the object with its new status; apiVersion, kind and metadata.name are required.
+            namespace: ``None`` means the object's own namespace, else the context's.
+            dry_run: have the server validate and answer without persisting anything.
+            field_manager: recorded as owner of the written fields; ``None`` means the client's field manager.
+            field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
+            timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
 
         Returns:
             The whole object as stored.
 
         Raises:
-            NotFound: there is none of that name, or the resource has no status.
-            Conflict: as for :meth:`update`, and likewise whatever else that raises.
+            NotFound: there is no object of that name, or the resource has no status subresource.
+            Conflict: it was modified since it was read: read it and make the change again.
+            Invalid: validation failed; ``causes`` has the fields.
+            InvalidObject: apiVersion, kind or name is missing, not that of the resource, or contradicts ``namespace``.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = self._target.write_options(
             dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
@@ -128,30 +144,30 @@ class WriteVerbs(Verbs):
         force: bool | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Change parts of an object: ``patch("web", {"spec": {"replicas": 3}})``.
+        """Patch an object: ``patch("web", {"spec": {"replicas": 3}})``.
 
         Args:
-            name: of the object.
-            patch: a dict; for ``"json"`` a list of operations; text and bytes are sent as they are.
+            name: name of the object.
+            patch: a dict; for ``"json"`` a list of operations; str and bytes are sent unchanged.
             patch_type: ``"merge"`` (RFC 7386: lists are replaced, ``None`` removes), ``"json"`` (RFC 6902),
                 ``"strategic"`` (lists merge by key; built-in kinds only) or ``"apply"`` (see :meth:`apply`).
-            namespace: ``None`` means the context's.
-            dry_run: see the class, as for the others.
-            field_manager: see the class.
-            field_validation: see the class.
-            force: with ``"apply"`` only.
-            timeout: see the class.
+            namespace: ``None`` means the context's namespace.
+            dry_run: have the server validate and answer without persisting anything.
+            field_manager: recorded as owner of the written fields; ``None`` means the client's field manager.
+            field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
+            force: take over conflicting fields; with ``"apply"`` only.
+            timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
 
         Returns:
             The object as stored.
 
         Raises:
-            NotFound: there is none of that name.
-            Conflict: the patch holds a resourceVersion and the object has another.
-            Invalid: the result does not validate, or a JSON patch does not fit the object.
-            UnsupportedMediaType: the resource does not take this type of patch.
-            InvalidObject: the patch cannot be written as JSON.
-            DynkubeError: as the class says.
+            NotFound: there is no object of that name.
+            Conflict: the patch has a resourceVersion that is not the object's.
+            Invalid: the result fails validation, or a JSON patch cannot be applied to the object.
+            UnsupportedMediaType: the resource does not support this patch type.
+            InvalidObject: the patch cannot be encoded as JSON.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = self._target.write_options(
             dry_run=dry_run,
@@ -174,28 +190,28 @@ class WriteVerbs(Verbs):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> Unstructured | None:
-        """Delete one object, or have its deletion begin.
+        """Delete one object. The deletion may still be in progress when this returns.
 
         Args:
-            name: of the object.
-            namespace: ``None`` means the context's.
-            propagation_policy: what becomes of what it owns: ``"Background"`` deletes that afterwards,
-                ``"Foreground"`` before it, ``"Orphan"`` not at all. ``None`` is the resource's default.
-            grace_period_seconds: how long it may take to stop; 0 for at once; ``None`` for its own default.
-            uid: delete it only if it is this one and not another of the same name.
-            resource_version: delete it only as it was read.
-            dry_run: see the class.
-            timeout: see the class.
+            name: name of the object.
+            namespace: ``None`` means the context's namespace.
+            propagation_policy: what happens to dependents: ``"Background"`` deletes them afterwards,
+                ``"Foreground"`` before, ``"Orphan"`` keeps them. ``None`` is the resource's default.
+            grace_period_seconds: time to shut down; 0 deletes at once; ``None`` is the object's default.
+            uid: precondition: delete only the object with this uid, not another of the same name.
+            resource_version: precondition: delete only if the object still has this resourceVersion.
+            dry_run: have the server validate and answer without persisting anything.
+            timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
 
         Returns:
-            The object, where the server answers with it, as it does while finalizers or a grace period hold
-            it (``deletion_timestamp`` is set then; ``wait_for(name, "delete", uid=...)`` waits for the end);
-            ``None`` where it answered that it is done.
+            The object if the server returned it, as it does while finalizers or a grace period delay the deletion
+            (``deletion_timestamp`` is set; ``wait_for(name, "delete", uid=...)`` waits for the end);
+            ``None`` if the server reported that the object is deleted.
 
         Raises:
-            NotFound: there is none of that name.
-            Conflict: ``uid`` or ``resource_version`` is another.
-            DynkubeError: as the class says.
+            NotFound: there is no object of that name.
+            Conflict: ``uid`` or ``resource_version`` does not match.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = DeleteOptions(
             propagation_policy=propagation_policy,
@@ -218,24 +234,26 @@ class WriteVerbs(Verbs):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> UnstructuredList:
-        """Delete every selected object of one namespace; without selectors, all of them.
+        """Delete all matching objects of one namespace; without selectors, all objects.
 
         Args:
-            namespace: has to be given for namespaced resources: the API deletes in one namespace at a time.
-            label_selector: which objects, by labels.
-            field_selector: which objects, by fields.
-            propagation_policy: as for :meth:`delete`.
-            grace_period_seconds: as for :meth:`delete`.
-            dry_run: see the class.
-            timeout: see the class; the server works through the objects before it answers.
+            namespace: required for namespaced resources, as the API deletes in one namespace at a time.
+            label_selector: restrict by labels.
+            field_selector: restrict by fields.
+            propagation_policy: what happens to dependents: ``"Background"`` deletes them afterwards,
+                ``"Foreground"`` before, ``"Orphan"`` keeps them. ``None`` is the resource's default.
+            grace_period_seconds: time to shut down; 0 deletes at once; ``None`` is the object's default.
+            dry_run: have the server validate and answer without persisting anything.
+            timeout: seconds for the whole call; the server responds after it has processed all objects. ``None``
+                means the client's default.
 
         Returns:
-            The objects whose deletion was begun or done, where the server tells; else an empty list.
+            The objects whose deletion was started or completed if the server returns them; else an empty list.
 
         Raises:
             WrongScope: no namespace for a namespaced resource, or one for a cluster-scoped one.
-            InvalidSelector: a selector does not parse.
-            DynkubeError: as the class says.
+            InvalidSelector: a selector is malformed.
+            DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = DeleteOptions(
             propagation_policy=propagation_policy,
