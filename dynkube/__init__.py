@@ -1,4 +1,4 @@
-"""dynkube: a Kubernetes client that knows no types in advance.
+"""dynkube: a dynamic Kubernetes client: works with any resource, without generated types.
 
 ::
 
@@ -6,29 +6,29 @@
         await client.get("deploy", namespace="shop")
         async with client.informer("httproutes.v1.gateway.networking.k8s.io") as routes: ...
 
-    k = dynkube.sync.connect()                     # everywhere else: the same names, and no await
+    k = dynkube.sync.connect()                     # everywhere else: the same API, blocking
     k.get("deploy", namespace="shop")
 
-The floors, each importing only from those below it::
+The layers, each of which imports only from those below it::
 
-    cli         the command line                    testing         an embedded API server, aside
-    sync        the same without await              pytest_plugin   fixtures with one
-    connect     Client: all floors put together
+    cli         the command line                    testing         an embedded API server (separate)
+    sync        the blocking API                    pytest_plugin   fixtures with that server
+    connect     Client: combines all layers
     manifests   many objects at once: files, order, report, prune
-    informers   live copies of collections, filters, handlers
+    informers   local caches of collections, filters, handlers
     client      verbs on one resource, watch, wait, apply
-    discovery   what the server serves, names to resources
-    rest        one request, one answer
-    config      which cluster, as whom
+    discovery   served resources, REST mapper
+    rest        one request, one response
+    config      cluster address and credentials
     telemetry   observers: metrics, spans
-    fields      who owns which field: paths, sets of fields, managedFields
+    fields      field ownership: paths, field sets, managedFields
     meta        GVR, Unstructured, selectors, JSONPath: data without I/O
     errors      the exception tree
 
-This module gives the names that programs use; the packages give the rest to those who build on dynkube.
+This module exports the names that programs need; the packages export more, for code that extends dynkube.
 
-Names are loaded when they are first used (PEP 562), so that ``import dynkube`` costs next to nothing and a
-program pays for what it uses.
+Names are imported on first use (PEP 562), so that ``import dynkube`` is cheap and a program loads only what it
+uses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``Client``: one cluster with all floors put together, everything it starts owned by one ``async with``."""
+"""``Client``: all layers for one cluster, with every task and connection owned by one ``async with`` block."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 
 class Client(Bound, ShortWays, ManifestVerbs):
-    """One cluster: resources to read and write, informers to follow. Made by :func:`dynkube.connect`.
+    """A client for one cluster: verbs, informers, manifests. Created by :func:`dynkube.connect`.
 
-    Enter it (``async with``) before use. Everything it starts lives in a nursery of its own, and leaving
-    it leaves no task, no socket and no thread. It belongs to the trio run that entered it; only an
-    informer's reads may be called from other threads.
+    Enter it (``async with``) before use. All its tasks run in its own nursery; after the block no task, socket or
+    thread is left. It belongs to the trio run that entered it; only the reads of informers may be called from other
+    threads.
     """
 
     def __init__(
@@ -71,15 +71,15 @@ class Client(Bound, ShortWays, ManifestVerbs):
         self._running: _Running | None = None
         self._entered = False
         self._left_with: BaseException | None = None
-        self._ended_by: BaseException | None = None  # what a task of its own raised
+        self._ended_by: BaseException | None = None  # exception of one of its own tasks
 
     async def __aenter__(self) -> Self:
-        """Read the configuration and make ready. Does not talk to the cluster yet.
+        """Load the configuration and start. Sends no request to the cluster.
 
         Raises:
-            ConfigError: there is no usable configuration; the message names file, field and fix.
+            ConfigError: no usable configuration; the message names file, field and fix.
             ClosedError: it was entered before.
-            InvalidInput: there is no trio here: another event loop runs, as in a notebook's cell.
+            InvalidInput: not in a trio run, but in another event loop, such as that of a notebook.
         """
         if not trio.lowlevel.in_trio_run():
             raise InvalidInput(
@@ -141,16 +141,17 @@ class Client(Bound, ShortWays, ManifestVerbs):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """What leaves the nursery is the block's, or else what a task has ended the client with."""
+        """Record an exception from a task in the nursery, unless it is the one raised by the block."""
         if exc is not None and exc is not self._left_with and isinstance(exc, Exception):
             self._ended_by = exc
             rest.ends_by(exc)
 
     def _check_not_ended(self) -> None:
-        """Say what has ended this client, where it was not closed.
+        """Raise if the client was ended by a failed task rather than closed.
 
         Raises:
-            ClosedError: a task of its own failed, as a handler with ``on_error="cancel"`` does; that is its cause.
+            ClosedError: one of its tasks failed, as with a handler with ``on_error="cancel"``; ``__cause__`` has the
+                error.
         """
         if self._ended_by is not None:
             raise ClosedError(
@@ -169,36 +170,36 @@ class Client(Bound, ShortWays, ManifestVerbs):
             )
         return self._running
 
-    # ── what it talks to ─────────────────────────────────────────────────────────────────────
+    # ── connection ───────────────────────────────────────────────────────────────────────────
 
     @property
     def config(self) -> ClientConfig:
-        """Which cluster, and as whom."""
+        """The configuration in use: cluster address, credentials, namespace."""
         return self._now.config
 
     @property
     def namespace(self) -> str:
-        """The context's namespace: where single objects are looked for if a call names none."""
+        """The context's namespace: the default for verbs on single objects."""
         return self._now.config.namespace
 
     @property
     def api(self) -> APIClient:
-        """The verbs without informers, and requests of your own (``client.api.raw``)."""
+        """The verbs without informers, and arbitrary requests (``client.api.raw``)."""
         return self._now.api
 
     @property
     def mapper(self) -> DeferredRESTMapper:
-        """What says which resource a name means."""
+        """The REST mapper, which resolves names to resources."""
         return self._now.api.mapper
 
     async def server_version(self, *, timeout: float | None = None) -> ServerVersion:
-        """The server's version, asked now.
+        """Request the server's version.
 
         Args:
             timeout: seconds for the request; ``None`` means the client's default.
 
         Returns:
-            All that the server tells of its build; ``str()`` of it is like ``"v1.34.1"``.
+            The version and build information; ``str()`` of it is like ``"v1.34.1"``.
 
         Raises:
             InvalidInput: ``timeout`` is not a positive number.
@@ -209,18 +210,18 @@ class Client(Bound, ShortWays, ManifestVerbs):
         """
         return await self._now.api.server_version(timeout=timeout)
 
-    # ── what it does ─────────────────────────────────────────────────────────────────────────
+    # ── resources ────────────────────────────────────────────────────────────────────────────
 
     def resource(self, resource: ResourceLike) -> ResourceClient:
-        """The verbs on a resource. A plain call: whether the server serves it shows when a verb is used.
+        """Return the verbs of a resource. Does no I/O: an unknown resource is an error when a verb is called.
 
         Args:
-            resource: what kubectl takes (``"deploy"``, ``"Deployment"``, ``"deployments.apps"``,
-                ``"deployments.v1.apps"``), or a :class:`~dynkube.GVR` or :class:`~dynkube.GVK`, or
-                one of :meth:`api_resources`.
+            resource: a name as kubectl takes it (``"deploy"``, ``"Deployment"``, ``"deployments.apps"``,
+                ``"deployments.v1.apps"``), a :class:`~dynkube.GVR`, a :class:`~dynkube.GVK`, or an entry of
+                :meth:`api_resources`.
 
         Raises:
-            InvalidInput: a text that cannot be the name of a resource.
+            InvalidInput: the string cannot be the name of a resource.
             ClosedError: the client is not open.
         """
         return self._now.api.resource(resource)
@@ -232,37 +233,39 @@ class Client(Bound, ShortWays, ManifestVerbs):
         namespace: str | None = None,
         label_selector: Selector = None,
         field_selector: Selector = None,
-        filter: Filter | Predicate | None = None,  # noqa: A002  # the word users know
+        filter: Filter | Predicate | None = None,  # noqa: A002  # the term users know
         transform: Transform | None = drop_managed_fields,
         indexes: Mapping[str, str | IndexFunc] | None = None,
         page_size: int | None = None,
         consistency: Consistency | None = None,
         streaming_lists: bool | None = None,
     ) -> Informer:
-        """A live, local copy of a collection, whether or not its resource exists yet.
+        """Return an informer: a local cache of a collection, kept up to date by a watch.
 
-        A plain call; enter what it returns. While no CRD defines the resource, reads are empty; when one
-        appears the informer lists and follows the objects, and handlers hear of them; when it goes, of
-        their deletion. Informers share one watch where all arguments but ``filter`` and ``indexes`` are equal.
+        Does no I/O; use it with ``async with``. The resource need not exist: while no CRD defines it, the cache is
+        empty. When a CRD appears, the informer lists and watches its objects and calls handlers for them; when the CRD
+        is deleted, handlers get the deletions. Informers whose arguments are equal except for ``filter`` and
+        ``indexes`` share one watch.
 
         Args:
-            resource: best RESOURCE.VERSION.GROUP (``"httproutes.v1.gateway.networking.k8s.io"``), which may
-                be absent. Short forms (``"deploy"``) are looked up when the informer is entered, and must
-                exist by then.
+            resource: preferably RESOURCE.VERSION.GROUP (``"httproutes.v1.gateway.networking.k8s.io"``), which need not
+                be served yet. Short forms (``"deploy"``) are resolved when the informer is entered, and must be served
+                then.
             namespace: ``None`` means all namespaces.
-            label_selector: which objects to receive at all: decided by the server, fixed.
+            label_selector: objects to receive, by labels; evaluated by the server, cannot be changed.
             field_selector: the same, by fields.
-            filter: which of the received objects to show: decided here, may be changed at any time.
-            transform: applied to each object before it is kept; by default drops ``managedFields``. ``None``
-                keeps objects as they come. Must not change name, namespace, uid or resourceVersion.
-            indexes: by name, a function from an object to the values it is found under, or a JSONPath.
-            page_size: objects per list request, as kube-rs's ``watcher::Config``. This one and the next two are those
-                of :class:`~dynkube.InformerSettings`, for this informer; ``None`` leaves them as the client has them.
-            consistency: ``"any"`` or ``"most_recent"``: how recent its lists must be.
-            streaming_lists: whether the initial objects come over the watch; the other two matter only for lists.
+            filter: received objects to show; evaluated locally, may be changed at any time.
+            transform: applied to each object before it is stored; by default drops ``managedFields``. ``None``
+                stores objects unchanged. Must not change name, namespace, uid or resourceVersion.
+            indexes: index name to a function from object to index values, or to a JSONPath.
+            page_size: objects per list request, as in kube-rs's ``watcher::Config``. This and the next two override the
+                client's :class:`~dynkube.InformerSettings` for this informer; ``None`` keeps the client's.
+            consistency: ``"any"`` or ``"most_recent"``: how recent a list must be.
+            streaming_lists: receive the initial objects over the watch (KEP-3157); ``page_size`` and ``consistency``
+                apply to lists only.
 
         Raises:
-            InvalidInput: an argument cannot be right; the message names it and the fix.
+            InvalidInput: an argument is invalid; the message names it and the fix.
         """
         if isinstance(resource, APIResource):
             resource = resource.gvr
@@ -284,19 +287,21 @@ class Client(Bound, ShortWays, ManifestVerbs):
     def _floors(self) -> tuple[APIClient, InformerFactory]:
         return self._now.api, self._now.informers
 
-    # ── how it is doing ──────────────────────────────────────────────────────────────────────
+    # ── status ───────────────────────────────────────────────────────────────────────────────
 
     def informers(self) -> InformerStatuses:
-        """Every informer that runs: its state, since when and why, objects, lag, backlog, restarts and last error.
+        """Return the status of all running informers: state, since, reason, objects, lag, backlog, restarts, last
+        error.
 
-        Informers that share a watch are one entry. A plain call, on any thread; ``print()`` of it is a table.
+        Informers that share a watch are one entry. Does not block, may be called from any thread; ``print()`` of the
+        result is a table.
         """
         return self._now.informers.statuses()
 
     def statistics(self) -> RESTStatistics:
-        """The client's requests in numbers: by verb and code, repeated, throttled, open.
+        """Return counters of the client's requests: by verb and code, retried, throttled, in flight.
 
-        A plain call, on any thread. ``client.mapper.statistics()`` has what was asked of discovery.
+        Does not block, may be called from any thread. Discovery has its own counters: ``client.mapper.statistics()``.
         """
         return self._now.api.rest.statistics()
 
@@ -311,7 +316,7 @@ async def _after_sleep(rest: RESTClient, seconds: float) -> None:
 
 
 class _Running:
-    """The parts of a client that is open."""
+    """The components of an open client."""
 
     __slots__ = ("api", "config", "informers")
 

@@ -1,4 +1,4 @@
-"""``connect``: the one call that begins everything."""
+"""``connect``: create a :class:`~dynkube.Client`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dynkube.config import KubernetesConfiguration
 
-_EMBEDDED = "http://embedded.invalid"  # a transport that needs no network needs no address
+_EMBEDDED = "http://embedded.invalid"  # placeholder for transports that do not use the network
 _ANYTHING = GVR("", "v1", "anything")
 
 
@@ -43,39 +43,39 @@ def connect(
     exec_timeout: float | None = None,
     observers: Iterable[Observer] = (),
 ) -> Client:
-    """A client for one cluster; enter it with ``async with``.
+    """Create a client for one cluster; enter it with ``async with``.
 
-    Without arguments: the cluster that kubectl would use, or, inside a pod, the one the pod runs in. A
-    plain call that reads nothing yet.
+    Without arguments it uses the cluster that kubectl would use, or, inside a pod, the one the pod runs in. Does no
+    I/O: the configuration is read on entering.
 
     Args:
-        kubeconfig: a path, several joined by ``os.pathsep``, or a decoded kubeconfig; ``None`` means
+        kubeconfig: a path, several joined by ``os.pathsep``, or a parsed kubeconfig; ``None`` means
             ``$KUBECONFIG``, else ``~/.kube/config``, else the pod's service account.
-        context: another context of the kubeconfig than its current one.
-        url: a server's address, instead of any kubeconfig.
-        token: a bearer token, with ``url``.
-        verify: with ``url``: ``True`` for the system's authorities, a path to a PEM file of authorities, an
-            ``ssl.SSLContext``, or ``False`` for no check at all, which warns.
-        namespace: for single objects, instead of the context's namespace.
-        configuration: a ``kubernetes.client.Configuration`` that one has already, instead of all that.
-        field_manager: who is recorded as owner of the fields that are written.
-        http2: offer HTTP/2 (needs the ``http2`` extra). HTTP/1.1 is faster in Python.
-        transport: an httpx2 transport to use instead of the network, like
+        context: a context of the kubeconfig to use instead of its current one.
+        url: the API server's address, instead of a kubeconfig.
+        token: a bearer token; only with ``url``.
+        verify: only with ``url``: ``True`` for the system's certificate authorities, a path to a PEM bundle, an
+            ``ssl.SSLContext``, or ``False`` to disable verification, which emits a warning.
+        namespace: default namespace of single objects, instead of the context's.
+        configuration: an existing ``kubernetes.client.Configuration``, instead of a kubeconfig or ``url``.
+        field_manager: recorded as owner of written fields.
+        http2: offer HTTP/2 (requires the ``http2`` extra). HTTP/1.1 is faster in Python.
+        transport: an httpx2 transport to use instead of the network, such as
             ``dynkube.testing.APIServer().transport()``.
         settings: timing and paging of informers.
-        limits: bytes of answers, watch events and header fields, connections, retries, requests per second.
-        exec_timeout: seconds that a kubeconfig's exec plugin may run; ``None`` means 60, and 300 where somebody at a
-            terminal may have to answer it.
-        observers: told of requests, informers and handlers: instances of :class:`dynkube.telemetry.Observer`, such as
-            :class:`~dynkube.telemetry.PrometheusMetrics` and :class:`~dynkube.telemetry.OpenTelemetryTracing`.
+        limits: sizes of responses, watch events and headers; connections, retries, requests per second.
+        exec_timeout: seconds for a kubeconfig's exec plugin; ``None`` means 60, or 300 if it may prompt a user at a
+            terminal.
+        observers: called on requests, informer events and handler runs: instances of
+            :class:`dynkube.telemetry.Observer`, such as :class:`~dynkube.telemetry.PrometheusMetrics` and
+            :class:`~dynkube.telemetry.OpenTelemetryTracing`.
 
     Warns:
-        InsecureTLSWarning: on entering, if the server's certificate is not checked, or credentials go to another
-            machine without TLS.
+        InsecureTLSWarning: on entering, if the server's certificate is not verified, or credentials are sent without
+            TLS to another machine.
 
     Raises:
-        InvalidInput: arguments that exclude each other, or a namespace, settings, limits, a transport or an observer
-            that are none.
+        InvalidInput: arguments exclude each other, or namespace, settings, limits, transport or an observer is invalid.
     """
     sources = {"url": url, "configuration": configuration, "kubeconfig": kubeconfig}
     given = [name for name, value in sources.items() if value is not None]
@@ -91,7 +91,7 @@ def connect(
         raise InvalidInput("exec_timeout is for the plugin that a kubeconfig names: it means nothing without one")
     if namespace == "":
         raise InvalidInput("namespace='' names no namespace: leave it out (None) for the context's")
-    resource_path(_ANYTHING, namespace=namespace)  # refuses what cannot be one, here and not in every call
+    resource_path(_ANYTHING, namespace=namespace)  # validates the namespace once, instead of in every call
     _check_options(settings, limits, transport)
     configure: Callable[[], ClientConfig] = partial(
         load_config, kubeconfig=kubeconfig, context=context, exec_timeout=exec_timeout
@@ -113,7 +113,7 @@ def connect(
 
 
 def _check_options(settings: object, limits: object, transport: object) -> None:
-    """Refuse what is of another class, which would show only in the middle of something."""
+    """Reject values of the wrong class, which would otherwise fail only later, in use."""
     for name, value, wanted in (("settings", settings, InformerSettings), ("limits", limits, Limits)):
         if value is not None and not isinstance(value, wanted):
             raise InvalidInput(f"{name} is {a_type(value)}: pass dynkube.{wanted.__name__}(...)")

@@ -1,6 +1,6 @@
-"""Floor 5: the verbs on one resource, and below them the list and watch that informers stand on.
+"""Layer 5: the verbs on one resource, and the list and watch that informers use.
 
-:class:`APIClient` gives a :class:`ResourceClient` for a resource; what its verbs do is in ``_reads.py``,
+:class:`APIClient` returns a :class:`ResourceClient` for a resource; its verbs are implemented in ``_reads.py``,
 ``_writes.py``, ``_apply/``, ``_watch.py`` and ``_wait.py``. :class:`ListWatch` is the hot path under all of
 them. Start reading in ``_resource.py``.
 """

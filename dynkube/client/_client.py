@@ -1,4 +1,4 @@
-"""APIClient: from a name of a resource to its verbs, and to everything else an API server answers."""
+"""``APIClient``: the verbs of any resource, and arbitrary requests."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from dynkube.rest import Answer, Request, RESTClient
 
 
 class APIClient(Bound):
-    """Reads and writes objects of any type on one API server.
+    """Reads and writes objects of any resource on one API server.
 
-    It owns nothing: the ``rest`` client is closed by whoever made it. Making one does no I/O.
+    The ``rest`` client is not closed by this one. Creating it does no I/O.
 
     Args:
-        rest: where requests go.
-        mapper: what names mean.
-        namespace: of single objects for which a call names none.
-        field_manager: who is recorded as owner of the fields that are written, where a call does not say.
-        watch_settings: the numbers of the watches.
-        random: source of jitter; give a seeded one for delays that repeat.
-        definition: the CRD of a name, where somebody follows them; for what is shown of a resource, on any thread.
+        rest: sends the requests.
+        mapper: resolves names to resources.
+        namespace: default namespace of single objects.
+        field_manager: recorded as owner of written fields, unless a call overrides it.
+        watch_settings: timing of watches.
+        random: source of jitter; pass a seeded one for reproducible delays.
+        definition: returns the cached CRD of a name, if CRDs are watched; used to display a resource, on any thread.
 
     Raises:
-        InvalidInput: the server would refuse ``field_manager``.
+        InvalidInput: the server would reject ``field_manager``.
     """
 
     def __init__(
@@ -57,31 +57,31 @@ class APIClient(Bound):
 
     @property
     def rest(self) -> RESTClient:
-        """The client that does the requests."""
+        """The client that sends the requests."""
         return self._session.rest
 
     @property
     def mapper(self) -> DeferredRESTMapper:
-        """What says which resource a name means."""
+        """The REST mapper, which resolves names to resources."""
         return self._session.mapper
 
     @property
     def namespace(self) -> str:
-        """Where single objects are looked for if a call names no namespace."""
+        """The default namespace for verbs on single objects."""
         return self._session.namespace
 
     @property
     def field_manager(self) -> str:
-        """Who is recorded as owner of written fields if a call does not say."""
+        """The field manager of writes that do not specify one."""
         return self._session.field_manager
 
     def resource(self, resource: ResourceLike) -> ResourceClient:
-        """The verbs on a resource. A plain call: whether the server serves it shows when a verb is used.
+        """Return the verbs of a resource. Does no I/O: an unknown resource is an error when a verb is called.
 
         Args:
-            resource: what kubectl takes (``"deploy"``, ``"Deployment"``, ``"deployments.apps"``,
-                ``"deployments.v1.apps"``), or a :class:`~dynkube.meta.GVR` or :class:`~dynkube.meta.GVK`
-                (``obj.gvk`` of an object to write), or one of the resources that discovery tells of.
+            resource: a name as kubectl takes it (``"deploy"``, ``"Deployment"``, ``"deployments.apps"``,
+                ``"deployments.v1.apps"``), a :class:`~dynkube.meta.GVR`, a :class:`~dynkube.meta.GVK`
+                (such as ``obj.gvk``), or a resource returned by discovery.
 
         Raises:
             InvalidInput: it cannot name a resource.
@@ -104,23 +104,23 @@ class APIClient(Bound):
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> Answer:
-        """One request of your own, with the client's credentials, retries and errors (``kubectl get --raw``).
+        """Send an arbitrary request, with the client's credentials, retries and errors (like ``kubectl get --raw``).
 
         Args:
             method: ``"GET"``, ``"POST"``, ...
-            path: absolute and quoted: ``"/healthz"``, ``"/api/v1/namespaces/shop/pods/web/log"``.
-            params: query parameters, not quoted.
-            body: bytes as they are, or data to send as JSON; ``None`` for none.
-            content_type: of the body.
-            accept: what may come back; where this names JSON, HTML is an error, as it comes from proxies.
-            headers: further header fields.
-            timeout: seconds for everything; ``None`` means the client's default.
+            path: absolute and percent-encoded: ``"/healthz"``, ``"/api/v1/namespaces/shop/pods/web/log"``.
+            params: query parameters, not encoded.
+            body: bytes to send unchanged, or data to send as JSON; ``None`` for no body.
+            content_type: media type of the body.
+            accept: acceptable media types; if these include JSON, an HTML response is an error, as proxies send it.
+            headers: additional header fields.
+            timeout: seconds for the whole call; ``None`` means the client's default.
 
         Returns:
             Status, header fields and the body as bytes.
 
         Raises:
-            InvalidInput: method, path, parameters, body, header fields or ``timeout`` cannot be sent.
+            InvalidInput: method, path, parameters, body, header fields or ``timeout`` is invalid.
             APIError: the server returned an error response.
             TransportError: no usable response.
             CredentialError: no credential could be obtained.
@@ -140,13 +140,13 @@ class APIClient(Bound):
         return await self.rest.request(request)
 
     async def server_version(self, *, timeout: float | None = None) -> ServerVersion:
-        """The server's version, asked now.
+        """Request the server's version.
 
         Args:
             timeout: seconds for the request; ``None`` means the client's default.
 
         Returns:
-            All that the server tells of its build; ``str()`` of it is like ``"v1.34.1"``.
+            The version and build information; ``str()`` of it is like ``"v1.34.1"``.
 
         Raises:
             InvalidInput: ``timeout`` is not a positive number.

@@ -1,7 +1,7 @@
-"""``Resources``: what a cluster serves as attributes and keys of one object, so that prompts complete the names.
+"""``Resources``: the resources of a cluster as attributes and keys of one object, for completion at a prompt.
 
-It answers from what the client has read by now, and asks nobody: completing a name must neither wait nor fail. Its own
-names begin with an underscore without exception, as any other word may be the name of a resource.
+It uses discovery data that the client has read so far and sends no request, as completion must neither block nor fail.
+Its own names all begin with an underscore, as any other name may be that of a resource.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ R = TypeVar("R")
 class Resources(Shown, Generic[R]):
     """The resources of a cluster by name: ``client.resources.deployments`` is ``client.resource("deployments")``.
 
-    Attributes are plurals in any group, with kubectl's choice where several groups have one; whatever else names a
-    resource goes in brackets: ``client.resources["deployments.v1.apps"]``. ``dir()``, ``len()``, ``in`` and iteration
-    tell of what is known of the server by now. A name that is not known may be served all the same, as a CRD may come
-    at any time: it gives the verbs too, which raise :class:`~dynkube.errors.NoMatch` where it is not. All of it is
-    plain, asks nobody, and may be used on any thread.
+    Attributes are plurals of any group, with kubectl's choice if several groups have the same; any other form of name
+    is a key: ``client.resources["deployments.v1.apps"]``. ``dir()``, ``len()``, ``in`` and iteration show the resources
+    discovered so far. Other names work too, as a CRD may be created at any time; if the resource is not served, its
+    verbs raise :class:`~dynkube.errors.NoMatch`. Nothing here blocks or does I/O; safe to use on any thread.
 
-    Made by :attr:`Client.resources`.
+    Created by :attr:`Client.resources`.
     """
 
     __slots__ = ("_known", "_verbs")
@@ -40,7 +39,7 @@ class Resources(Shown, Generic[R]):
         self._known = known
 
     def __getattr__(self, name: str) -> R:
-        # Tools ask every object for names such as _repr_png_ or __array__, and no resource has one like these.
+        # Tools probe every object for names such as _repr_png_ or __array__; no resource name looks like these.
         if name.startswith("_"):
             raise AttributeError(f"{name!r} cannot be the name of a resource")
         try:

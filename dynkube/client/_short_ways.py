@@ -1,4 +1,4 @@
-"""The short ways in: what people type first at a prompt, for one client and whatever its cluster serves."""
+"""Shortcuts for interactive use: ``client["deploy"]``, ``get``, ``api_resources``, ``whoami``, ``can``."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ from dynkube.meta import Unstructured, UnstructuredTable, is_version
 
 
 class ShortWays:
-    """What a client gives besides its parts. Names of resources are kubectl's throughout."""
+    """Shortcuts that a client offers besides its components. Resource names are as with kubectl."""
 
-    __iter__: ClassVar[None] = None  # or Python would go through client[0], client[1], ...
+    __iter__: ClassVar[None] = None  # otherwise iteration would fall back to client[0], client[1], ...
     __contains__: ClassVar[None] = None
 
     @property
     def api(self) -> APIClient:
-        """The verbs without informers, and requests of your own (``client.api.raw``)."""
+        """The verbs without informers, and arbitrary requests (``client.api.raw``)."""
         raise NotImplementedError
 
     def __getitem__(self, resource: ResourceLike) -> ResourceClient:
-        """The verbs on a resource: ``client["deploy"]`` is ``client.resource("deploy")``.
+        """Return the verbs of a resource: ``client["deploy"]`` is ``client.resource("deploy")``.
 
-        A plain call that asks nobody: a name that the server does not serve is
-        :class:`~dynkube.errors.NoMatch` when a verb is used. Notebooks and IPython complete the names after ``["``,
-        as soon as the client has asked the server what it serves.
+        Does no I/O: a name that the server does not serve raises :class:`~dynkube.errors.NoMatch` when a verb is
+        called. Notebooks and IPython complete the names after ``["`` once discovery has been read.
 
         Raises:
             InvalidInput: it cannot name a resource.
@@ -49,9 +48,9 @@ class ShortWays:
 
     @property
     def resources(self) -> Resources[ResourceClient]:
-        """The resources as attributes, for prompts that complete them: ``client.resources.deployments``.
+        """The resources as attributes, for completion at a prompt: ``client.resources.deployments``.
 
-        What of it is known is shown and completed without asking the server; :meth:`api_resources` asks.
+        Shows and completes only what was discovered already, without a request; :meth:`api_resources` sends one.
 
         Raises:
             ClosedError: the client is not open.
@@ -90,7 +89,7 @@ class ShortWays:
         limit: int | None = None,
         timeout: float | None = None,
     ) -> UnstructuredTable | Unstructured:
-        """Objects as ``kubectl get`` shows them, or one object.
+        """Read objects with the columns of ``kubectl get``, or one object.
 
         ::
 
@@ -98,24 +97,24 @@ class ShortWays:
             await client.get("deploy", "web", namespace="shop")
 
         Args:
-            resource: what kubectl takes: plural, singular, short name or kind, with group or version and group.
-            name: of one object; ``None`` for the collection.
-            namespace: ``None`` means all namespaces for a collection, and the context's for one object.
-            label_selector: which objects of a collection: ``"app=web,tier in (fe,be)"`` or ``{"app": "web"}``.
-            field_selector: likewise by fields: ``"status.phase=Running"``.
-            limit: of a collection no more than so many objects.
-            timeout: seconds for everything; ``None`` means the client's default.
+            resource: as with kubectl: plural, singular, short name or kind, optionally with group or version and group.
+            name: name of one object; ``None`` for the collection.
+            namespace: ``None`` means all namespaces for a collection, and the context's namespace for one object.
+            label_selector: restrict a collection by labels: ``"app=web,tier in (fe,be)"`` or ``{"app": "web"}``.
+            field_selector: restrict a collection by fields: ``"status.phase=Running"``.
+            limit: maximum number of objects of a collection.
+            timeout: seconds for the whole call; ``None`` means the client's default.
 
         Returns:
-            Of a collection a table: the objects, and the columns that the server prints. Else the object.
+            For a collection a table: the objects, and the columns that the server prints. Else the object.
 
         Raises:
-            InvalidInput: the call cannot be right; the message names the argument and the fix.
+            InvalidInput: an argument is invalid; the message names it and the fix.
             WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
-            NoMatch: the server serves no such resource; the message has the nearest names.
+            NoMatch: the server serves no such resource; the message suggests similar names.
             AmbiguousMatch: the name matches several resources.
             DiscoveryFailed: discovery failed for a group that may serve that name.
-            NotFound: there is no object of that name, or the resource is gone.
+            NotFound: there is no object of that name, or the resource is no longer served.
             APIError: any other error response.
             TransportError: no usable response.
             CredentialError: no credential could be obtained.
@@ -146,25 +145,25 @@ class ShortWays:
         all_versions: bool = False,
         timeout: float | None = None,
     ) -> APIResources:
-        """What the server serves, asked now, as ``kubectl api-resources`` lists it.
+        """Request the resources that the server serves, as listed by ``kubectl api-resources``.
 
         Args:
-            group: only of this API group, by its full name; ``""`` is the core group. Of a group that is not served
-                nothing is listed, as with kubectl; likewise for the next ones.
-            namespaced: only those that live in namespaces, or only those that do not.
-            verb: only those that can do this: ``"list"``.
-            category: only those in it: ``"all"``.
-            all_versions: each version that is served, and not only the preferred one.
-            timeout: seconds for everything that is read; ``None`` means the client's default for each request.
+            group: only this API group, by its full name; ``""`` is the core group. A group that is not served
+                gives an empty result, as with kubectl; likewise for the other filters.
+            namespaced: only namespaced resources (``True``), or only cluster-scoped ones (``False``).
+            verb: only resources that support this verb: ``"list"``.
+            category: only resources of this category: ``"all"``.
+            all_versions: all served versions instead of the preferred one.
+            timeout: seconds for the whole call; ``None`` means the client's default for each request.
 
         Returns:
-            The resources in order of priority: of several that a name fits, the first is meant. ``failures`` says
-            what could not be read, such as the group of an aggregated API that is down.
+            The resources in order of priority: a name that matches several means the first. ``failures`` has the
+            groups that could not be read, such as that of an aggregated API that is down.
 
         Raises:
-            InvalidInput: an argument is of the wrong type, or a timeout that is none.
-            DeadlineExceeded: not within ``timeout``.
-            DiscoveryFailed: the server answered, and did not tell what it serves.
+            InvalidInput: an argument is of the wrong type, or ``timeout`` is not a positive number.
+            DeadlineExceeded: not complete within ``timeout``.
+            DiscoveryFailed: the server responded, but no resource could be discovered.
             APIError: the server returned an error response.
             TransportError: no usable response.
             CredentialError: no credential could be obtained.
@@ -175,7 +174,7 @@ class ShortWays:
         mapper.invalidate()
         with within(timeout, "the server has not told what it serves"), plain_failures():
             found = (await mapper.load()).discovery
-            if EVERYTHING in found.failures:  # what is known from before is no answer to what is served now
+            if EVERYTHING in found.failures:  # stale data must not pass as the current state
                 raise DiscoveryFailed("cannot tell what the server serves", failures=found.failures)
         return listing(
             found,
@@ -187,18 +186,18 @@ class ShortWays:
         )
 
     async def whoami(self, *, timeout: float | None = None) -> UserInfo:
-        """Who one is for the API server: its name for one, and the groups (``kubectl auth whoami``).
+        """Request the user name and groups that the server authenticates this client as (``kubectl auth whoami``).
 
         Args:
-            timeout: seconds for everything; ``None`` means the client's default.
+            timeout: seconds for the whole call; ``None`` means the client's default.
 
         Returns:
-            Name, groups and what else the server knows; ``str()`` of it is the name.
+            User name, groups, uid and extra attributes; ``str()`` of it is the name.
 
         Raises:
-            InvalidInput: ``timeout`` is no number of seconds.
-            NoMatch: the server does not tell; Kubernetes does since 1.28.
-            DiscoveryFailed: nobody could say whether the server tells.
+            InvalidInput: ``timeout`` is not a positive number.
+            NoMatch: the server does not support it; Kubernetes does since 1.28.
+            DiscoveryFailed: discovery failed, so it is unknown whether the server supports it.
             APIError: the server returned an error response.
             TransportError: no usable response.
             CredentialError: no credential could be obtained.
@@ -216,35 +215,35 @@ class ShortWays:
         subresource: str | None = None,
         timeout: float | None = None,
     ) -> Permission:
-        """Whether one may do something: ``if await client.can("create", "pods", "shop"): ...``.
+        """Check whether the user is allowed to do something: ``if await client.can("create", "pods", "shop"): ...``.
 
-        Asks the server (``kubectl auth can-i``), which answers from all its rules. The answer may be another one by
-        the time of the request itself.
+        Sends a SelfSubjectAccessReview (``kubectl auth can-i``), which the server evaluates with all its authorizers.
+        The result may have changed by the time of the request itself.
 
         Args:
-            verb: the API's word: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch`` (apply is one, too),
-                ``delete``, ``deletecollection``, ``"*"`` for all; or one of authorization's own (``bind``, ...).
-            resource: as for :meth:`get`. One that is not served yet has to be named in full
-                (``"widgets.v1.example.com"``). ``"*"`` is every resource; a text that begins with ``/`` is a path
-                (``"/metrics"``). What only rules of access know goes with its own verbs: ``impersonate`` with
+            verb: an API verb: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch`` (also for apply),
+                ``delete``, ``deletecollection``, ``"*"`` for all; or one that only authorization knows (``bind``, ...).
+            resource: as for :meth:`get`. One that is not served yet must be given in full
+                (``"widgets.v1.example.com"``). ``"*"`` means every resource; a string that starts with ``/`` is a
+                non-resource path (``"/metrics"``). Virtual resources are known for their verbs: ``impersonate`` with
                 ``users``, ``groups``, ``uids`` and ``userextras``; ``approve`` and ``sign`` with ``signers``.
-            namespace: ``None`` means what the call itself would: all namespaces for ``list`` and ``watch`` without a
-                name, else the context's. ``"*"`` means all.
-            name: of the object.
+            namespace: ``None`` means the default of the call in question: all namespaces for ``list`` and ``watch``
+                without a name, else the context's namespace. ``"*"`` means all.
+            name: name of the object.
             subresource: ``"log"``, ``"scale"``, ...
-            timeout: seconds for everything; ``None`` means the client's default.
+            timeout: seconds for the whole call; ``None`` means the client's default.
 
         Returns:
-            The answer, true or false, with the server's reason.
+            The result, true or false, with the server's reason.
 
         Raises:
-            InvalidInput: there is no such verb or subresource, nothing can have that name or be that namespace, or the
-                arguments do not fit each other.
+            InvalidInput: no such verb or subresource, an impossible name or namespace, or arguments that exclude each
+                other.
             WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
             NoMatch: the server serves no such resource.
             AmbiguousMatch: the name matches several resources.
             DiscoveryFailed: discovery failed for a group that may serve that name.
-            APIError: the server returned an error response.
+            APIError: any other error response.
             TransportError: no usable response.
             CredentialError: no credential could be obtained.
             ClosedError: the client is not open.
@@ -253,7 +252,7 @@ class ShortWays:
         return await can(self.api, question, timeout)
 
     def _ipython_key_completions_(self) -> list[str]:
-        """The names that fit after ``client["``: what is known of the server by now, without asking it."""
+        """Names to complete after ``client["``, from discovery data read so far; sends no request."""
         known = self._known()
         return [] if known is None else completions(known.discovery)
 
@@ -265,7 +264,7 @@ class ShortWays:
 
 
 def _refuse_pair(resource: ResourceLike) -> None:
-    """Refuse kubectl's TYPE/NAME, which would be read as a malformed GROUP/VERSION/RESOURCE."""
+    """Reject kubectl's TYPE/NAME, which would be parsed as a malformed GROUP/VERSION/RESOURCE."""
     if isinstance(resource, str) and resource.count("/") == 1:
         kind, name = resource.split("/")
         if kind and name and not is_version(kind) and not is_version(name):

@@ -1,4 +1,4 @@
-"""Subresources: ``status``, ``scale`` and any other by name."""
+"""``SubresourceClient``: the verbs of ``status``, ``scale`` and any other subresource."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dynkube.meta import Missing, PatchType, Unstructured
 
 
 class SubresourceClient(Bound):
-    """One subresource of every object of a resource; made by :meth:`ResourceClient.subresource`.
+    """One subresource of the objects of a resource; created by :meth:`ResourceClient.subresource`.
 
-    Each method is one request. ``namespace=None`` means the context's namespace. Where a subresource does
-    not support a verb the server answers 404 or 405. Answers that are no objects (``pods/log``) are read
-    with :meth:`APIClient.raw`.
+    Each method sends one request (``apply`` two, as it reads the object first). ``namespace=None`` means the context's
+    namespace. If a subresource does not support a verb, the server answers 404 or 405. Use :meth:`APIClient.raw` for
+    responses that are not objects (``pods/log``).
 
-    Besides what each says of itself, all of them raise what :class:`ResourceClient` says of its verbs.
+    All methods raise the errors listed at :class:`ResourceClient`, besides those that they list themselves.
     """
 
     __slots__ = ("_target", "name")
@@ -44,16 +44,16 @@ class SubresourceClient(Bound):
         resource_version: str | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Read it, for the object ``name``.
+        """Read the subresource of the object ``name``.
 
         Args:
-            name: of the object it belongs to.
-            namespace: of that object.
-            resource_version: not older than this; ``"0"`` for any; ``None`` for the most recent.
-            timeout: seconds for everything; ``None`` means the client's default.
+            name: name of the object it belongs to.
+            namespace: namespace of that object; ``None`` means the context's.
+            resource_version: minimum resourceVersion; ``"0"`` returns any cached state; ``None`` the most recent.
+            timeout: seconds for the whole call; ``None`` means the client's default.
 
         Returns:
-            What the server answers: the whole object for ``status``, a ``Scale`` for ``scale``.
+            The response: the whole object for ``status``, a ``Scale`` for ``scale``.
 
         Raises:
             NotFound: no such object, or no such subresource.
@@ -74,19 +74,20 @@ class SubresourceClient(Bound):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """POST to it: an ``Eviction`` to ``eviction``, a ``TokenRequest`` to ``token``, a ``Binding`` to ``binding``.
+        """POST to the subresource: an ``Eviction`` to ``eviction``, a ``TokenRequest`` to ``token``, a ``Binding`` to
+        ``binding``.
 
         Args:
-            name: of the object it belongs to.
-            obj: what to send; needs apiVersion and kind, its name may be left out.
-            namespace: of the object it belongs to.
+            name: name of the object it belongs to.
+            obj: the body; needs apiVersion and kind, its name may be omitted.
+            namespace: namespace of the object it belongs to; ``None`` means the context's.
             dry_run: have the server validate and answer without persisting anything.
             field_manager: recorded as owner of the written fields; ``None`` means the client's field manager.
             field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
-            timeout: seconds for everything; ``None`` means the client's default.
+            timeout: seconds for the whole call; ``None`` means the client's default.
 
         Returns:
-            What the server answers; often a ``Status``.
+            The response; often a ``Status``.
 
         Raises:
             InvalidObject: apiVersion or kind is missing.
@@ -118,24 +119,25 @@ class SubresourceClient(Bound):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Replace it by ``obj``: for ``status`` the object with a new status, for ``scale`` a ``Scale``.
+        """Replace the subresource: for ``status`` pass the object with a new status, for ``scale`` a ``Scale``.
 
         Args:
-            obj: what to send. With its resourceVersion the write fails if somebody else wrote in between.
-            name: of the object it belongs to; taken from ``obj`` if left out.
-            namespace: of that object; ``obj``'s own namespace counts.
+            obj: the body. If it has a resourceVersion, the write fails when the object was modified since.
+            name: name of the object it belongs to; by default taken from ``obj``.
+            namespace: namespace of that object, by default that of ``obj``, else the context's.
             dry_run: have the server validate and answer without persisting anything.
             field_manager: recorded as owner of the written fields; ``None`` means the client's field manager.
             field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
-            timeout: seconds for everything; ``None`` means the client's default.
+            timeout: seconds for the whole call; ``None`` means the client's default.
 
         Returns:
-            What the server answers: the whole object for ``status``, a ``Scale`` for ``scale``.
+            The response: the whole object for ``status``, a ``Scale`` for ``scale``.
 
         Raises:
             NotFound: no such object, or no such subresource.
-            InvalidObject: it says it is something else, lacks what every object has, or contradicts the call.
-            Conflict: it changed since it was read.
+            InvalidObject: apiVersion, kind or name is missing or wrong, or ``obj`` contradicts ``name`` or
+                ``namespace``.
+            Conflict: it was modified since it was read.
             APIError: any other error response.
             TransportError: no usable response.
         """
@@ -169,16 +171,28 @@ class SubresourceClient(Bound):
         force: bool | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Change it by a patch: ``scale.patch("web", {"spec": {"replicas": 3}})``.
+        """Patch the subresource: ``scale.patch("web", {"spec": {"replicas": 3}})``.
 
-        Args: as for :meth:`ResourceClient.patch`.
+        Args:
+            name: name of the object it belongs to.
+            patch: a dict; for ``"json"`` a list of operations; str and bytes are sent unchanged.
+            patch_type: ``"merge"`` (RFC 7386: lists are replaced, ``None`` removes), ``"json"`` (RFC 6902),
+                ``"strategic"`` (lists merge by key; built-in kinds only) or ``"apply"`` (see :meth:`apply`).
+            namespace: namespace of that object; ``None`` means the context's.
+            dry_run: have the server validate and answer without persisting anything.
+            field_manager: recorded as owner of the written fields; ``None`` means the client's field manager.
+            field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
+            force: take over conflicting fields; with ``"apply"`` only.
+            timeout: seconds for the whole call; ``None`` means the client's default.
 
         Returns:
-            What the server answers: the whole object for ``status``, a ``Scale`` for ``scale``.
+            The response: the whole object for ``status``, a ``Scale`` for ``scale``.
 
         Raises:
             NotFound: no such object, or no such subresource.
-            APIError: any other no of the server, as for :meth:`ResourceClient.patch`.
+            Conflict: the patch has a resourceVersion that is not the object's.
+            Invalid: the result fails validation, or a JSON patch cannot be applied to the object.
+            APIError: any other error response.
             TransportError: no usable response.
         """
         options = self._target.write_options(
@@ -202,15 +216,24 @@ class SubresourceClient(Bound):
         timeout: float | None = None,
         live: Unstructured | Missing | None = None,
     ) -> Applied:
-        """Server-side apply on it, see :meth:`ResourceClient.apply`; on ``status`` it owns fields of the status only.
+        """Server-side apply to the subresource; on ``status`` only fields of the status are owned.
 
-        Args: as for :meth:`ResourceClient.apply`; ``obj`` is of the resource's own kind, and for ``scale`` a ``Scale``.
+        Args:
+            obj: an object of the resource's own kind, or for ``scale`` a ``Scale``: apiVersion, kind, metadata.name and
+                the fields to own.
+            namespace: ``None`` means the object's own namespace, else the context's.
+            field_manager: owner of the fields; ``None`` means the client's field manager.
+            force: ``True`` takes over all conflicting fields; a list of paths takes over only fields within these.
+            dry_run: have the server validate and answer without persisting anything.
+            field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
+            timeout: seconds for the whole call; ``None`` means the client's default.
+            live: the object as last seen, or :data:`~dynkube.MISSING` if there was none; saves the read.
 
         Returns:
-            What the server answers, and in ``change`` what was done.
+            The response; its ``change`` is created, changed, unchanged or unknown.
 
         Raises:
-            ApplyConflict: others own fields with other values; ``conflicts`` says which and who.
+            ApplyConflict: other managers own fields with other values; ``conflicts`` has the fields and managers.
             NotFound: no such object, or no such subresource.
             APIError: any other error response.
             TransportError: no usable response.

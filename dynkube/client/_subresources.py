@@ -1,23 +1,23 @@
-"""What is known of subresources by their names. Pure."""
+"""Properties of subresources that follow from their names. Pure."""
 
 from __future__ import annotations
 
 from dynkube.errors import InvalidInput
 
-# The subresources that are a part of the object itself; others answer objects of their own kinds.
+# Subresources that are part of the object itself; others have kinds of their own.
 _SAME_KIND = frozenset({"status", "ephemeralcontainers", "resize"})
 
 
 def shows_whole_object(subresource: str | None) -> bool:
-    """Whether it takes and answers the object itself, as ``status`` does, and not one of a kind of its own."""
+    """Whether it takes and returns the object itself, like ``status``, instead of a kind of its own."""
     return subresource is None or subresource in _SAME_KIND
 
 
 def check_subresource(name: object) -> None:
-    """Refuse what is no name of a subresource.
+    """Reject invalid names of subresources.
 
     Raises:
-        InvalidInput: it is empty, or a path.
+        InvalidInput: it is empty, or has a slash.
     """
     if not isinstance(name, str) or not name or "/" in name:
         raise InvalidInput(f"subresource {name!r} is not the name of one, like 'status' or 'scale'")
