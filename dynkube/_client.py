@@ -290,11 +290,10 @@ class Client(Bound, ShortWays, ManifestVerbs):
     # ── status ───────────────────────────────────────────────────────────────────────────────
 
     def informers(self) -> InformerStatuses:
-        """Return the status of all running informers: state, since, reason, objects, lag, backlog, restarts, last
-        error.
+        """Return the status of all running informers.
 
-        Informers that share a watch are one entry. Does not block, may be called from any thread; ``print()`` of the
-        result is a table.
+        Each entry has state, since when and why, objects, lag, backlog, restarts and last error. Informers that share a
+        watch are one entry. Does not block, may be called from any thread; ``print()`` of the result is a table.
         """
         return self._now.informers.statuses()
 

@@ -1,4 +1,4 @@
-"""Who one is for the API server, and what one may do there: questions that anybody may ask."""
+"""``whoami`` and ``can``: self-subject reviews of authentication and authorization."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _WHO: Final = "selfsubjectreviews.authentication.k8s.io"
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
-# What authorization has beyond requests: roles, certificates, impersonation, policies (API docs, "Request verbs").
+# Verbs known only to authorization: roles, certificates, impersonation, policies (API docs, "Request verbs").
 _SPECIAL: Final = ("use", "bind", "escalate", "impersonate", "approve", "sign", "attest", "*")
 _OF_PATHS: Final = ("get", "put", "post", "head", "options", "delete", "patch", "*")
 _OTHER_WORDS: Final = {"apply": "patch", "edit": "update", "read": "get", "write": "update", "remove": "delete"}
 _EXTRA: Final = 20
-_EVERYWHERE: Final = frozenset({"list", "watch"})  # verbs that without a namespace mean all of them
+_EVERYWHERE: Final = frozenset({"list", "watch"})  # without a namespace these mean all namespaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserInfo(Shown):
-    """Who one is for the API server, after authentication and impersonation.
+    """The user that the server authenticates the client as, including impersonation.
 
     Attributes:
-        username: what rules of access call one; ``str()`` of this.
-        uid: tells apart users of one name at different times; often empty.
-        groups: to which rules of access apply as well.
-        extra: what authentication says besides.
+        username: the user name, as in RBAC rules; ``str()`` of this.
+        uid: distinguishes users of the same name over time; often empty.
+        groups: the groups of the user, as in RBAC rules.
+        extra: further attributes set by the authenticator.
     """
 
     username: str
@@ -62,13 +62,14 @@ class UserInfo(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission(Shown):
-    """Whether one may do something: true or false, and why.
+    """Whether the user is allowed to do something: true or false, with the reason.
 
     Attributes:
-        allowed: the answer; ``bool()`` of this.
-        action: what was asked, in words: ``"list pods in namespace shop"``.
-        reason: what the server says for it, such as the binding that allows it; often empty where it does not.
-        evaluation_error: what kept the server from looking at all rules; it may allow more than it says then.
+        allowed: the result; ``bool()`` of this.
+        action: what was checked: ``"list pods in namespace shop"``.
+        reason: the server's reason, such as the role binding that allows it; often empty if it is denied.
+        evaluation_error: an error that prevented the server from evaluating all rules; the user may be allowed more
+            then.
     """
 
     allowed: bool
@@ -92,10 +93,10 @@ class Permission(Shown):
 
 
 async def whoami(api: APIClient, timeout: float | None) -> UserInfo:
-    """Ask the server who is asking.
+    """Send a SelfSubjectReview.
 
     Raises:
-        NoMatch: the server is too old to tell.
+        NoMatch: the server is too old to support it.
     """
     check_timeout(timeout)
     deadline = Deadline.after(timeout)
@@ -120,7 +121,7 @@ async def whoami(api: APIClient, timeout: float | None) -> UserInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question about access, as the caller put it."""
+    """One authorization check, with the caller's arguments."""
 
     verb: str
     resource: ResourceLike
@@ -135,7 +136,7 @@ class Question:
 
 
 async def can(api: APIClient, question: Question, timeout: float | None) -> Permission:
-    """Ask the server whether the user may do something."""
+    """Send a SelfSubjectAccessReview."""
     check_timeout(timeout)
     deadline = Deadline.after(timeout)
     if isinstance(question.resource, str) and question.resource.startswith("/"):
@@ -167,7 +168,7 @@ async def _about_resource(api: APIClient, question: Question, timeout: float | N
     text = question.resource if isinstance(question.resource, str) else ""
     virtual = virtual_resources(question.verb) if text else None
     if virtual is not None and (known := virtual.find(text)) is not None:
-        gvr = known.gvr  # its names may be any text
+        gvr = known.gvr  # names of virtual resources are arbitrary strings
         namespace = _namespace(api, question, known)
     else:
         try:
@@ -178,7 +179,7 @@ async def _about_resource(api: APIClient, question: Question, timeout: float | N
             raise virtual.no_match(text, exc) from None
         _check_served(question, known, gvr)
         namespace = await _confirmed_namespace(api, question, known, timeout)
-    resource_path(gvr, namespace=namespace)  # refuses what can be no namespace, as the call itself would
+    resource_path(gvr, namespace=namespace)  # rejects invalid namespaces, as the request itself would
     attributes = {
         "verb": question.verb,
         "group": gvr.group,
@@ -192,7 +193,7 @@ async def _about_resource(api: APIClient, question: Question, timeout: float | N
 
 
 def _check_served(question: Question, known: APIResource | None, gvr: GVR) -> None:
-    """Refuse verbs and subresources that are none, and names that the call itself would refuse."""
+    """Reject unknown verbs and subresources, and names that the request itself would reject."""
     verbs = (*_VERBS, *_SPECIAL, *(sorted(known.verbs.difference(_VERBS)) if known else ()))
     if not question.verb.startswith(CONSTRAINED):
         _check_verb(question.verb, verbs, str(gvr.resource))
@@ -203,11 +204,11 @@ def _check_served(question: Question, known: APIResource | None, gvr: GVR) -> No
 
 
 async def _named(api: APIClient, resource: ResourceLike, timeout: float | None) -> tuple[APIResource | None, GVR]:
-    """The resource that is meant; of one that is not served and named in full, no more than its name is known."""
+    """Resolve the resource; one that is not served but given in full has only a GVR."""
     if resource == "*":
         return None, GVR("*", "*", "*")
     if isinstance(resource, APIResource):
-        resource = resource.gvr  # it may be gone by now
+        resource = resource.gvr  # resolve it again: it may no longer be served
     try:
         known = await api.resource(resource).resolve(timeout=timeout)
     except NoMatch:
@@ -223,7 +224,7 @@ async def _named(api: APIClient, resource: ResourceLike, timeout: float | None) 
 async def _confirmed_namespace(
     api: APIClient, question: Question, known: APIResource | None, timeout: float | None
 ) -> str:
-    """The same as :func:`_namespace`, which is asked again where the CRD has another scope by now."""
+    """Return :func:`_namespace`, after rediscovery if the scope of the CRD may have changed."""
     try:
         return _namespace(api, question, known)
     except WrongScope:
@@ -235,7 +236,7 @@ async def _confirmed_namespace(
 
 
 def _namespace(api: APIClient, question: Question, known: APIResource | None) -> str:
-    """The namespace to ask about; ``""`` for all, and for what lives in none."""
+    """Return the namespace to check; ``""`` for all, and for cluster-scoped resources."""
     if question.namespace == "*" and (known is None or known.namespaced):
         return ""
     if known is None:

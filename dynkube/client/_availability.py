@@ -1,4 +1,4 @@
-"""Whether a resource is installed, asked now: of discovery, and of the definition that it is from."""
+"""Availability of a resource, read from the server: discovery, and its CRD."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
 async def availability(target: Target, timeout: float | None) -> ResourceAvailability:
-    """Ask the server for a resource, and for its definition, without which the answer says why it has none.
+    """Read a resource from discovery, and its CRD; without the latter the result has the reason.
 
     Raises:
-        DynkubeError: nobody can tell whether it is served.
+        DynkubeError: it cannot be determined whether the resource is served.
     """
     check_timeout(timeout)
     deadline = Deadline.after(timeout)
     name, mapper = str(target.spec), target.session.mapper
-    mapper.doubt(target.spec)  # what is known from before is no answer to what is served now
+    mapper.doubt(target.spec)  # stale data must not pass as the current state
     try:
         resource = await target.resolve(timeout)
-    except NoMatch as exc:  # its definition may be there all the same, and say why
+    except NoMatch as exc:  # the CRD may exist nevertheless, and its conditions give the reason
         definition, unread = await _definition(target, definition_name(target.spec), deadline)
         why = "; ".join(filter(None, (not_installed(str(exc), definition is not None), unread)))
         return ResourceAvailability(name=name, definition=definition, message=why)
@@ -38,13 +38,13 @@ async def availability(target: Target, timeout: float | None) -> ResourceAvailab
 
 
 async def _definition(target: Target, name: str | None, deadline: Deadline) -> tuple[Unstructured | None, str]:
-    """The CRD of that name, and why it is not known."""
+    """Return the CRD of that name, and the reason if it could not be read."""
     if name is None:
         return None, ""
     try:
         request = Request(method="GET", path=resource_path(_CRDS, name=name), timeout=deadline.left())
         return as_answered(await target.session.rest.request(request)), ""
-    except NotFound:  # built in, or of an aggregated API
+    except NotFound:  # built-in, or of an aggregated API
         return None, ""
     except Forbidden as exc:
         return None, f"its definition may not be read: {exc}"

@@ -1,4 +1,4 @@
-"""One open watch as batches of events: what came complete in one chunk, then why it ended."""
+"""The events of one open watch in batches: the events completed by one chunk, then the reason it ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.meta import UNREADABLE, ObjectDecoder, WatchEvent, decode_watch_lin
 from dynkube.rest import ByteStream, LineSplitter
 
 Batch: TypeAlias = list[WatchEvent]
-"""The events that came complete in one chunk, in order; never empty."""
+"""The events that one received chunk completed, in order; never empty."""
 
 
 class Batches(AsyncIterator[Batch]):
@@ -26,17 +26,17 @@ class Batches(AsyncIterator[Batch]):
         self._lines = lines
         self._decoder = decoder
         self._request = request
-        self._error: Exception | None = None  # raised once the events before it are out
+        self._error: Exception | None = None  # raised once the events before it were returned
 
     def wake_by(self, scope: trio.CancelScope) -> None:
-        """Have ``scope``, in which these are waited for, cancelled when the stream is given up."""
+        """Have ``scope``, in which the caller waits for a batch, cancelled when the stream is abandoned."""
         self._stream.reader = scope
 
     def check_trusted(self) -> None:
-        """Say whether that is why it was cancelled.
+        """Raise if the scope was cancelled because the stream was abandoned.
 
         Raises:
-            ConnectionLost: it is.
+            ConnectionLost: the stream was abandoned.
         """
         self._stream.check_trusted()
 
@@ -66,7 +66,7 @@ class Batches(AsyncIterator[Batch]):
         rest = self._lines.finish()
         if not rest.strip():
             return []
-        # No JSON object is a proper prefix of another one: if it can be read, only the newline is missing.
+        # No JSON object is a proper prefix of another: if it can be parsed, only the newline is missing.
         batch = self._decode_lines([rest])
         if isinstance(self._error, UnreadableEvent) and not _is_json(rest):
             self._error = ConnectionLost(

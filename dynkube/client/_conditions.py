@@ -1,4 +1,4 @@
-"""What ``wait_for`` waits for: kubectl's words read into something that looks at an object. Pure."""
+"""Conditions of ``wait_for``: kubectl's syntax parsed into predicates on an object. Pure."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 class Condition(Protocol):
-    """Something that is or is not so of one object at one moment."""
+    """A condition on the state of one object."""
 
     def holds(self, obj: Unstructured | None) -> bool:
-        """Whether it is so; ``None`` stands for no such object."""
+        """Whether ``obj`` meets the condition; ``None`` means that there is no such object."""
 
     def seen(self, obj: Unstructured | None) -> str:
-        """What there is instead, in words, for a message."""
+        """Describe the actual state, for an error message."""
 
 
 ConditionLike = str | Callable[[Unstructured], bool]
 
 
 def parse_condition(condition: ConditionLike, *, uid: str | None = None) -> Condition:
-    """Read a condition in any of its forms.
+    """Parse a condition in any of its forms.
 
     Raises:
-        InvalidInput: it is none, or ``uid`` is given with another one than ``"delete"``.
-        InvalidJSONPath: its path does not parse.
+        InvalidInput: it is malformed, or ``uid`` is given with a condition other than ``"delete"``.
+        InvalidJSONPath: its path is malformed.
     """
     if condition != "delete" and uid is not None:
         raise InvalidInput("uid says which object's deletion is waited for, so it goes with condition='delete' only")
@@ -58,14 +58,14 @@ def parse_condition(condition: ConditionLike, *, uid: str | None = None) -> Cond
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """``create``: the object is there."""
+    """``create``: the object exists."""
 
     def holds(self, obj: Unstructured | None) -> bool:
-        """Whether it is so."""
+        """Whether ``obj`` meets the condition."""
         return obj is not None
 
     def seen(self, obj: Unstructured | None) -> str:
-        """What there is instead."""
+        """Describe the actual state."""
         return "there was no such object" if obj is None else f"{obj!r}"
 
     def __str__(self) -> str:
@@ -74,19 +74,19 @@ class Exists:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """``delete``: the object is not there, or there is another one of its name.
+    """``delete``: the object does not exist, or was replaced by another of the same name.
 
-    ``uid`` says which one is meant; without it any object of the name is.
+    ``uid`` is the uid of the object to wait for; without it any object of the name counts.
     """
 
     uid: str | None = None
 
     def holds(self, obj: Unstructured | None) -> bool:
-        """Whether it is so."""
+        """Whether ``obj`` meets the condition."""
         return obj is None or (self.uid is not None and obj.uid != self.uid)
 
     def seen(self, obj: Unstructured | None) -> str:
-        """What there is instead."""
+        """Describe the actual state."""
         if obj is None:
             return "there was no such object"
         if obj.deletion_timestamp is None:
@@ -102,23 +102,23 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class StatusCondition:
-    """``condition=NAME[=STATUS]``: an entry of ``status.conditions``; case does not matter, as for kubectl.
+    """``condition=NAME[=STATUS]``: an entry of ``status.conditions``; case-insensitive, as with kubectl.
 
-    An entry that was made for an older generation of the object does not count.
+    An entry for an older generation of the object does not count.
     """
 
     name: str
     status: str = "True"
 
     def holds(self, obj: Unstructured | None) -> bool:
-        """Whether it is so."""
+        """Whether ``obj`` meets the condition."""
         entry = None if obj is None else self._entry(obj)
         if obj is None or entry is None or _observed_generation(obj, entry) < obj.generation:
             return False
         return str(entry.get("status", "")).lower() == self.status.lower()
 
     def seen(self, obj: Unstructured | None) -> str:
-        """What there is instead."""
+        """Describe the actual state."""
         if obj is None:
             return "there was no such object"
         entry = self._entry(obj)
@@ -143,23 +143,23 @@ class StatusCondition:
 
 @dataclass(frozen=True, slots=True)
 class JSONPathCondition:
-    """``jsonpath={PATH}[=VALUE]``: what the path selects is VALUE, or is there at all.
+    """``jsonpath={PATH}[=VALUE]``: the value at the path equals VALUE, or is not empty.
 
-    Where the path selects several values all of them count (kubectl refuses that).
+    If the path selects several values, all of them must match (kubectl rejects that).
     """
 
     path: JSONPath
     value: str | None = None
 
     def holds(self, obj: Unstructured | None) -> bool:
-        """Whether it is so."""
+        """Whether ``obj`` meets the condition."""
         found = [] if obj is None else obj.jsonpath(self.path)
         if self.value is None:
             return any(value not in (None, "", [], {}) for value in found)
         return bool(found) and all(_text(value) == self.value for value in found)
 
     def seen(self, obj: Unstructured | None) -> str:
-        """What there is instead."""
+        """Describe the actual state."""
         if obj is None:
             return "there was no such object"
         found = obj.jsonpath(self.path)
@@ -172,16 +172,16 @@ class JSONPathCondition:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A function of the object; not asked while there is none. What it raises ends the wait."""
+    """A function of the object; not called while the object does not exist. An exception of it ends the wait."""
 
     function: Callable[[Unstructured], bool]
 
     def holds(self, obj: Unstructured | None) -> bool:
-        """Whether it is so."""
+        """Whether ``obj`` meets the condition."""
         return obj is not None and bool(self.function(obj))
 
     def seen(self, obj: Unstructured | None) -> str:
-        """What there is instead."""
+        """Describe the actual state."""
         return "there was no such object" if obj is None else f"{obj!r}"
 
     def __str__(self) -> str:
@@ -195,7 +195,10 @@ def _entries(obj: Unstructured) -> list[Mapping[str, object]]:
 
 
 def _observed_generation(obj: Unstructured, entry: Mapping[str, object]) -> int:
-    """For which generation the entry speaks; where nobody says so, for the present one."""
+    """Return the generation an entry was observed for.
+
+    That is the observedGeneration of the entry or of the status; without either the current generation.
+    """
     status = obj.get("status")
     for holder in (entry, status):
         observed = holder.get("observedGeneration") if isinstance(holder, Mapping) else None
@@ -205,7 +208,7 @@ def _observed_generation(obj: Unstructured, entry: Mapping[str, object]) -> int:
 
 
 def _parse_jsonpath(text: str) -> JSONPathCondition:
-    """The path ends at the first ``=`` outside of quotes and brackets."""
+    """Parse ``PATH[=VALUE]``. The path ends at the first ``=`` outside of quotes and brackets."""
     closing: list[str] = []
     quote = ""
     end = len(text)
@@ -232,7 +235,7 @@ def _unquoted(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    """A value as kubectl compares it."""
+    """Format a value as kubectl compares it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "null" if value is None else str(value)

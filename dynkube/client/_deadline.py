@@ -1,4 +1,4 @@
-"""One ``timeout`` for a verb that takes several requests."""
+"""One ``timeout`` for a verb that sends several requests."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from dynkube.errors import DeadlineExceeded
 
 @contextmanager
 def within(seconds: float | None, missed: str) -> Iterator[None]:
-    """Cancels what takes longer; ``None`` leaves each request in it the client's default.
+    """Cancel the block after ``seconds``; with ``None`` each request in it has the client's default.
 
     Raises:
-        DeadlineExceeded: it took longer; ``missed`` says what is not there.
+        DeadlineExceeded: the time is up; ``missed`` says what is missing.
     """
     limit = math.inf if seconds is None else seconds
     with trio.move_on_after(limit) as scope:
@@ -29,21 +29,21 @@ def within(seconds: float | None, missed: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a verb has to be done, in trio's time; ``None`` leaves each of its requests the client's default."""
+    """Deadline of a verb, on trio's clock; ``None`` leaves each of its requests the client's default."""
 
     seconds: float | None
     at: float | None
 
     @classmethod
     def after(cls, seconds: float | None) -> Self:
-        """Counted from now."""
+        """Create a deadline ``seconds`` from now."""
         return cls(seconds, None if seconds is None else trio.current_time() + seconds)
 
     def left(self) -> float | None:
-        """Seconds for the next request; what :class:`~dynkube.rest.Request` calls ``timeout``.
+        """Return the seconds left, for the ``timeout`` of the next :class:`~dynkube.rest.Request`.
 
         Raises:
-            DeadlineExceeded: none is left.
+            DeadlineExceeded: no time is left.
         """
         if self.at is None:
             return None

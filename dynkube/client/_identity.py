@@ -1,4 +1,4 @@
-"""Whether an answer is the object that was asked for: a server, or a proxy before it, may have mixed up its answers."""
+"""Check that a response is the requested object, in case a server or proxy mixes up responses."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from dynkube.meta import Unstructured
 
 
 class UnexpectedKind(ProtocolError):
-    """The answer is of another kind than the resource has, as far as discovery was read."""
+    """The response is of another kind than the resource, as far as discovery was read."""
 
 
 def check_identity(obj: Unstructured, resource: APIResource, name: str, namespace: str | None, *, request: str) -> None:
-    """Compare an answer with what was asked for.
+    """Compare a response with the request.
 
     Args:
-        obj: the answer.
-        resource: what was asked for, as discovery has it.
-        name: of the object.
-        namespace: of the object; ``None`` where it has none.
-        request: for the message.
+        obj: the response.
+        resource: the resource, from discovery.
+        name: requested name.
+        namespace: requested namespace; ``None`` for cluster-scoped resources.
+        request: description of the request, for the message.
 
     Raises:
         UnexpectedKind: it is of another kind.
-        ProtocolError: its name is another, or it says that it is in another namespace.
+        ProtocolError: its name or its namespace is another.
     """
     if obj.kind != resource.kind:
         raise UnexpectedKind(_message(request, "kind", obj.kind, resource.kind))
     if obj.name != name:
         raise ProtocolError(_message(request, "metadata.name", obj.name, name))
-    if obj.namespace and obj.namespace != namespace:  # one that leaves it out is of no other namespace
+    if obj.namespace and obj.namespace != namespace:  # some servers omit it
         raise ProtocolError(_message(request, "metadata.namespace", obj.namespace, namespace or ""))
 
 

@@ -1,7 +1,7 @@
-"""One collection as bytes off the socket turned into objects: a list, and a watch in batches.
+"""List and watch of one collection, decoded from the socket: a list, and batches of watch events.
 
-The hot path under both the informers and the plain verbs. A :class:`ListWatch` keeps no position, retries
-nothing and remembers nothing between two calls; whoever stands on it decides what an error means.
+The hot path under informers and verbs. A :class:`ListWatch` keeps no position, does not retry and has no state between
+calls; its callers handle errors.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from dynkube.telemetry import Collection
 
 _log = get_logger("dynkube.client")
 
-# Names for what the method ListWatch.list would otherwise hide.
+# In the class body the method ListWatch.list would hide the builtin.
 _Items: TypeAlias = list[Unstructured]
 
-_PIECE: Final = 1 << 18  # bytes of a list that are decoded at once
+_PIECE: Final = 1 << 18  # bytes of a list decoded per step
 DEFAULT_LIST_TIMEOUT: Final = 75.0
-"""Seconds for one list: a little more than the 60 s a kube-apiserver gives itself (``--request-timeout``)."""
+"""Seconds for one list: a little more than kube-apiserver's own limit of 60 s (``--request-timeout``)."""
 
 
 class ListWatch:
-    """Lists and watches one collection: a resource, in one namespace or in all, narrowed by selectors.
+    """Lists and watches one collection: a resource, in one namespace or in all, restricted by selectors.
 
     Args:
-        rest: where requests go.
+        rest: sends the requests.
         gvr: the resource.
-        namespace: ``None`` means all namespaces, and is the only choice for cluster-scoped resources.
-        label_selector: which objects, by labels; decided by the server.
-        field_selector: which objects, by fields; decided by the server.
-        decoder: how bytes become objects; give one to drop managedFields or to bound decoded bodies.
-        obliging: have requests come back by themselves when the server says when; see :class:`~dynkube.rest.Request`.
-        on_malformed: called with each listed item that has no ``metadata.name`` and is therefore left
-            out; without it a warning is logged. ``malformed`` counts them.
+        namespace: ``None`` means all namespaces; must be ``None`` for cluster-scoped resources.
+        label_selector: restrict by labels; evaluated by the server.
+        field_selector: restrict by fields; evaluated by the server.
+        decoder: decodes objects; pass one to drop managedFields or to limit the size of decoded bodies.
+        obliging: retry requests when the server asks for it (Retry-After); see :class:`~dynkube.rest.Request`.
+        on_malformed: called with each listed item without ``metadata.name``, which is skipped; by default a warning
+            is logged. ``malformed`` counts them.
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class ListWatch:
 
     @property
     def collection(self) -> Collection:
-        """What it lists and watches, for those who are told of it."""
+        """The collection, as observers get it."""
         return Collection(
             gvr=self.gvr,
             namespace=self.namespace,
@@ -104,7 +104,7 @@ class ListWatch:
         )
 
     def pacing_itself(self) -> ListWatch:
-        """The same, for somebody with a pace of their own: no request comes back by itself."""
+        """Return a copy for callers with their own backoff: its requests do not honor Retry-After."""
         other = copy(self)
         other._obliging = False
         return other
@@ -119,28 +119,28 @@ class ListWatch:
         timeout: float | None = None,
         paging: Paging | None = None,
     ) -> UnstructuredList:
-        """One list request, turned into objects while it arrives.
+        """Send one list request; objects are decoded while the response arrives.
 
         Args:
-            resource_version: ``None`` or ``""`` for the most recent state, ``"0"`` for whatever the
-                server has at hand, else not older than this (API concepts, "resourceVersion parameter").
+            resource_version: ``None`` or ``""`` for the most recent state, ``"0"`` for any cached state, else the
+                minimum resourceVersion (API concepts, "resourceVersion parameter").
             resource_version_match: ``"NotOlderThan"`` or ``"Exact"``.
-            limit: at most so many objects; the answer's ``continue_token`` asks for the next ones.
-            continue_token: from the page before. The server refuses it together with ``resource_version``.
-            timeout: seconds for everything, retries of the request included (but not what a plugin takes while somebody
-                at a terminal may have to log in); ``None`` means 75.
-            paging: of the list that this page belongs to; counts its bytes.
+            limit: maximum number of objects; the result's ``continue_token`` is for the next page.
+            continue_token: from the page before. The server rejects it together with ``resource_version``.
+            timeout: seconds for the whole call, including retries, but excluding an exec plugin that may prompt a user
+                at a terminal; ``None`` means 75.
+            paging: bounds of the list that this page belongs to; counts its bytes.
 
         Returns:
             The objects in the server's order, with the list's own metadata.
 
         Raises:
-            APIError: the server said no; :class:`~dynkube.errors.Gone` for an expired token or version.
-            ProtocolError: the answer is no list, or was cut short. Nothing of it is handed out.
-            EndlessList: ``paging`` has had enough.
+            APIError: an error response; :class:`~dynkube.errors.Gone` for an expired token or resourceVersion.
+            ProtocolError: the response is not a list, or was truncated; no partial result is returned.
+            EndlessList: a bound of ``paging`` was exceeded.
             ConnectionLost: the connection broke.
-            DeadlineExceeded: it did not end in time.
-            TransportError: the server was not reached.
+            DeadlineExceeded: not complete in time.
+            TransportError: the server could not be reached.
         """
         seconds = DEFAULT_LIST_TIMEOUT if timeout is None else timeout
         request = self.list_request(
@@ -164,7 +164,7 @@ class ListWatch:
         return self._finished(listing, items, stream.redact)
 
     def paging(self, *, kept: bool = True) -> Paging:
-        """The bounds of one list of this collection, over all its pages."""
+        """Return the bounds of one list of this collection, over all its pages."""
         return Paging(self._rest.limits, f"GET {self._path}", kept=kept)
 
     def list_request(
@@ -176,7 +176,7 @@ class ListWatch:
         continue_token: str | None = None,
         timeout: float | None = None,
     ) -> Request:
-        """The request that :meth:`list` sends, for those who want the answer in another form."""
+        """Return the request that :meth:`list` sends, for callers that need the response in another form."""
         asked = {
             "resourceVersion": resource_version,
             "resourceVersionMatch": resource_version_match,
@@ -188,10 +188,10 @@ class ListWatch:
         return Request(method="GET", path=self._path, params=params, timeout=seconds, obliging=self._obliging)
 
     async def read(self, answer: Answer) -> UnstructuredList:
-        """The list in a whole answer to such a request, without holding the loop.
+        """Decode a complete response to such a request, yielding to the event loop in between.
 
         Raises:
-            ProtocolError: it is no list, or was cut short.
+            ProtocolError: it is not a list, or was truncated.
         """
         listing = ListDecoder(self._decoder)
         items: _Items = []
@@ -227,14 +227,14 @@ class ListWatch:
     def _well_formed(self, items: _Items) -> _Items:
         if all(item.name for item in items):
             return items
-        if not any(item.name for item in items):  # leaving them all out would look as if nothing were there
+        if not any(item.name for item in items):  # skipping all of them would look like an empty collection
             raise ProtocolError(f"none of the {len(items)} items of the list has a metadata.name [GET {self._path}]")
         for item in items:
             if not item.name:
                 self.malformed += 1
                 if self._on_malformed is not None:
                     self._on_malformed(item)
-                elif self.malformed == 1:  # the same object comes with every list
+                elif self.malformed == 1:  # the same object is in every list
                     _log.warning("an item without metadata.name was left out of a list [GET %s]: %r", self._path, item)
         return [item for item in items if item.name]
 
@@ -246,29 +246,29 @@ class ListWatch:
         bookmarks: bool = True,
         send_initial_events: bool = False,
     ) -> AbstractAsyncContextManager[Batches]:
-        """One watch request. Entering it waits for the server's yes, leaving it ends the request.
+        """Send one watch request. Entering it waits for the response's head, leaving it closes the request.
 
-        No deadline applies once it is open: callers put their own cancel scope around each step. A step
-        that was cancelled leaves the watch unusable; open another one from the last version seen.
+        No deadline applies once it is open: callers use their own cancel scope for each step. After a step was
+        cancelled the watch cannot be used any more; open another one from the last resourceVersion seen.
 
         Args:
-            resource_version: what was seen already; ``""`` begins with an Added for each present object.
-            timeout_seconds: after how long the server is to end the watch.
-            bookmarks: ask for :class:`~dynkube.meta.Bookmark` events (about one a minute).
-            send_initial_events: begin with the present objects and mark their end by a bookmark with
-                ``initial_events_end`` (KEP-3157); sends ``resourceVersionMatch=NotOlderThan`` with it.
+            resource_version: start after this one; ``""`` starts with an Added for each existing object.
+            timeout_seconds: time after which the server shall end the watch.
+            bookmarks: request :class:`~dynkube.meta.Bookmark` events (about one a minute).
+            send_initial_events: start with the existing objects, followed by a bookmark with
+                ``initial_events_end`` (KEP-3157); also sends ``resourceVersionMatch=NotOlderThan``.
 
         Returns:
-            A context manager that gives batches: all events that one received chunk completes, never an
+            A context manager that gives batches: all events completed by one received chunk, never an
             empty list. The iteration ends when the server ends the watch cleanly.
 
         Raises:
-            APIError: on entering, the server said no; later, an ERROR event came (its code is in the event).
+            APIError: on entering, an error response; later, an ERROR event (with the code of the event).
             UnreadableEvent: a line is not JSON, has an unknown type, an object without name, or is too long.
             ConnectionLost: the connection broke, or the stream ended in the middle of a line.
-            TransportError: on entering, no usable answer.
+            TransportError: on entering, no usable response.
 
-            What is raised while iterating comes after the events before it were handed out.
+            Errors while iterating are raised after the events before them were returned.
         """
         params = {**self._params, "watch": "true"}
         if bookmarks:

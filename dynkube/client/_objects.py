@@ -1,4 +1,4 @@
-"""Checks of what a caller wants to write, before any request: is it complete, and does it belong here? Pure."""
+"""Validation of objects to be written, before any request. Pure."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dynkube.errors import InvalidInput, InvalidObject, WrongScope
 from dynkube.meta import GVK, Unstructured, a_type
 
 ObjectLike: TypeAlias = Unstructured | Mapping[str, object] | bytes | str
-"""An object to write: as read, as a dict, or as JSON."""
+"""An object to write: an :class:`Unstructured`, a dict, or JSON."""
 
 
 def as_object(obj: ObjectLike) -> Unstructured:
-    """``obj`` as :class:`Unstructured`. Raises InvalidObject if it is no JSON object."""
+    """Return ``obj`` as :class:`Unstructured`. Raises InvalidObject if it is not a JSON object."""
     return obj if isinstance(obj, Unstructured) else Unstructured(obj)
 
 
 class WrongKind(InvalidObject):
-    """An object is of another kind than its resource takes, as far as discovery was read."""
+    """The object's kind is not that of the resource, as far as discovery was read."""
 
 
 def check_kind(obj: Unstructured, resource: APIResource) -> None:
-    """Refuse an object that does not say what it is, or says something else.
+    """Reject an object whose apiVersion or kind is missing or is not that of the resource.
 
     Raises:
         InvalidObject: apiVersion or kind is missing.
@@ -44,7 +44,7 @@ def check_kind(obj: Unstructured, resource: APIResource) -> None:
 
 
 def check_complete(obj: Unstructured, subresource: str) -> None:
-    """Refuse an object for a subresource with a kind of its own that does not say what it is.
+    """Reject an object without apiVersion or kind, for a subresource with a kind of its own.
 
     Raises:
         InvalidObject: apiVersion or kind is missing.
@@ -57,10 +57,10 @@ def check_complete(obj: Unstructured, subresource: str) -> None:
 
 
 def check_name(obj: Unstructured, *, generate: bool = False) -> None:
-    """Refuse an object without a name; with ``generate`` a generateName will do.
+    """Reject an object without a name; with ``generate`` a generateName suffices.
 
     Raises:
-        InvalidObject: there is none.
+        InvalidObject: there is no name.
     """
     if obj.name:
         return
@@ -72,7 +72,7 @@ def check_name(obj: Unstructured, *, generate: bool = False) -> None:
 
 
 def namespace_of_one(resource: APIResource, namespace: str | None, *, default: str) -> str | None:
-    """In which namespace one object is looked for: the one given, else the context's; ``None`` if it has none.
+    """Return the namespace of one object: the one given, else the context's; ``None`` if cluster-scoped.
 
     Raises:
         WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
@@ -87,7 +87,7 @@ def namespace_of_one(resource: APIResource, namespace: str | None, *, default: s
 
 
 def namespace_of_many(resource: APIResource, namespace: str | None) -> str | None:
-    """In which namespace a collection is read; ``None`` for all of them.
+    """Return the namespace of a collection; ``None`` for all namespaces.
 
     Raises:
         WrongScope: a namespace for a cluster-scoped resource.
@@ -99,10 +99,10 @@ def namespace_of_many(resource: APIResource, namespace: str | None) -> str | Non
 
 
 def namespace_of_object(obj: Unstructured, resource: APIResource, namespace: str | None, *, default: str) -> str | None:
-    """Where ``obj`` is written: its own namespace counts, then the one given, then the context's.
+    """Return the namespace to write ``obj`` to: its own, else the one given, else the context's.
 
     Raises:
-        InvalidObject: its own namespace and the one given contradict each other.
+        InvalidObject: its own namespace differs from the one given.
         WrongScope: it has a namespace and its resource is cluster-scoped, or the reverse.
     """
     own = obj.namespace
@@ -130,7 +130,7 @@ def _refuse_namespace(resource: APIResource, namespace: str | None) -> None:
 
 
 def _check_namespace(namespace: str | None, *, hint: str) -> None:
-    # Other clients write "" or "*" for all namespaces; sent as they are they would find nothing, silently.
+    # Other clients use "" or "*" for all namespaces; sent to the server these would silently match nothing.
     given: object = namespace  # callers are not always type-checked
     if given is not None and not isinstance(given, str):
         raise InvalidInput(f"namespace is {a_type(given)}: pass its name, or leave it out (None) for {hint}")

@@ -1,7 +1,6 @@
-"""What a caller may ask of a verb, checked and turned into query parameters and bodies. Pure.
+"""Options of the verbs, validated and converted to query parameters and bodies. Pure.
 
-Every record refuses what cannot be right when it is made, so that no request leaves with a mistake that
-the caller could have been told about at once.
+Each record is validated when it is created, so that an invalid argument is an error before any request is sent.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _MAX_FIELD_MANAGER = 128  # apimachinery's validation.FieldManagerMaxLength
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetOptions:
-    """How to read one object."""
+    """Options for reading one object."""
 
     resource_version: str | None = None
     timeout: float | None = None
@@ -39,14 +38,14 @@ class GetOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which objects of a collection."""
+    """Label and field selector of a collection."""
 
     label_selector: LabelSelector = field(default_factory=LabelSelector)
     field_selector: FieldSelector = field(default_factory=FieldSelector)
 
     @classmethod
     def parse(cls, label_selector: LabelSelectorLike, field_selector: FieldSelectorLike) -> Selection:
-        """Read both selectors in any of their forms. Raises InvalidSelector if one does not parse."""
+        """Parse both selectors in any of their forms. Raises InvalidSelector if one is malformed."""
         return cls(
             label_selector=LabelSelector.parse(label_selector), field_selector=FieldSelector.parse(field_selector)
         )
@@ -59,9 +58,9 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions:
-    """How to read a collection. Without ``limit`` all of it is read, ``page_size`` objects at a time.
+    """Options for reading a collection. Without ``limit`` all of it is read, ``page_size`` objects per request.
 
-    ``page_size=None`` asks for everything in one answer.
+    ``page_size=None`` reads everything in a single request.
     """
 
     resource_version: str | None = None
@@ -90,7 +89,7 @@ class ListOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """How to write one object."""
+    """Options for writing one object."""
 
     field_manager: str
     dry_run: bool = False
@@ -120,7 +119,7 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteOptions:
-    """How to delete. ``uid`` and ``resource_version`` are preconditions: a 409 if the object has others."""
+    """Options for deleting. ``uid`` and ``resource_version`` are preconditions: 409 if they do not match."""
 
     propagation_policy: PropagationPolicy | None = None
     grace_period_seconds: int | None = None
@@ -143,7 +142,7 @@ class DeleteOptions:
                 raise InvalidInput(f"{name} is empty: as a precondition of a delete it would never hold; leave it out")
 
     def body(self) -> bytes:
-        """The ``DeleteOptions`` that the API takes as the request's body."""
+        """Return the API's ``DeleteOptions``, the body of the request."""
         options: dict[str, object] = {"apiVersion": "v1", "kind": "DeleteOptions"}
         if self.propagation_policy is not None:
             options["propagationPolicy"] = self.propagation_policy
@@ -158,13 +157,13 @@ class DeleteOptions:
 
 
 def check_dry_run(dry_run: object) -> None:
-    """Refuse what is no bool: ``"none"`` and ``"client"`` would silently count as true."""
+    """Reject anything but a bool: ``"none"`` and ``"client"`` would silently count as true."""
     if not isinstance(dry_run, bool):
         raise InvalidInput(f"dry_run must be True or False, not {dry_run!r}")
 
 
 def check_field_manager(name: object, argument: str = "field_manager") -> None:
-    """Refuse a field manager that the server would refuse; ``argument`` is what the caller knows it as."""
+    """Reject a field manager that the server would reject; ``argument`` is its name in messages."""
     if not isinstance(name, str) or not name:
         meant = "your program" if argument == "field_manager" else "a field manager"
         raise InvalidInput(f"{argument} must be the name of {meant}, not {name!r}")
@@ -175,7 +174,7 @@ def check_field_manager(name: object, argument: str = "field_manager") -> None:
 
 
 def check_timeout(timeout: object) -> None:
-    """Raise InvalidInput unless it is a positive number of seconds, or ``None``."""
+    """Raise InvalidInput unless ``timeout`` is a positive number of seconds, or ``None``."""
     if timeout is not None and not is_seconds(timeout):
         raise InvalidInput(f"timeout must be a positive number of seconds, or None for the default, not {timeout!r}")
 

@@ -1,8 +1,8 @@
-"""A collection in pages: all of it in one list, or object by object as the pages come.
+"""A collection in pages: as one list, or as an iterator over the objects.
 
-Pages of one list show one moment of the collection. The server keeps that moment for some minutes only;
-a token that is older gets 410. Then :func:`list_all` reads everything again in one answer, as client-go's
-pager does, while :class:`ObjectIterator` has already handed objects out and must leave the choice to its user.
+Pages of one list show one snapshot of the collection. The server keeps it for some minutes only; then the continue
+token expires (410). :func:`list_all` reads everything again in one response then, as client-go's pager does, while
+:class:`ObjectIterator` has already returned objects and must leave the decision to its user.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PageT_co = TypeVar("PageT_co", bound=UnstructuredList, covariant=True)
 
 
 class Pages(Protocol[PageT_co]):
-    """A collection that can be asked for a page."""
+    """A collection that can be read in pages."""
 
     async def list(
         self,
@@ -38,19 +38,19 @@ class Pages(Protocol[PageT_co]):
         timeout: float | None = None,
         paging: Paging | None = None,
     ) -> PageT_co:
-        """One page; see :meth:`ListWatch.list`."""
+        """Read one page, with the arguments of :meth:`ListWatch.list`."""
         ...
 
     def paging(self) -> Paging:
-        """The bounds of one list, over all its pages."""
+        """Return the bounds of one list, over all its pages."""
         ...
 
 
 async def list_all(collection: Pages[PageT], options: ListOptions, join: Callable[[Sequence[PageT]], PageT]) -> PageT:
-    """The whole collection, or one page of it if ``options.limit`` or ``options.continue_token`` says so.
+    """Read the whole collection, or one page if ``options.limit`` or ``options.continue_token`` is set.
 
     Raises:
-        EndlessList: there are too many pages, or the same ones again.
+        EndlessList: there are too many pages, or a page repeats.
     """
     paging = collection.paging()
     with (
@@ -80,7 +80,7 @@ async def _list_all(
     except Gone:
         return await _first_page(collection, options, limit=None)
     except EndlessList:
-        while pages:  # so many objects take a while to free: a page in each step of the loop
+        while pages:  # freeing so many objects takes a while: yield to the event loop after each page
             page = pages.pop()
             await trio.lowlevel.checkpoint()
         raise
@@ -101,7 +101,7 @@ async def _first_page(
 
 
 def joined(pages: Sequence[UnstructuredList]) -> UnstructuredList:
-    """The pages of one list as one."""
+    """Join the pages of one list."""
     first = pages[0]
     items = [item for page in pages for item in page]
     return UnstructuredList(
@@ -112,12 +112,12 @@ def joined(pages: Sequence[UnstructuredList]) -> UnstructuredList:
 class ObjectIterator(Bound, AsyncIterator[Unstructured]):
     """The objects of a collection, one page in memory at a time: ``async for obj in resource.iterate()``.
 
-    A plain object rather than an async generator, so leaving the loop early leaves nothing to clean up. A
-    step that was cancelled can be repeated: it asks for the same page again.
+    Not an async generator, so leaving the loop early needs no cleanup. A cancelled step can be repeated: it requests
+    the same page again.
 
     Attributes:
-        resource_version: the moment in history that the pages show; ``""`` before the first page.
-        consistent: ``False`` once pages of another moment followed, which only ``allow_inconsistent`` permits.
+        resource_version: resourceVersion of the snapshot that the pages show; ``""`` before the first page.
+        consistent: ``False`` once pages of a later snapshot followed, which requires ``allow_inconsistent``.
     """
 
     __slots__ = (
@@ -173,7 +173,7 @@ class ObjectIterator(Bound, AsyncIterator[Unstructured]):
             self._items = iter(page)
 
     async def take(self) -> list[Unstructured]:
-        """What is left of the page at hand, else the next one with objects; ``[]`` at the end: one step for many."""
+        """Return the rest of the current page, else the next page with objects; ``[]`` at the end."""
         try:
             first = await self.__anext__()
         except StopAsyncIteration:

@@ -1,4 +1,4 @@
-"""What one list may take over all its pages: each page is an answer of its own, and a server may always add another."""
+"""Bounds of one list over all its pages, as a server could send pages without end."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from dynkube.meta import UnstructuredList
 from dynkube.rest import Limits
 
 _MAX_EMPTY_PAGES: Final = 100
-"""Empty pages in a row that are not the last one. kube-apiserver goes on reading until a page is full or nothing is
-left, so it sends none; an aggregated API that filters its pages may send some."""
+"""Consecutive empty pages before the last one. kube-apiserver sends no empty pages, as it reads on until a page is full
+or nothing is left; an aggregated API that filters its pages may send some."""
 
 
 class Paging:
     """Counts the pages, tokens and bytes of one list.
 
     Args:
-        limits: of the client.
-        request: what is listed, for messages.
-        kept: all pages are in memory in the end, so their bytes and the time are bounded as well. ``False`` where the
-            caller works through them page by page.
+        limits: the client's limits.
+        request: description of the request, for messages.
+        kept: all pages are kept in memory, so bytes and time are bounded as well. ``False`` if the caller
+            processes them page by page.
     """
 
     __slots__ = ("_bytes", "_empty", "_kept", "_limits", "_pages", "_request", "_tokens")
@@ -39,20 +39,20 @@ class Paging:
         self._tokens: set[int] = set()  # hashes: a token may be as long as a page
 
     def received(self, size: int) -> None:
-        """Bytes of a page came.
+        """Count received bytes of a page.
 
         Raises:
-            EndlessList: they are too many.
+            EndlessList: more than ``max_list_bytes``.
         """
         self._bytes += size
         if self._kept and self._bytes > self._limits.max_list_bytes:
             raise self._endless(f"it has more than {self._limits.max_list_bytes} bytes (Limits.max_list_bytes)")
 
     def token_after(self, page: UnstructuredList) -> str:
-        """The continue token of a page; ``""`` if it is the last one.
+        """Return the continue token of a page; ``""`` if it is the last one.
 
         Raises:
-            EndlessList: the token was there before, or there are too many pages.
+            EndlessList: the token was used before, or there are too many pages.
         """
         token = page.continue_token
         if not token:
@@ -73,10 +73,10 @@ class Paging:
 
     @contextmanager
     def in_time(self) -> Iterator[None]:
-        """Cancels what takes longer than a list may.
+        """Cancel the block after ``max_list_seconds``.
 
         Raises:
-            EndlessList: it took longer.
+            EndlessList: the time is up.
         """
         seconds = self._limits.max_list_seconds
         with trio.move_on_after(seconds) as scope:

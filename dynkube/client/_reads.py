@@ -1,4 +1,4 @@
-"""Reading: one object, a collection, a collection in pages."""
+"""Read requests: one object, a collection, a collection in pages."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dynkube.rest import Request
 async def get(
     target: Target, name: str, namespace: str | None, options: GetOptions, *, subresource: str | None = None
 ) -> Unstructured:
-    """GET one object, or what a subresource of it answers.
+    """GET one object, or a subresource of it.
 
     Raises:
-        ProtocolError: the answer is another object than the one that was asked for.
+        ProtocolError: the response is another object than requested.
     """
     resource, path, options = await target.resolve_within(
         options, lambda found: target.path(found, name, namespace, subresource=subresource)
@@ -30,7 +30,7 @@ async def get(
         try:
             check_identity(obj, resource, *place, request=answer.request)
         except UnexpectedKind:
-            # Discovery is read when a name is used for the first time; the CRD may have another kind since.
+            # Discovery is cached; the CRD may have been replaced by one with another kind.
             target.session.mapper.recheck(target.spec)
             resource = await target.resolve(options.timeout)
             check_identity(obj, resource, *place, request=answer.request)
@@ -49,7 +49,7 @@ async def list_objects(
 
 
 async def table(target: Target, namespace: str | None, selection: Selection, options: ListOptions) -> UnstructuredTable:
-    """GET a collection in the server's columns."""
+    """GET a collection as a table with the server's columns."""
     resource, collection, options = await target.resolve_within(
         options, lambda found: target.collection_of(found, namespace, selection)
     )
@@ -61,5 +61,5 @@ async def table(target: Target, namespace: str | None, selection: Selection, opt
 def iterate(
     target: Target, namespace: str | None, selection: Selection, options: ListOptions, *, allow_inconsistent: bool
 ) -> ObjectIterator:
-    """GET a collection page by page; nothing is asked before the first step."""
+    """GET a collection page by page; nothing is sent before the first step."""
     return ObjectIterator(target, namespace, selection, options, allow_inconsistent=allow_inconsistent)

@@ -1,7 +1,7 @@
-"""What rules of access name and no server serves: whom one may act as, and for whom one may sign.
+"""Virtual resources: names that RBAC rules use but no server serves, for impersonation and for signing.
 
-API docs, "User impersonation" and "Certificate signing requests"; KEP-5284 for impersonation that is constrained.
-Whoever asks for these verbs means these names, whatever else is served under them.
+API docs, "User impersonation" and "Certificate signing requests"; KEP-5284 for constrained impersonation.
+With these verbs the names always mean the virtual resources, even if a resource of the same name is served.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dynkube.errors import NoMatch
 from dynkube.meta import GVR
 
 CONSTRAINED: Final = ("impersonate:", "impersonate-on:")
-"""Beginnings of verbs, since Kubernetes 1.35; those of the second are about what is served."""
+"""Prefixes of verbs, since Kubernetes 1.35; the second applies to served resources."""
 
 _IDENTITIES: Final = "authentication.k8s.io"
 _ACCOUNTS: Final = "serviceaccounts"
@@ -24,13 +24,13 @@ _ACCOUNTS: Final = "serviceaccounts"
 
 @dataclass(frozen=True, slots=True)
 class VirtualResources:
-    """What a verb is for.
+    """The resources that a verb applies to.
 
     Attributes:
         verb: the verb.
-        groups: the API group of each name.
-        served: what else it is for, which servers serve.
-        only: whether it is for nothing else.
+        groups: the API group of each virtual resource.
+        served: resources it applies to that are served.
+        only: whether it applies to nothing else.
     """
 
     verb: str
@@ -39,23 +39,23 @@ class VirtualResources:
     only: bool = False
 
     def find(self, resource: str) -> APIResource | None:
-        """What is meant; ``None`` where that is for the server to know.
+        """Return the virtual resource; ``None`` if the name has to be resolved by discovery.
 
         Raises:
-            NoMatch: it is almost one of these, or can be nothing else.
+            NoMatch: it is similar to a virtual resource, or the verb applies to nothing else.
         """
         name, _, group = resource.partition(".")
         if name in self.groups and group in ("", self.groups[name]):
             gvr = GVR(self.groups[name], "v1", name)
             return APIResource(gvr=gvr, kind="", singular=name, namespaced=name == _ACCOUNTS)
-        # A singular or a kind may be that of a definition as well: there are some called User.
+        # A singular or a kind may also be that of a CRD: some are called User.
         is_almost = name.lower() in self.groups or f"{name.lower()}s" in self.groups
         if name != "*" and "/" not in name and self._may_be(group) and (is_almost or (self.only and not group)):
             raise self.no_match(resource)
         return None
 
     def no_match(self, resource: str, cause: NoMatch | None = None) -> NoMatch:
-        """Why this is none of them; ``cause`` is what else is wrong with it."""
+        """Return the error for a resource the verb does not apply to; ``cause`` is the error of discovery."""
         name, _, group = resource.partition(".")
         if cause is not None and not self._may_be(group):
             return cause
@@ -76,7 +76,7 @@ _SIGNED_FOR: Final = {"signers": "certificates.k8s.io"}
 
 
 def virtual_resources(verb: str) -> VirtualResources | None:
-    """What a verb is for, if that is something no server serves."""
+    """Return the virtual resources of a verb, if it has any."""
     if verb == "impersonate":
         return VirtualResources(verb, _ACTED_AS, (_ACCOUNTS,))
     if verb.startswith(CONSTRAINED[0]):

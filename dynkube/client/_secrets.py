@@ -1,6 +1,6 @@
-"""Values of Secrets that a program must not show: in differences, in conflicts, and quoted in answers. Pure.
+"""Redaction of Secret values in diffs, conflicts and error responses. Pure.
 
-What is a Secret, and what of it is hidden, says ``dynkube._display.secrets``.
+``dynkube._display.secrets`` defines what a Secret is and which of its fields are redacted.
 """
 
 from __future__ import annotations
@@ -22,54 +22,54 @@ from dynkube.fields import Field, FieldPath, Values
 from dynkube.meta import MISSING, UNREADABLE, Unstructured, encode_json, thaw
 
 HIDDEN: Final = "***"
-"""What stands for a value that is not shown."""
+"""Displayed instead of a redacted value."""
 
 State: TypeAlias = "dict[str, Any] | None"
 _WRONG_TYPE: Final = re.compile(r"(\{Value:).*", re.DOTALL)
-_LEAST_QUOTED: Final = 6  # shorter ones are in any message by chance
+_LEAST_QUOTED: Final = 6  # shorter ones occur in messages by chance
 
 
-# ── in differences ───────────────────────────────────────────────────────────────────────────
+# ── diffs ────────────────────────────────────────────────────────────────────────────────────
 
 
 class _Hidden(str):
-    """In the place of a value: the same text for the same value. ``shown`` is what people are to see there."""
+    """Placeholder of a value: equal strings for equal values. ``shown`` is the string to display."""
 
     __slots__ = ("shown",)
     shown: str
 
 
 class Hiding:
-    """Hides the values of Secrets in two states of an object, in place, for as long as these are compared.
+    """Redacts Secret values in two states of an object, in place, while these are compared.
 
-    Meanwhile they can be told apart and nothing else. At the end it is seen which ones differ, as with
-    ``kubectl diff``: ``*** (before)`` and ``*** (after)`` where there are two.
+    During the comparison the placeholders can only be distinguished from each other. At the end it is known which
+    values differ; these are displayed as with ``kubectl diff``: ``*** (before)`` and ``*** (after)``.
 
     Args:
-        before: one state; ``None`` where there is no object.
+        before: one state; ``None`` if there is no object.
         after: the other.
-        of: what the states are of; they may leave out what it is.
+        of: the objects of the states, as the states may lack kind and apiVersion.
     """
 
     def __init__(self, before: State, after: State, *, of: Iterable[Unstructured | None]) -> None:
         self._places: list[tuple[dict[str, Any], str]] = []
         objects = [obj for obj in of if obj is not None]
-        if not any(may_hold_secrets(obj.json) for obj in objects):  # to go through all of an object takes a while
+        if not any(may_hold_secrets(obj.json) for obj in objects):  # traversing a whole object is slow
             return
         secret = any(obj.kind == "Secret" for obj in objects)
         numbers: dict[object, str] = {}
-        # Both are gone through before anything is replaced: each is looked at for what is a Secret in the other.
+        # Search both before replacing anything: a Secret in one state is looked up in the other.
         places = [*hidden_places(before, after, secret=secret), *hidden_places(after, before, secret=secret)]
         for owner, name in places:
             value = owner[name]
             key = value if isinstance(value, str) else encode_json(value)
-            # A text that no manifest has, as what is hidden may be compared with what is not.
+            # No manifest contains this string, so that it differs from any value that is not redacted.
             owner[name] = hidden = _Hidden(numbers.setdefault(key, f"\0{len(numbers)}"))
             hidden.shown = HIDDEN
             self._places.append((owner, name))
 
     def mark(self, old: object, new: object) -> None:
-        """Take in two values that differ and are to be shown beside each other."""
+        """Register two values that differ and are displayed next to each other."""
         if not self._places or MISSING in (old, new):
             return
         olds, news = list(_hidden_in(old)), list(_hidden_in(new))
@@ -80,11 +80,11 @@ class Hiding:
                     each.shown = f"{HIDDEN} ({word})"
 
     def shown(self, value: Any) -> Any:
-        """What people are to see of a value."""
+        """Return the value to display."""
         return value.shown if isinstance(value, _Hidden) else value
 
     def settle(self) -> None:
-        """Leave in both states what people are to see."""
+        """Replace the placeholders in both states by the strings to display."""
         for owner, name in self._places:
             owner[name] = self.shown(owner[name])
 
@@ -99,11 +99,11 @@ def _hidden_in(value: object) -> Iterator[_Hidden]:
             pending += value.values() if isinstance(value, dict) else value
 
 
-# ── in conflicts ─────────────────────────────────────────────────────────────────────────────
+# ── conflicts ────────────────────────────────────────────────────────────────────────────────
 
 
 def shown_at(path: FieldPath, values: Values) -> Any:
-    """The value at a path of an object as it may be shown, or MISSING."""
+    """Return the value at a path of an object, redacted, or MISSING."""
     value: Any = values.obj
     secret = inside = False
     for place, step in enumerate(path.steps):
@@ -115,7 +115,7 @@ def shown_at(path: FieldPath, values: Values) -> Any:
                 return HIDDEN
             listed = value.get("kind") == "SecretList" and step == Field("items")
         elif isinstance(value, list | tuple):
-            listed = secret  # of such a list each item is one
+            listed = secret  # each item of a SecretList is a Secret
         value, secret = values.child(value, step), listed
         if step == Field(LAST_APPLIED) and (inside or tells_secrets(value)) and place == len(path.steps) - 1:
             return HIDDEN
@@ -134,23 +134,23 @@ def _without_secrets(value: Any, *, secret: bool, inside: bool) -> Any:
     return shown
 
 
-# ── in answers ───────────────────────────────────────────────────────────────────────────────
+# ── error responses ──────────────────────────────────────────────────────────────────────────
 
 
 def without_values(error: APIError, obj: Unstructured) -> APIError:
-    """An answer to the write of an object without the values of Secrets in it, as far as it quotes them."""
+    """Return an error response to the write of an object, without Secret values that it quotes."""
     return without_values_in(error, obj.json, secret=obj.kind == "Secret")
 
 
 def without_values_in(error: APIError, document: bytes, *, secret: bool) -> APIError:
-    """An answer to the write of a document without the values of Secrets in it, as far as it quotes them.
+    """Return an error response to the write of a document, without Secret values that it quotes.
 
-    Servers quote what has the wrong type (``expected string, got &value.valueUnstructured{Value:5432}``).
+    Servers quote values of the wrong type (``expected string, got &value.valueUnstructured{Value:5432}``).
 
     Args:
-        error: the answer. Conflicts of fields have their values hidden already.
-        document: what was sent: an object, a patch, or the operations of a JSON patch; JSON or YAML.
-        secret: what was written is a Secret, though the document may not say so.
+        error: the error response. The values of field conflicts are redacted already.
+        document: the request body: an object, a patch, or the operations of a JSON patch; JSON or YAML.
+        secret: a Secret was written, even if the document lacks the kind.
     """
     if isinstance(error, ApplyConflict) or not (secret or may_hold_secrets(document)):
         return error
@@ -175,7 +175,7 @@ def _values_in(document: bytes, *, secret: bool) -> Iterator[object]:
         content: object = msgspec.json.decode(document)
     except UNREADABLE:
         content = _from_yaml(document)
-    if isinstance(content, list):  # of operations on one
+    if isinstance(content, list):  # operations of a JSON patch
         operations: Iterable[object] = content
         secrets = (each.get("value") for each in operations if isinstance(each, dict))
         yield from (value for value in secrets if secret or is_secret(value))
@@ -183,11 +183,11 @@ def _values_in(document: bytes, *, secret: bool) -> Iterator[object]:
 
 
 def _from_yaml(document: bytes) -> object:
-    from dynkube.meta import yaml  # few patches are, and it takes a while
+    from dynkube.meta import yaml  # imported here: few patches are YAML, and the import is slow
 
     try:
         return yaml.load_document(document, lenient=True)
-    except ValueError:  # no YAML, or several documents
+    except ValueError:  # not YAML, or several documents
         return None
 
 
@@ -200,9 +200,9 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """As it is and as base64 says; each also as Go and JSON quote it, who make one line of several."""
+    """Yield the string as it is and base64-decoded; each also quoted as by Go and by JSON, on a single line."""
     plain = [text]
-    with suppress(ValueError):  # of base64, and of UTF-8
+    with suppress(ValueError):  # not base64, or not UTF-8
         plain.append(base64.b64decode(text, validate=True).decode())
     for each in plain:
         yield each

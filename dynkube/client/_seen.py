@@ -1,4 +1,4 @@
-"""What a watch has shown so far, and what changed when the collection is listed again. Pure."""
+"""The state that a watch has emitted so far, and its difference to a new list. Pure."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class _Identity(NamedTuple):
 
 
 class Seen:
-    """The keys that a watch has shown as present, each with its uid and resourceVersion.
+    """The keys of the objects that a watch has emitted as present, each with uid and resourceVersion.
 
-    Two short strings an object, not the object: about 250 bytes. That is the price of losing nothing when
-    the server has forgotten what happened since (410).
+    Two short strings per object instead of the object: about 250 bytes. Required to compute the difference after the
+    resourceVersion has expired (410).
     """
 
     __slots__ = ("_known",)
@@ -36,7 +36,7 @@ class Seen:
         self._known: dict[Key, _Identity] = {}
 
     def note(self, event: WatchEvent) -> None:
-        """Take in an event that the server sent."""
+        """Update the state by an event from the server."""
         match event:
             case Added(obj) | Modified(obj):
                 self._remember(obj)
@@ -46,11 +46,11 @@ class Seen:
                 pass
 
     def difference(self, present: Iterable[Unstructured]) -> list[WatchEvent]:
-        """The events between what was shown and what is present now; afterwards the latter counts as shown.
+        """Return the events from the emitted state to ``present``, which becomes the emitted state.
 
-        Deletions come first. An object whose uid changed was deleted and another one was added. Of a
-        deleted object only what was remembered is known: apiVersion, kind and, in metadata, name,
-        namespace, uid and the resourceVersion that was shown last.
+        Deletions come first. An object whose uid changed was deleted and another one was added. A deleted object has
+        only what was stored: apiVersion, kind and, in metadata, name, namespace, uid and the last emitted
+        resourceVersion.
         """
         deleted: list[WatchEvent] = []
         changed: list[WatchEvent] = []

@@ -74,8 +74,9 @@ class SubresourceClient(Bound):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """POST to the subresource: an ``Eviction`` to ``eviction``, a ``TokenRequest`` to ``token``, a ``Binding`` to
-        ``binding``.
+        """POST an object to the subresource.
+
+        For example an ``Eviction`` to ``eviction``, a ``TokenRequest`` to ``token``, a ``Binding`` to ``binding``.
 
         Args:
             name: name of the object it belongs to.

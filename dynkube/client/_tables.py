@@ -1,8 +1,8 @@
-"""A collection in the server's columns: one request gives the objects and the cells of their rows.
+"""A collection as a table: one request returns the objects and the cells of their rows.
 
-A server that knows no tables answers with the list itself, and one that does not know ``includeObject`` with rows of
-metadata; the latter is asked for the list as well. A page is decoded once it is complete, some rows at a time, and not
-while it arrives as plain lists are: ask for pages, as is the default.
+A server without table support responds with the list itself; one that ignores ``includeObject`` returns rows with
+metadata only, and the list is requested as well. A page is decoded when it is complete, some rows at a time, while
+plain lists are decoded as they arrive: so read in pages, as is the default.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dynkube.meta import (
 )
 from dynkube.rest import RESTClient
 
-# As kubectl asks; v1beta1 is of the same shape.
+# As kubectl sends it; v1beta1 has the same format.
 _ACCEPT: Final = ",".join(
     (
         "application/json;as=Table;v=v1;g=meta.k8s.io",
@@ -40,7 +40,7 @@ _ACCEPT: Final = ",".join(
         "application/json",
     )
 )
-_BATCH: Final = 200  # objects whose cells are made at once
+_BATCH: Final = 200  # objects whose cells are computed per step
 _CREATED: Final = ("metadata", "creationTimestamp")
 
 
@@ -48,10 +48,10 @@ class Tables:
     """Pages of one collection as tables.
 
     Args:
-        rest: where requests go.
-        collection: what to read.
-        resource: what is in it.
-        now: the time that ages are reckoned up to, where the server does not say them.
+        rest: sends the requests.
+        collection: the collection to read.
+        resource: the resource of its objects.
+        now: current time, for ages of servers without table support.
     """
 
     def __init__(
@@ -77,11 +77,11 @@ class Tables:
         timeout: float | None = None,
         paging: Paging | None = None,
     ) -> UnstructuredTable:
-        """One page; see :meth:`ListWatch.list`.
+        """Read one page, with the arguments of :meth:`ListWatch.list`.
 
         Raises:
-            APIError: the server said no; :class:`~dynkube.errors.Gone` for an expired token.
-            ProtocolError: the answer is neither a table nor a list.
+            APIError: an error response; :class:`~dynkube.errors.Gone` for an expired token.
+            ProtocolError: the response is neither a table nor a list.
             TransportError: no usable response.
         """
         request = self._collection.list_request(
@@ -116,11 +116,11 @@ class Tables:
         return await self._of_list(plain)
 
     def paging(self) -> Paging:
-        """See :meth:`ListWatch.paging`."""
+        """Return the bounds of one list of this collection, over all its pages."""
         return self._collection.paging()
 
     async def _of_table(self, wire: WireTable) -> UnstructuredTable | None:
-        """The table, or ``None`` if its rows do not hold whole objects."""
+        """Return the table, or ``None`` if its rows lack complete objects."""
         objects: list[Unstructured] = []
         cells: list[tuple[JSON, ...]] = []
         for batch in wire.batches(self._decoder):

@@ -1,4 +1,4 @@
-"""What all verbs share: the client's settings, the resource that is meant, and the way a request goes out."""
+"""Common to all verbs: the client's settings, the resource, and how requests are sent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from dynkube.rest import Answer, Request, RESTClient
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What the resources of one client have in common."""
+    """Settings and components shared by the resources of one client."""
 
     rest: RESTClient
     mapper: DeferredRESTMapper
@@ -47,38 +47,38 @@ OptionsT = TypeVar("OptionsT", GetOptions, ListOptions, WriteOptions, DeleteOpti
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One resource as the caller named it. What that means is asked of the mapper each time, as CRDs change."""
+    """One resource as the caller named it. Resolved by the mapper on each use, as CRDs change."""
 
     session: Session
     spec: ResourceLike
 
     async def resolve(self, timeout: float | None = None) -> APIResource:
-        """Which resource it is now; see :meth:`~dynkube.discovery.DeferredRESTMapper.resolve`.
+        """Resolve the resource; see :meth:`~dynkube.discovery.DeferredRESTMapper.resolve`.
 
         Args:
-            timeout: seconds for everything that is read for it; ``None`` means the client's default for each request.
+            timeout: seconds for all discovery requests together; ``None`` means the client's default for each request.
 
         Raises:
-            DynkubeError: as there; where nothing could be read at all, what every request raises.
+            DynkubeError: those of the mapper; if nothing could be read at all, those of any request.
         """
         with within(timeout, f"{self.spec}: the server has not told whether it serves that"), plain_failures():
             return await self.session.mapper.resolve(self.spec)
 
     async def resolve_for(self, use: Callable[[APIResource], T], timeout: float | None = None) -> tuple[APIResource, T]:
-        """Which resource it is now, and what ``use`` makes of it.
+        """Resolve the resource, and return it with the result of ``use``.
 
-        Discovery is read when a name is used for the first time, and a CRD may have been replaced since by one with
-        another scope or kind. So where ``use`` refuses what is known of the resource, its group is read again and
-        ``use`` is called once more; at most once in the mapper's ``negative_ttl``, however many calls are refused.
+        Discovery is cached, and the CRD may have been replaced since by one with another scope or kind. So if ``use``
+        rejects the resource, its group is read again and ``use`` is called once more; at most once per ``negative_ttl``
+        of the mapper, however many calls are rejected.
 
         Args:
-            use: Checks the call against the resource. Does no I/O.
-            timeout: as for :meth:`resolve`.
+            use: validates the call against the resource. Does no I/O.
+            timeout: seconds for all discovery requests together; ``None`` means the client's default for each request.
 
         Raises:
-            WrongScope: ``use`` raises it, also for the resource as read again.
+            WrongScope: from ``use``, after rediscovery.
             InvalidObject: likewise.
-            DynkubeError: as for :meth:`resolve`.
+            DynkubeError: those of :meth:`resolve`.
         """
         deadline = Deadline.after(timeout)
         resource = await self.resolve(timeout)
@@ -92,17 +92,17 @@ class Target:
     async def resolve_within(
         self, options: OptionsT, use: Callable[[APIResource], T]
     ) -> tuple[APIResource, T, OptionsT]:
-        """The same, and the options with what that leaves of their timeout: it is for everything.
+        """Like :meth:`resolve_for`, and return the options with the rest of their timeout.
 
         Raises:
-            DynkubeError: as for :meth:`resolve_for`.
+            DynkubeError: those of :meth:`resolve_for`.
         """
         deadline = Deadline.after(options.timeout)
         resource, used = await self.resolve_for(use, options.timeout)
         return resource, used, options if deadline.at is None else replace(options, timeout=deadline.left())
 
     async def collection(self, namespace: str | None, selection: Selection) -> ListWatch:
-        """The collection in ``namespace``, or in all.
+        """Return the collection in ``namespace``, or in all namespaces.
 
         Raises:
             WrongScope: a namespace for a cluster-scoped resource.
@@ -111,7 +111,7 @@ class Target:
         return collection
 
     def collection_of(self, resource: APIResource, namespace: str | None, selection: Selection) -> ListWatch:
-        """The same of a resource that is known. Plain."""
+        """Return the collection of a resolved resource. Does no I/O."""
         return ListWatch(
             self.session.rest,
             resource.gvr,
@@ -121,19 +121,19 @@ class Target:
         )
 
     def path(self, resource: APIResource, name: str, namespace: str | None, *, subresource: str | None = None) -> str:
-        """The path of one object, in ``namespace`` or the context's, or of a subresource of it.
+        """Return the path of one object, in ``namespace`` or the context's, or of a subresource of it.
 
         Raises:
             InvalidInput: the name is empty or cannot be part of a path.
             WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
         """
-        if not isinstance(name, str):  # None would address the collection, of DELETE as well
+        if not isinstance(name, str):  # None would address the collection, also for DELETE
             raise InvalidInput(f"name is {name!r}: pass metadata.name of the object")
         namespace = self.namespace_of(resource, namespace)
         return resource_path(resource.gvr, namespace=namespace, name=name, subresource=subresource)
 
     def namespace_of(self, resource: APIResource, namespace: str | None) -> str | None:
-        """In which namespace one object is: the one given, else the context's; ``None`` if it is cluster-scoped.
+        """Return the namespace of one object: the one given, else the context's; ``None`` if cluster-scoped.
 
         Raises:
             WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
@@ -143,11 +143,11 @@ class Target:
     def path_of(
         self, resource: APIResource, obj: Unstructured, namespace: str | None, *, subresource: str | None = None
     ) -> str:
-        """The path of an object that says which one it is: its own namespace counts, then the one given.
+        """Return the path of ``obj``, in its own namespace, else the one given.
 
         Raises:
-            InvalidObject: it says that it is something else, has no name, or contradicts ``namespace``.
-            WrongScope: as for :meth:`path`.
+            InvalidObject: apiVersion, kind or name is missing or wrong, or it contradicts ``namespace``.
+            WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
         """
         check_kind(obj, resource)
         check_name(obj)
@@ -163,7 +163,7 @@ class Target:
         timeout: float | None = None,
         force: bool | None = None,
     ) -> WriteOptions:
-        """Checked options; without a field manager of its own the write goes out under the client's."""
+        """Return validated options; the default field manager is the client's."""
         return WriteOptions(
             dry_run=dry_run,
             field_manager=self.session.field_manager if field_manager is None else field_manager,
@@ -173,7 +173,7 @@ class Target:
         )
 
     async def send(self, request: Request, resource: APIResource) -> Unstructured:
-        """Send a request that is answered with one object (a ``Status`` is one too)."""
+        """Send a request whose response is one object (including ``Status``)."""
         return as_answered(await self.answer(request, resource))
 
     async def answer(self, request: Request, resource: APIResource) -> Answer:
@@ -183,7 +183,7 @@ class Target:
 
     @contextmanager
     def noticing_absence(self, gvr: GVR) -> Iterator[None]:
-        """Pass on errors; a 404 that is about no object says that the resource is gone, and the mapper out of date."""
+        """Pass on errors; a 404 that names no object means the resource is gone: invalidate the mapper."""
         try:
             yield
         except NotFound as exc:
@@ -193,7 +193,7 @@ class Target:
 
 
 def as_answered(answer: Answer) -> Unstructured:
-    """The object in an answer. Raises ProtocolError if there is none."""
+    """Return the object in a response. Raises ProtocolError if it has none."""
     try:
         return Unstructured(answer.body)
     except InvalidObject as exc:
@@ -206,7 +206,7 @@ def as_answered(answer: Answer) -> Unstructured:
 
 
 class Verbs(Bound):
-    """What the families of verbs have in common: the resource they work on."""
+    """Base of the groups of verbs: holds the resource they work on."""
 
     __slots__ = ("_target",)
 

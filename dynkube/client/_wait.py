@@ -1,4 +1,4 @@
-"""Waiting until one object is as one wants it: a watch of just this object, and a deadline that explains."""
+"""``wait_for``: a watch of a single object, with a deadline whose error describes the last state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dynkube.meta import Added, Deleted, FieldSelector, Modified, Unstructured, 
 async def wait_for(
     target: Target, name: str, condition: Condition, namespace: str | None, timeout: float | None
 ) -> Unstructured | None:
-    """The object once the condition holds."""
+    """Wait until the condition holds, and return the object."""
     if not name:
         raise InvalidInput("name is empty: say which object is waited for")
     if timeout is not None and not is_seconds(timeout):
@@ -30,7 +30,7 @@ async def wait_for(
         _, namespace = await target.resolve_for(lambda found: namespace_of_one(found, namespace, default=default))
         try:
             await waiting.until(target, name, namespace)
-        except NotFound:  # the resource itself is gone, and its objects with it
+        except NotFound:  # the resource is no longer served, so its objects are gone, too
             if not isinstance(waiting.condition, Absent):
                 raise
         return waiting.last
@@ -42,12 +42,12 @@ async def wait_for(
 
 
 class _Waiting:
-    """One wait: what is waited for and what was seen."""
+    """State of one wait: the condition and the object as last seen."""
 
     def __init__(self, condition: Condition) -> None:
         self.condition = condition
         self.present: Unstructured | None = None
-        self.last: Unstructured | None = None  # also when it is no longer there
+        self.last: Unstructured | None = None  # kept after the object was deleted
         self._asked = False
 
     async def until(self, target: Target, name: str, namespace: str | None) -> None:
@@ -74,5 +74,5 @@ class _Waiting:
         return holds
 
     def explain(self) -> str:
-        """What was seen last, in words."""
+        """Describe the last state seen."""
         return self.condition.seen(self.present) if self._asked else "nothing, the server did not answer"

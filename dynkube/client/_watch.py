@@ -1,14 +1,14 @@
-"""A watch that resumes by itself: one stream of events over any number of requests.
+"""A watch that reconnects: one stream of events over any number of requests.
 
-From the last version seen it opens the next request when one ends, breaks, goes silent or is refused for a
-while. What cannot be healed by asking again is raised: 401, 403, 404, a request the server finds bad, and
-answers that stay unreadable.
+When a request ends, breaks, idles too long or gets a transient error response, the next one resumes from the last
+resourceVersion seen. Errors that a retry cannot fix are raised: 401, 403, 404, a bad request, and responses that stay
+unreadable.
 
-Where the server has forgotten the history since (410 as an answer or as an event, a version it calls too
-large, a watch that it ends at once and without a word), the collection is listed again and the difference
-to what was shown is handed out, so nothing is lost; what came and went in between is not seen. client-go's
-RetryWatcher ends at this point and leaves the listing to its user. A watch that began at a given
-resourceVersion does not know what was there before it, so there is no difference to tell: it raises Gone.
+If the resourceVersion has expired (410 as a response or as an event, "too large resource version", a watch that the
+server ends immediately without events), the collection is listed again and the difference to the events so far is
+emitted. No final state is lost; objects that came and went in between are not seen. client-go's RetryWatcher stops at
+this point and leaves the list to its user. A watch that was started at a given resourceVersion does not know the
+earlier state, so it cannot compute a difference and raises Gone.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from dynkube.rest import Backoff
 
 _log = get_logger("dynkube.client")
 
-_TOO_LARGE: Final = "ResourceVersionTooLarge"  # the server's history is behind, or was restored from a backup
+_TOO_LARGE: Final = "ResourceVersionTooLarge"  # the server lags behind, or was restored from a backup
 _GOOD_WHILE: Final = 10.0
-_MANY_SHORT: Final = 3  # after so many short requests in a row there is a growing pause between them
+_MANY_SHORT: Final = 3  # consecutive short requests after which backoff starts
 _GONE_HINT: Final = (
     "the server no longer has the history from the resource_version this watch began at: list again and watch from the "
     "list's resource_version, or leave resource_version out, then the watch lists again by itself when it has to"
@@ -57,14 +57,14 @@ _GONE_HINT: Final = (
 
 
 class Watch(Bound, AsyncIterator[WatchEvent]):
-    """The events of one collection; ``async for event in events``. Made by :meth:`ResourceClient.watch`.
+    """The events of one collection: ``async for event in events``. Created by :meth:`ResourceClient.watch`.
 
-    It has no task of its own: everything happens in the step that waits for the next event, so a slow
-    reader slows the server down rather than filling memory. A step that is cancelled loses nothing, the
-    next one goes on from where the watch was. Not for several tasks at once.
+    It has no task of its own: everything runs in the step that waits for the next event, so a slow consumer applies
+    backpressure to the server instead of filling memory. A cancelled step loses no event; the next one continues from
+    the same position. Not for use by several tasks at once.
 
     Attributes:
-        last_error: what went wrong last; ``None`` again once events come.
+        last_error: the last error; ``None`` again once events arrive.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         self._random = random
         self._backoff = Backoff(random=random)
         self._bookmarks = bookmarks
-        # "" and "0" ask for a state to begin with; any other version is one whose state the caller has.
+        # "" and "0" request an initial state; with any other version the caller has that state already.
         self._seen = Seen() if resource_version in {None, "", "0"} else None
         self._version = resource_version or ""
         self._must_list = self._seen is not None
@@ -90,38 +90,38 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         self._request: AbstractAsyncContextManager[Batches] | None = None
         self._batches: Batches | None = None
         self._opened_at = 0.0
-        self._ends_at = 0.0  # when the server should have ended the request itself
-        self._told = False  # whether this request has said anything yet
+        self._ends_at = 0.0  # by when the server should have ended the request
+        self._told = False  # whether this request has received anything
         self._not_before = 0.0
         self._unreadable = 0
-        self._short_ones = 0  # requests in a row that the server ended within a good while
-        self._bookmarked = False  # whether a bookmark ever came
-        self._silences = 0  # requests in a row that said nothing, where bookmarks were to be expected
+        self._short_ones = 0  # consecutive requests that the server ended within _GOOD_WHILE
+        self._bookmarked = False  # whether a bookmark was ever received
+        self._silences = 0  # consecutive requests without events although bookmarks were expected
         self._closed = False
         self._requests = 0
         self.last_error: Exception | None = None
 
     @property
     def restarts(self) -> int:
-        """How often another watch request was needed after the first."""
+        """Number of watch requests after the first."""
         return max(0, self._requests - 1)
 
     @property
     def pending(self) -> int:
-        """How many events were received and not handed out yet."""
+        """Number of events received but not yet consumed."""
         return len(self._ready)
 
     async def open(self) -> None:
-        """Make the first contact: raises what prevents it, be it only the network."""
+        """Send the first request; raises any error, including connection failures."""
         try:
             await (self._list() if self._must_list else self._connect())
         except Gone as exc:
             exc.add_note(_GONE_HINT)
             raise
-        self._collection = self._collection.pacing_itself()  # from here on there is a backoff, and somebody to tell
+        self._collection = self._collection.pacing_itself()  # from now on this class does the backoff
 
     async def aclose(self) -> None:
-        """End the request that is open. Not interrupted by cancellation."""
+        """Close the open request. Not interrupted by cancellation."""
         self._closed = True
         await self._disconnect()
 
@@ -137,17 +137,17 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
                 await self._advance()
             except (APIError, TransportError) as exc:
                 if self._was_healthy() and not isinstance(exc, APIError | UnreadableEvent):
-                    self._backoff.reset()  # proxies cut idle streams all day long; that is no reason to come back late
+                    self._backoff.reset()  # proxies cut idle streams routinely: reconnect without delay
                 await self._disconnect()
                 self._recover(exc)
-            except BaseException:  # cancelled, or no credential: what was being received is lost, the position is not
+            except BaseException:  # cancelled, or no credential: the partial batch is lost, the position is kept
                 await self._disconnect()
                 raise
         await trio.lowlevel.checkpoint()
         return self._ready.popleft()
 
     async def take(self) -> list[WatchEvent]:
-        """The next event with all that came along with it: one step for many events."""
+        """Return the next event and all others that arrived with it: one step for many events."""
         events = [await self.__anext__(), *self._ready]
         self._ready.clear()
         return events
@@ -164,7 +164,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
 
     async def _list(self) -> None:
         assert self._seen is not None
-        # "0" is only ever the caller's own word for where to begin; lists after that are most recent.
+        # "0" applies only to the first list, at the caller's request; later lists are most recent.
         version = "0" if self._version == "0" else None
         listing = await list_all(self._collection, ListOptions(resource_version=version), joined)
         self._ready.extend(self._seen.difference(listing))
@@ -202,7 +202,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             await self._ended()
             return
         if self._bookmarked and not self._told:
-            # A server whose history is behind this watch's is silent until it has caught up: ask what there is.
+            # A server whose resourceVersion is behind sends nothing until it has caught up: list or probe.
             self._silences += 1
             if self._silences > 1:
                 self._forget_history(probe=True)
@@ -222,23 +222,23 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
                 self._ready.append(event)
             version = event.resource_version if isinstance(event, Bookmark) else event.object.resource_version
             if version and not is_older(version, self._version):
-                self._version = version  # at once: a later event of the batch may be the one that ends this request
+                self._version = version  # per event: a later one of the batch may end this request
 
     def _check_history(self, version: str) -> None:
         self._bookmarked = True
-        if is_older(version, self._version):  # restored from a backup, or one of several servers that lags
+        if is_older(version, self._version):  # restored from a backup, or one of several servers lags behind
             self._forget_history(probe=True)
             raise TransportError(
                 f"{self._collection}: a bookmark of version {version} came, although {self._version} was told before"
             )
 
     def _was_healthy(self) -> bool:
-        """Whether the request that is open has said something, or was open for a good while."""
+        """Whether the open request has received events, or was open for at least ``_GOOD_WHILE``."""
         lived = trio.current_time() - self._opened_at
         return self._request is not None and (self._told or lived >= _GOOD_WHILE)
 
     async def _ended(self) -> None:
-        """The request ended as it should, unless it was so short that this is how 410 looks on some servers."""
+        """Handle a clean end; on some servers an immediate one means 410."""
         await self._disconnect()
         now = trio.current_time()
         if now - self._opened_at >= _GOOD_WHILE:
@@ -253,16 +253,16 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             self._not_before = now + self._backoff.next(now)
 
     async def _probe(self) -> None:
-        """Ask whether the server still has the version this watch stands at; raises Gone if not."""
+        """Ask whether the server still has the current resourceVersion; raises Gone if not."""
         try:
             await self._collection.list(resource_version=self._version, resource_version_match="Exact", limit=1)
-        except (BadRequest, Invalid) as exc:  # an aggregated API may know no Exact; then nobody can tell
+        except (BadRequest, Invalid) as exc:  # an aggregated API may not support Exact
             _log.debug("%r: cannot ask for an exact version: %s", self._collection, exc)
         self._must_probe = False
 
     def _recover(self, exc: APIError | TransportError) -> None:
-        """Decide what an error means: raise it, or note what the next step is and when."""
-        level = logging.INFO if self.last_error is None else logging.DEBUG  # one record, however long it lasts
+        """Handle an error: raise it, or set the next step and its time."""
+        level = logging.INFO if self.last_error is None else logging.DEBUG  # one record per outage
         self.last_error = exc
         if isinstance(exc, Gone) or any(cause.reason == _TOO_LARGE for cause in getattr(exc, "causes", ())):
             self._history_lost(exc)
@@ -285,7 +285,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             raise exc
 
     def _forget_history(self, *, probe: bool) -> None:
-        """List before watching again; where that would tell nothing, at most look whether history is there."""
+        """List before watching again; without stored state at most probe whether the resourceVersion has expired."""
         if self._seen is not None:
             self._must_list = True
         else:

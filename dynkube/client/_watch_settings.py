@@ -1,4 +1,4 @@
-"""The numbers of a watch that resumes by itself."""
+"""Settings of a reconnecting watch."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dynkube.meta import is_seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchSettings:
-    """How a resuming watch behaves; all times in seconds on the monotonic clock.
+    """Settings of a reconnecting watch; all times in seconds on the monotonic clock.
 
     Attributes:
-        min_timeout: the server is asked to end each watch after a random time, from this
-        max_timeout: to this, so that the watches of many clients spread (client-go: 5 to 10 minutes).
-        timeout_margin: how long after that time a server that did not end it is given up.
-        silence: without an event or bookmark for so long a watch counts as dead. Servers send a bookmark
-            about once a minute; where one sends none, this is merely how often the watch is opened again.
-        short: a watch that ended sooner than this, with nothing said, may be how a server says that its
-            history is gone (kubernetes/kubernetes#104171); two of them never begin closer together.
-        max_unreadable: after so many unreadable answers in a row the watch gives up.
+        min_timeout: lower bound of the random time after which the server is asked to end a watch.
+        max_timeout: upper bound; the watches of many clients are spread this way (client-go: 5 to 10 minutes).
+        timeout_margin: how long after that time a request that the server did not end is abandoned.
+        silence: idle timeout: without an event or bookmark for this long a watch counts as dead. Servers send a
+            bookmark about once a minute; on a server without bookmarks this is how often the watch is reopened.
+        short: a watch that ends sooner than this without any event may mean that the resourceVersion has expired
+            (kubernetes/kubernetes#104171); also the minimum interval between two such requests.
+        max_unreadable: number of consecutive unreadable responses after which the watch fails.
 
     Raises:
-        InvalidInput: a number makes no sense; the message names it.
+        InvalidInput: a value is out of range; the message names it.
     """
 
     min_timeout: float = 300.0

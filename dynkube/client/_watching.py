@@ -1,4 +1,4 @@
-"""Opening a resuming watch on a resource."""
+"""Opening a watch on a resource."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynkube.client._watch import Watch
 async def open_watch(
     target: Target, namespace: str | None, selection: Selection, *, resource_version: str | None, bookmarks: bool
 ) -> AsyncIterator[Watch]:
-    """A watch whose first contact succeeded; left, it ends its request."""
+    """Open a watch; on exit its request is closed."""
     collection = await target.collection(namespace, selection)
     watch = Watch(
         collection,

@@ -1,4 +1,4 @@
-"""Writing: create, update, patch, delete. Each checks what it can, then is one request."""
+"""Write requests: create, update, patch, delete. Each validates its arguments, then sends one request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from dynkube.meta import (
 from dynkube.rest import Request
 
 PatchLike: TypeAlias = Mapping[str, object] | Sequence[Mapping[str, object]] | bytes | str
-"""A patch as data (a dict, or a list of operations for a JSON patch) or as text to send as it is."""
+"""A patch as data (a dict, or a list of operations for a JSON patch), or as str or bytes to send unchanged."""
 PatchTypeLike: TypeAlias = PatchType | Literal["json", "merge", "strategic", "apply"]
 
 _SECRETS = GVR("", "v1", "secrets")
@@ -58,7 +58,7 @@ async def create(target: Target, obj: ObjectLike, namespace: str | None, options
 async def update(
     target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions, *, subresource: str | None = None
 ) -> Unstructured:
-    """PUT an object, or with ``status`` that part of it."""
+    """PUT an object, or a subresource such as ``status``."""
     body = as_object(obj)
     resource, path, options = await target.resolve_within(
         options, lambda found: target.path_of(found, body, namespace, subresource=subresource)
@@ -99,7 +99,7 @@ async def delete(target: Target, name: str, namespace: str | None, options: Dele
 async def delete_collection(
     target: Target, namespace: str | None, selection: Selection, options: DeleteOptions
 ) -> UnstructuredList:
-    """DELETE what is selected in one namespace, or of a cluster-scoped resource."""
+    """DELETE the matching objects of one namespace, or of a cluster-scoped resource."""
 
     def place(resource: APIResource) -> str:
         if resource.namespaced and namespace is None:
@@ -157,7 +157,7 @@ def _patch_body(change: PatchLike, kind: PatchType) -> bytes:
 def write_request(
     method: str, path: str, body: bytes, options: WriteOptions, *, content_type: str = "application/json"
 ) -> Request:
-    """The request of a verb that sends an object or a patch."""
+    """Return the request of a verb that sends an object or a patch."""
     return Request(
         method=method,
         path=path,

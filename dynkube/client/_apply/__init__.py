@@ -1,1 +1,1 @@
-"""Server-side apply behind the verbs: conflicts, taking over, differences, and who owns what."""
+"""Server-side apply: conflicts, taking over fields, diffs, field ownership."""

@@ -1,4 +1,4 @@
-"""One object to be applied: checked, and with the requests that are about it."""
+"""One object to be applied: validated, with its requests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _READ = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """One object on its way to where it is applied; each method is one request."""
+    """One object to be applied; each method is one request."""
 
     target: Target
     resource: APIResource
@@ -47,7 +47,7 @@ class Application:
     deadline: Deadline
 
     def check_live(self, live: object) -> None:
-        """Refuse what cannot be the live object; MISSING is that there is none.
+        """Validate the live object given by the caller; MISSING means there is none.
 
         Raises:
             InvalidInput: it was not read from a server, or is another object.
@@ -55,7 +55,7 @@ class Application:
         if isinstance(live, Missing):
             return
         if not isinstance(live, Unstructured) or not live.resource_version:
-            shown = repr(live) if isinstance(live, Unstructured) else f"{a_type(live)}"  # no values of Secrets
+            shown = repr(live) if isinstance(live, Unstructured) else f"{a_type(live)}"  # without Secret values
             raise InvalidInput(
                 f"live is {shown}: give the object as it was read or watched, with its resourceVersion, or leave it out"
             )
@@ -64,10 +64,10 @@ class Application:
             raise InvalidInput(f"live is {live!r}, and this is about {obj!r}: give the same object, or leave live out")
 
     async def read(self) -> Unstructured | None:
-        """The live object as it is now; ``None`` if there is none.
+        """Read the live object; ``None`` if there is none.
 
         Raises:
-            APIError: it cannot be read.
+            APIError: the server returned an error response other than 404.
         """
         request = Request(method="GET", path=self.live_path, timeout=self.deadline.left())
         try:
@@ -76,15 +76,15 @@ class Application:
             return None
 
     async def send(self, *, force: bool, dry_run: bool, resource_version: str = "") -> Answer:
-        """The apply itself.
+        """Send the apply.
 
         Args:
-            force: take fields that others own with other values.
-            dry_run: have it answered, and nothing written.
+            force: take over conflicting fields.
+            dry_run: do not persist anything.
             resource_version: apply only to the object as it was read; see :func:`guarded`.
 
         Raises:
-            ApplyConflict: others own fields with other values, as far as the answer says.
+            ApplyConflict: other managers own fields with other values; has only what the response says.
             Conflict: the object has another resourceVersion.
         """
         document = await calculated(partial(_document, self.body, resource_version), self.body)
@@ -100,10 +100,10 @@ class Application:
             raise shown from None
 
     async def conflicts(self, resource_version: str = "") -> tuple[FieldConflict, ...]:
-        """What stands in its way, as the server says without anything being written.
+        """Return the conflicts, from a dry run without force.
 
         Args:
-            resource_version: of the object as it was read, if it must be that one.
+            resource_version: of the object as it was read, as a precondition.
 
         Raises:
             Conflict: the object has another resourceVersion.
@@ -118,12 +118,12 @@ class Application:
 async def prepare(
     target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions, *, subresource: str | None
 ) -> Application:
-    """Check an object that is to be applied, and find out where to.
+    """Validate an object to be applied, and resolve its resource and path.
 
     Raises:
-        InvalidInput: there can be no such subresource.
-        InvalidObject: it cannot be right.
-        WrongScope: its namespace does not fit its resource.
+        InvalidInput: invalid name of a subresource.
+        InvalidObject: the object is invalid.
+        WrongScope: its namespace does not fit the scope of its resource.
     """
     if subresource is not None:
         check_subresource(subresource)
@@ -156,15 +156,15 @@ async def prepare(
 
 
 def seen(live: Unstructured | Missing) -> Unstructured | None:
-    """The object that a caller has seen; ``None`` where it has seen that there is none."""
+    """Return the object given by a caller; ``None`` if it stated that there is none."""
     return None if isinstance(live, Missing) else live
 
 
 def guarded(obj: Unstructured, resource_version: str) -> Unstructured:
-    """``obj`` to be applied only while the live object has ``resource_version``, or is gone.
+    """Return ``obj`` with a precondition: the live object has ``resource_version``, or does not exist.
 
-    A resourceVersion in what is applied is a precondition: 409 if the live object has another. Without a live
-    object the server creates one all the same. A precondition of the caller's own stays.
+    A resourceVersion in an applied object is a precondition: 409 if the live object has another. Without a live
+    object the server creates one all the same. A precondition set by the caller is kept.
     """
     return obj if obj.resource_version else obj.transform(["metadata", "resourceVersion"], resource_version)
 
@@ -186,7 +186,7 @@ def _one_of(obj: ObjectLike) -> Unstructured:
 
 
 def _check_one(obj: Unstructured) -> None:
-    # A custom kind may be called so, and lists have no names but for core's own List.
+    # A custom kind may also end in "List", but lists have no name, except for core's own List.
     may_be = obj.kind.endswith("List") and ((obj.api_version, obj.kind) == ("v1", "List") or not obj.name)
     if may_be and isinstance(obj.get("items"), list):
         raise InvalidObject(f"{obj.kind} is a list of objects, and an apply is about one: apply each of its items")

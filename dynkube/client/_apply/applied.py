@@ -1,4 +1,4 @@
-"""What an apply gives back: the object as it is now, and whether that is news."""
+"""The result of an apply: the object as stored, and whether it changed."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 class Change(StrEnum):
-    """What a write has done to an object, as far as can be told."""
+    """What a write did to an object, as far as is known."""
 
     CREATED = "created"
-    """There was none before."""
+    """The object did not exist before."""
     CHANGED = "changed"
-    """It was written: values differ, or who owns them does."""
+    """Values or their ownership have changed."""
     UNCHANGED = "unchanged"
-    """It is what it was, resourceVersion included: nothing was written, and no watch hears of it."""
+    """Nothing was written: the resourceVersion is the same, and watches get no event."""
     UNKNOWN = "unknown"
-    """It was there before, and nobody knows how: the user may not read it."""
+    """The object existed, but RBAC does not allow to get it, so its previous state is unknown."""
 
 
 class Applied(Unstructured):
-    """The object that an apply has left behind: an :class:`~dynkube.Unstructured` that knows what was done to it.
+    """The result of an apply: an :class:`~dynkube.Unstructured` with the kind of change.
 
     Args:
-        source: as for :class:`~dynkube.Unstructured`.
+        source: the object as JSON or as a mapping.
         change: what was done to it.
     """
 
@@ -44,15 +44,15 @@ class Applied(Unstructured):
 
     @property
     def changed(self) -> bool:
-        """Whether something was written. True also where that is not known, so that nobody misses a change."""
+        """Whether something was written. Also true if that is unknown, so that no change is missed."""
         return self.change is not Change.UNCHANGED
 
     @property
     def terminating(self) -> bool:
-        """Whether the object is being deleted, so that what was applied goes with it.
+        """Whether the object, and with it what was applied, is being deleted.
 
-        The server takes an apply to such an object, which its finalizers or its grace period still hold. Wait for its
-        end (``wait_for(name, "delete", uid=...)``) and apply again.
+        The server accepts an apply to an object whose deletion is delayed by finalizers or a grace period. Wait for the
+        deletion (``wait_for(name, "delete", uid=...)``) and apply again.
         """
         return self.deletion_timestamp is not None
 
@@ -71,15 +71,15 @@ class Applied(Unstructured):
 
 
 def change_of(before: Unstructured | None, after: Unstructured, *, dry_run: bool) -> Change:
-    """What happened between two states of an object, the second of which is the answer to a write.
+    """Return the change between two states of an object, the second of which is the response to a write.
 
     Args:
-        before: the object as it was; one without managedFields (informers drop them) will do.
-        after: the answer.
-        dry_run: nothing was written, so resourceVersions tell nothing and contents are compared.
+        before: the object before; may lack managedFields (informers drop them).
+        after: the response.
+        dry_run: nothing was written, so contents are compared instead of resourceVersions.
     """
     if before is None:
-        return Change.CHANGED  # the answer was no 201: somebody else has created it meanwhile
+        return Change.CHANGED  # the response was not 201: the object was created concurrently
     if before.uid and before.uid != after.uid:
         return Change.CHANGED
     if not dry_run:
@@ -91,7 +91,7 @@ def change_of(before: Unstructured | None, after: Unstructured, *, dry_run: bool
 
 
 def _content(obj: Unstructured, with_owners: bool) -> dict[str, Any]:
-    """An object without what differs from write to write."""
+    """Return an object without fields that change on every write."""
     content = obj.to_dict()
     metadata = content.get("metadata", {})
     metadata.pop("resourceVersion", None)

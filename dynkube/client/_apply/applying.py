@@ -1,8 +1,8 @@
-"""Server-side apply: send the fields you want to own, the server merges and remembers who owns what.
+"""Server-side apply: send the fields to own; the server merges them and records the owners.
 
-Semantics are the server's (KEP-555): a field that was in this manager's last apply and is not in this one
-is given up, and removed if nobody else owns it; a field that another manager owns with another value is a
-conflict, unless ``force`` takes it.
+Semantics are the server's (KEP-555): a field that was in this manager's last apply and is not in this one is released,
+and removed if it has no other owner; a field that another manager owns with another value is a conflict, unless
+``force`` takes it over.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ async def apply(
     live: Unstructured | Missing | None = None,
     take: tuple[FieldPath, ...] = (),
 ) -> Applied:
-    """PATCH with the fields of ``obj``; creates the object where there is none.
+    """PATCH with the fields of ``obj``; creates the object if it does not exist.
 
     Args:
         target: the resource.
-        obj: what to apply.
-        namespace: where, if it does not say so itself.
-        options: how; ``force`` in them takes everything.
-        subresource: to which part of it.
-        live: the object as the caller has seen it, MISSING where there was none; ``None`` to have it read.
-        take: without ``force``, which fields to take from others.
+        obj: the object to apply.
+        namespace: its namespace, if it has none itself.
+        options: write options; ``force`` in them takes over all fields.
+        subresource: the subresource to apply to.
+        live: the object as last seen, MISSING if there was none; ``None`` to read it.
+        take: without ``force``, the fields to take over.
     """
     application = await prepare(target, obj, namespace, options, subresource=subresource)
     if live is not None:
@@ -65,23 +65,23 @@ async def apply(
 
 
 async def _look(application: Application) -> tuple[Unstructured | None, bool]:
-    """The live object, and whether it is out of sight."""
+    """Return the live object, and whether it may not be read."""
     try:
         return await application.read(), False
-    except (Forbidden, MethodNotAllowed):  # who may write need not be one who may read
+    except (Forbidden, MethodNotAllowed):  # RBAC may allow patch without get
         return None, True
 
 
 async def _explained(conflict: ApplyConflict, application: Application) -> ApplyConflict:
-    """The error with both values and the owners, as of a read after the conflict.
+    """Return the error with both values and the owners, as read after the conflict.
 
-    What was read before the apply, by the caller or here, may be older than what it conflicted with, and its values
-    would be shown as the live ones. Where the object cannot be read (again), the live values are unknown.
+    An object read before the apply, here or by the caller, may be older than the one it conflicted with, so its values
+    must not be shown as the live ones. If the object cannot be read (again), the live values are unknown.
     """
     if any(each.ours is not UNREAD for each in conflict.conflicts):
-        return conflict  # explained already, where it was raised
+        return conflict  # explained already by the code that raised it
     try:
         live = await application.read()
-    except DynkubeError:  # the conflict is what there is to say, and it says less without that
+    except DynkubeError:  # the conflict is still the error to raise, with less detail
         live = None
     return await calculated(partial(explained, conflict, application.body, live), application.body, live)

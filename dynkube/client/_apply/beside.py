@@ -1,4 +1,4 @@
-"""Calculations on large objects, which would hold the loop for too long: they are done in a thread beside it."""
+"""CPU-bound work on large objects, run in a thread so that it does not block the event loop."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _MOST_AT_ONCE: Final = 32_000
 
 
 async def calculated(calculation: Callable[[], T], *objects: Unstructured | None) -> T:
-    """What a pure function gives, without holding the loop.
+    """Call a pure function: directly for small objects, else in a thread.
 
     Args:
-        calculation: The function. A thread that is cancelled runs to its end, and its result is dropped.
-        objects: What it works on, for their sizes: with small ones it runs at once.
+        calculation: The function. On cancellation the thread runs to its end, and its result is dropped.
+        objects: Its input, for the size: with small objects it runs directly.
 
     Raises:
-        InvalidObject: One of the objects is nested deeper than Python can follow.
+        InvalidObject: An object is nested deeper than Python's recursion limit allows.
     """
     try:
         if sum(len(obj.json) for obj in objects if obj is not None) <= _MOST_AT_ONCE:

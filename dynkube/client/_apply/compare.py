@@ -1,4 +1,4 @@
-"""Two states of an object, field by field. Pure."""
+"""Field-by-field comparison of two states of an object. Pure."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from dynkube.fields import Field, FieldPath, ItemIndex, Step, same_json
 from dynkube.meta import MISSING
 
 Difference: TypeAlias = tuple[FieldPath, Any, Any]
-"""Where, what the first has there, and what the second; :data:`~dynkube.meta.MISSING` for nothing."""
+"""Path, first value, second value; :data:`~dynkube.meta.MISSING` for an absent value."""
 
 ROOT: Final = FieldPath()
 
 
 def differences(before: Any, after: Any, shape: Shape, path: FieldPath = ROOT) -> Iterator[Difference]:
-    """What is not the same in both, in their order.
+    """Yield the differences, in the order of the fields.
 
-    Items of lists are matched as ``shape`` says; by position where it says nothing and there are as many. A list that
-    differs otherwise is one difference, as is an item that only one has. A field that only one has is looked into.
+    List items are matched as ``shape`` defines; if it does not, by position if both lists are of the same length. Any
+    other list that differs is a single difference, as is an item that only one state has. A field that only one state
+    has is descended into.
     """
-    if before == after and same_json(before, after):  # Python alone takes true for 1
+    if before == after and same_json(before, after):  # in Python True == 1
         return
     steps = _steps(before, after, shape, path)
     if steps is None:
@@ -37,7 +38,7 @@ def differences(before: Any, after: Any, shape: Shape, path: FieldPath = ROOT) -
 
 
 def _steps(before: Any, after: Any, shape: Shape, path: FieldPath) -> tuple[dict[Step, Any], dict[Step, Any]] | None:
-    """What is one step below in both; ``None`` where they are compared as they are."""
+    """Return the children of both values by step; ``None`` if they are compared as a whole."""
     if isinstance(before, list) and isinstance(after, list):
         return _items(before, after, shape, path)
     is_field = not path.steps or isinstance(path.steps[-1], Field)
@@ -67,14 +68,14 @@ def _positions(items: list[Any]) -> Iterator[tuple[Step, Any]]:
 
 
 def restricted(wanted: Any, live: Any, shape: Shape, kept: Collection[FieldPath], path: FieldPath = ROOT) -> Any:
-    """As much of ``live`` as ``wanted`` speaks of, in its order.
+    """Return the part of ``live`` that ``wanted`` specifies, in the order of ``wanted``.
 
     Args:
-        wanted: what somebody has applied.
-        live: what is there, or MISSING.
-        shape: how lists are read.
-        kept: the fields that are as they were applied, though perhaps written otherwise (``"1000m"`` and ``"1"``).
-        path: where all this is.
+        wanted: what was applied.
+        live: the live value, or MISSING.
+        shape: how list items are matched.
+        kept: fields that are unchanged since they were applied, though perhaps normalized (``"1000m"`` to ``"1"``).
+        path: path of the value.
     """
     is_kept = path in kept
     if is_kept and not _is_bare(wanted, live, shape, path):
@@ -93,10 +94,10 @@ def restricted(wanted: Any, live: Any, shape: Shape, kept: Collection[FieldPath]
 
 
 def _is_bare(wanted: Any, live: Any, shape: Shape, path: FieldPath) -> bool:
-    """Whether a map, list or item is kept without what was applied in it.
+    """Whether a map, list or item is still owned, but perhaps without its applied content.
 
-    Who updates owns maps and lists besides what is in them, and goes on owning them when that is migrated, and others
-    change or remove what is in them. Of one that is owned as a whole nothing can be missing.
+    A manager with operation Update owns maps and lists in addition to their content. It keeps owning them after a
+    migration, even if others change or remove that content. An atomic one is always complete.
     """
     if isinstance(wanted, Mapping) and isinstance(live, Mapping):
         return not shape.is_atomic(path) or any(part and name not in live for name, part in wanted.items())

@@ -1,4 +1,4 @@
-"""``compare``: what differs between two objects, or two states of one. Pure."""
+"""``compare``: the differences between two objects, or two states of one. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dynkube.errors import InvalidInput
 from dynkube.fields import FieldPath, ItemKey, Step, managed
 from dynkube.meta import Unstructured
 
-# What tells items of lists apart where managedFields do not say it (informers drop them), in the order of trust:
-# the merge keys that built-in types have most often.
+# Keys of list items if there are no managedFields (informers drop them), by decreasing reliability: the merge keys that
+# built-in types use most often.
 _KEYS: Final[tuple[tuple[str, ...], ...]] = (
     ("name",),
     ("type",),
@@ -31,27 +31,28 @@ _KEYS: Final[tuple[tuple[str, ...], ...]] = (
 def compare(
     before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, *, names: tuple[str, str] = ("before", "after")
 ) -> Diff:
-    """What differs between two objects, or two states of one; a notebook shows it field by field and as YAML.
+    """Return the differences between two objects, or two states of one.
 
     ::
 
         dynkube.compare(event.old, event.new)
 
-    Items of lists are matched by what ``managedFields`` say of them; where objects have none (informers drop them), by
-    the names, types and ports that items mostly have, if these tell all of them apart. ``managers`` of each change are
-    those who own the field now. What a server sets by itself is left out, but for the UID and the time of creation
-    where they show that it is another object of the same name. Values of Secrets are not shown.
+    List items are matched by their keys as recorded in ``managedFields``; without these (informers drop them), by
+    common merge keys such as name, type or port, if they are unique within the list. ``managers`` of each change are
+    the field's current owners. Fields set by the server are left out, except uid and creationTimestamp if they show
+    that it is another object of the same name. Secret values are redacted. Notebooks show the result by field and as
+    YAML.
 
-    A plain calculation, of a second for every 10 MB: async code has lists of that size compared in a thread.
+    Synchronous and CPU-bound: about a second per 10 MB. Async code should compare objects of that size in a thread.
 
     Args:
-        before: an object; ``None`` for nothing.
+        before: an object; ``None`` for no object.
         after: another, likewise.
-        names: what to call them.
+        names: names of the two states.
 
     Raises:
-        InvalidInput: both are ``None``, or one is no object.
-        InvalidObject: one cannot be read, or its managedFields cannot.
+        InvalidInput: both are ``None``, or one is not an object.
+        InvalidObject: an object or its managedFields cannot be parsed.
     """
     first, second = _object(before, "before"), _object(after, "after")
     if first is None and second is None:
@@ -75,7 +76,7 @@ def _object(given: object, name: str) -> Unstructured | None:
 
 
 class _LikelyShape(Shape):
-    """A shape that takes a likely key where nothing is known of a list: the same one for both states of it."""
+    """A shape that guesses the keys of unknown lists, with the same keys for both states."""
 
     __slots__ = ("_taken",)
 
@@ -84,11 +85,11 @@ class _LikelyShape(Shape):
         self._taken: dict[FieldPath, tuple[str, ...] | None] = {}
 
     def items(self, path: FieldPath, value: list[Any]) -> dict[Step, Any] | None:
-        """As they are known to be told apart, or likely are."""
+        """Return the items by their recorded or guessed keys."""
         known = super().items(path, value)
         if known is not None:
             return known
-        if path not in self._taken:  # the first state decides; an empty one leaves it to the second
+        if path not in self._taken:  # decided by the first state, unless its list is empty
             keys = next((keys for keys in _KEYS if _by(keys, value) is not None), None)
             if not value:
                 return {}
@@ -98,7 +99,7 @@ class _LikelyShape(Shape):
 
 
 def _by(keys: tuple[str, ...], value: list[Any]) -> dict[Step, Any] | None:
-    """Items by these keys; ``None`` if they do not tell all of them apart."""
+    """Return the items by these keys; ``None`` if they are not unique."""
     found: dict[Step, Any] = {}
     for item in value:
         if not isinstance(item, Mapping) or not all(type(item.get(key)) in (str, int) for key in keys):

@@ -1,8 +1,8 @@
-"""From what an answer says of a conflict to all that can be known of it: paths, owners, times and both values. Pure.
+"""Complete the conflicts in a response with paths, owners, times and both values. Pure.
 
-kube-apiserver 1.20 names some fields wrongly where several below one list item clash: two paths come out as the last
-of them (``.spec.containers[name="web"].image`` twice, for ``args`` and ``image``). Who clashes it says rightly. So
-where a manager does not own what it is said to own, or owns it twice, the fields are found by comparing values.
+kube-apiserver 1.20 names some fields wrongly if several below one list item conflict: two paths are both given as the
+last one (``.spec.containers[name="web"].image`` twice, for ``args`` and ``image``). The managers are correct. So if a
+manager does not own a reported field, or it is reported twice, the fields are determined by comparing values.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dynkube.meta import MISSING, Missing, Unstructured
 
 
 class Side:
-    """One of the two objects in a conflict, with its values as they may be shown.
+    """One of the two objects in a conflict, with redacted values.
 
     Args:
         obj: The object.
@@ -31,22 +31,22 @@ class Side:
         self.values = Values(obj)
 
     def value(self, path: FieldPath) -> Any | Missing:
-        """What is at a path."""
+        """Return the value at a path."""
         return self.values.at(path.steps)
 
     def shown(self, path: FieldPath) -> object:
-        """The same for people, with UNREAD for nothing."""
+        """Return the value at a path, redacted; UNREAD if absent."""
         value = shown_at(path, self.values)
         return UNREAD if value is MISSING else value
 
 
 def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | None) -> ApplyConflict:
-    """The same error with what the two objects tell besides.
+    """Return the error completed by both objects.
 
     Args:
-        error: as the answer was read.
-        ours: what was to be applied.
-        live: what it clashed with; ``None`` where that could not be read.
+        error: the error as parsed from the response.
+        ours: the applied object.
+        live: the object it conflicted with; ``None`` if it could not be read.
     """
     entries = _entries(live)
     mine, theirs = Side(ours), None if live is None else Side(live)
@@ -65,7 +65,7 @@ def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | Non
 
 
 def conflict_at(path: FieldPath, manager: Manager, ours: Side, live: Side) -> FieldConflict:
-    """All of a conflict: ``manager`` owns the field at ``path`` of ``live``, and ``ours`` has another value."""
+    """Return the conflict of ``ours`` with the field at ``path`` of ``live``, owned by ``manager``."""
     return FieldConflict(
         path=str(path),
         manager=manager.name,
@@ -81,25 +81,25 @@ def conflict_at(path: FieldPath, manager: Manager, ours: Side, live: Side) -> Fi
 def taken(
     before: Unstructured, after: Unstructured, *, manager: str, subresource: str | None
 ) -> dict[Manager, FieldSet]:
-    """Which fields a forced apply has taken from others than ``manager``, and from whom.
+    """Return the fields that a forced apply of ``manager`` took over, by previous owner.
 
-    These are the conflicts that the same apply meets without force.
+    These are the conflicts of the same apply without force.
 
     Args:
         before: an object.
-        after: the answer to a forced apply of ``manager``.
-        manager: who has applied.
-        subresource: to which subresource.
+        after: the response to a forced apply of ``manager``.
+        manager: the applying manager.
+        subresource: the subresource applied to.
 
     Raises:
-        InvalidObject: managedFields cannot be read.
+        InvalidObject: managedFields cannot be parsed.
     """
     kept = {_identity(entry.manager): entry.fields for entry in managed(after)}
     values = Values(after)
     lost: dict[Manager, FieldSet] = {}
     for entry in managed(before):
         its = entry.manager
-        # Before v1.22 no entry says its subresource.
+        # Before v1.22 entries lack the subresource.
         if (its.name, its.operation) == (manager, "Apply") and its.subresource in ("", subresource or ""):
             continue
         fields = clashing(entry.fields - kept.get(_identity(its), FieldSet()), values)
@@ -109,34 +109,34 @@ def taken(
 
 
 def clashing(fields: FieldSet, values: Values) -> FieldSet:
-    """The fields of a set that a server names in a conflict.
+    """Return the fields of a set that a server names in a conflict.
 
-    Those with no other below them; but where a map or list was replaced by a value that cannot hold what was in it, the
-    field that was replaced, if that is in the set. What was in it is removed along with it, which is no conflict: not
-    even for a manager that owned no more than that (seen with 1.20 and 1.36).
+    These are the leaves; but if a map or list was replaced by a value that cannot have its children, the replaced
+    field, if that is in the set. Its children are removed along with it, which is not a conflict, even for a manager
+    that owned only these (observed with 1.20 and 1.36).
 
     Args:
-        fields: Fields that have, or get, another value.
-        values: Of the object that has these values.
+        fields: Fields whose values differ.
+        values: Of the object with these values.
     """
     found = (_replaced(path, values) or path for path in fields.leaves())
     return FieldSet(path for path in found if path in fields)
 
 
 def _replaced(path: FieldPath, values: Values) -> FieldPath | None:
-    """The field above ``path`` whose value cannot hold what was below it; ``None`` where there is no such field."""
+    """Return the ancestor of ``path`` whose value cannot have children; ``None`` if there is none."""
     value: Any = values.obj
     for length, step in enumerate(path.steps):
         if not isinstance(value, Mapping if isinstance(step, Field) else list | tuple):
             return FieldPath(path.steps[:length])
         value = values.child(value, step)
         if value is MISSING:
-            break  # nothing was replaced: it is not there, or found by a key that has changed
+            break  # not replaced: absent, or its key has changed
     return None
 
 
 def is_of(conflict: FieldConflict, manager: Manager) -> bool:
-    """Whether a conflict is with this manager; the version counts where the conflict says it."""
+    """Whether a conflict is with this manager; the version is compared if the conflict has it."""
     return (
         (conflict.manager, conflict.operation, conflict.subresource)
         == (manager.name, manager.operation, manager.subresource)
@@ -155,12 +155,12 @@ def _identity(manager: Manager) -> tuple[str, str, str, str]:
 def _entries(live: Unstructured | None) -> tuple[ManagedFieldsEntry, ...]:
     try:
         return () if live is None else managed(live)
-    except InvalidObject:  # the conflict is what counts; of a newer kind of entry nothing more can be said
+    except InvalidObject:  # entries of an unknown format: report the conflict without details
         return ()
 
 
 def _paths(reported: Iterable[FieldConflict], fields: FieldSet, ours: Side, live: Side) -> list[FieldPath]:
-    """The fields that are meant, all owned by one manager."""
+    """Return the actual fields of conflicts with one manager."""
     printed = {path.as_server(): path for path in fields}
     texts = [each.path for each in reported]
     if len(set(texts)) == len(texts) and all(text in printed for text in texts):
@@ -175,7 +175,7 @@ def _differ(path: FieldPath, ours: Side, live: Side) -> bool:
 
 
 def valued(conflict: FieldConflict, ours: Side, live: Side | None) -> FieldConflict:
-    """A conflict as the server told it, with both values where its path leads to some."""
+    """Return a conflict as reported, with both values if its path leads to any."""
     path = meant(conflict.path, ours.values, None if live is None else live.values)
     there = UNREAD if live is None else live.shown(path)
     return replace(conflict, path=str(path), ours=ours.shown(path), live=there)

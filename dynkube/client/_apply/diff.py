@@ -1,4 +1,4 @@
-"""``Diff``: what differs between two states of an object, for programs and for people. Pure."""
+"""``Diff``: the differences between two states of an object. Pure."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ class FieldChange:
     """One field that differs.
 
     Attributes:
-        path: which one.
-        before: its value in the first state; :data:`~dynkube.MISSING` where it has none. Of a Secret's data only
-            whether it differs is told.
+        path: path of the field.
+        before: its value in the first state; :data:`~dynkube.MISSING` if absent. Secret values are redacted.
         after: its value in the second state, likewise.
-        managers: who else owns it in the live object.
+        managers: other owners of the field in the live object.
     """
 
     path: FieldPath
-    before: Any = field(hash=False)  # perhaps a dict, which has no hash
+    before: Any = field(hash=False)  # may be a dict, which is not hashable
     after: Any = field(hash=False)
     managers: tuple[Manager, ...] = ()
 
@@ -42,20 +41,20 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diff(Shown):
-    """What differs between two states of an object; false where nothing does.
+    """The differences between two states of an object; false if there are none.
 
-    ``print(diff)`` shows both as YAML, line by line, as ``kubectl diff`` does; ``print(diff.table())`` shows one
-    field a line; a notebook shows both. What a server sets by itself (managedFields, resourceVersion, generation, uid,
-    creationTimestamp) is left out, and the values of Secrets are not shown. Printing is a plain calculation: three
+    ``print(diff)`` shows a unified diff of both as YAML, like ``kubectl diff``; ``print(diff.table())`` shows one
+    field per line; a notebook shows both. Fields set by the server (managedFields, resourceVersion, generation, uid,
+    creationTimestamp) are left out, and Secret values are redacted. Printing is synchronous and CPU-bound: three
     seconds for a document of 40,000 lines of which every second one differs.
 
     Attributes:
-        subject: of what, as in ``"ConfigMap shop/web"``.
-        names: what the two states are called: ``("live", "applied")`` or ``("applied", "live")``.
-        before: the first state; ``None`` where there is no object.
+        subject: the object, as in ``"ConfigMap shop/web"``.
+        names: names of the two states: ``("live", "applied")`` or ``("applied", "live")``.
+        before: the first state; ``None`` if there is no object.
         after: the second state, likewise.
         changes: the fields that differ.
-        conflicts: the fields that an apply takes from others, so that it needs ``force``.
+        conflicts: fields that an apply would take over from other managers, so that it requires ``force``.
     """
 
     subject: str
@@ -74,11 +73,11 @@ class Diff(Shown):
         first, second = (printable(f"{name} {self.subject}") for name in self.names)
         try:
             return unified(self.before, self.after, (first, second))
-        except RecursionError:  # YAML takes several calls a level; the table takes none
+        except RecursionError:  # YAML recurses several calls per level; the table does not
             return f"{printable(self.subject)}, which is nested too deeply for YAML, field by field:\n{self.table()}"
 
     def table(self) -> str:
-        """One field a line, with both values and who else owns it."""
+        """Return a table with one field per line: both values and the other owners."""
         return "\n".join(filter(None, (str(self._table()), self._note()))) if self else self._nothing()
 
     def _card(self, now: datetime) -> Card:
@@ -87,7 +86,7 @@ class Diff(Shown):
         return diff_card(self, self._note())
 
     def _card_among(self, others: int, room: int) -> tuple[Card, int]:
-        """As one of several on a page: a card with fewer rows, and what is left of the room for YAML."""
+        """Return a card with fewer rows, as one of several on a page, and the room left for YAML."""
         from dynkube.client._apply.diff_shown import ROWS, diff_card, size_of
 
         rows = max(10, min(ROWS, 3 * ROWS // (1 + others)))

@@ -1,4 +1,4 @@
-"""How a :class:`Diff` shows itself: field by field with both values, what is status folded away, and as YAML."""
+"""Notebook display of a :class:`Diff`: a table of fields, with status collapsed, and YAML."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dynkube.client._apply.diff import Diff, FieldChange
 
 ROWS: Final = 100
-"""Fields of one difference."""
+"""Maximum number of fields shown."""
 _LINES: Final = 300
 _WIDTH: Final = 200
 _VALUE: Final = 80
@@ -38,25 +38,25 @@ _STATUS: Final = (Field("status"),)
 _COPY: Final = (Field("metadata"), Field("annotations"), Field(LAST_APPLIED))
 _TONES: Final = {"+": Tone.ADDED, "-": Tone.REMOVED, "@": Tone.MUTED}
 MOST_YAML: Final = 30_000
-"""Characters of documents that are compared line by line for a card, in 20 ms: in a section that few open. Larger ones
-are for somebody who asks (``print(diff)``)."""
+"""Maximum characters compared line by line for a card, which takes 20 ms, as few readers open that section. Use
+``print(diff)`` for larger ones."""
 
 
 def diff_card(diff: Diff, note: str, most_rows: int = ROWS, most_yaml: int = MOST_YAML) -> Card:
-    """A difference.
+    """Return the card of a diff.
 
     Args:
-        diff: what differs.
-        note: what is to be said of who owns the fields.
-        most_rows: how many fields are shown.
-        most_yaml: how large its two states may be to be compared line by line as well.
+        diff: the diff.
+        note: a remark on ownership.
+        most_rows: maximum number of fields shown.
+        most_yaml: maximum size of both states for a comparison line by line.
     """
     head = line(Span(diff.subject, Tone.STRONG), " → ".join(diff.names), _count(diff))
     return Card(head, tuple(_blocks(diff, note, most_rows, most_yaml)))
 
 
 def size_of(diff: Diff, most: int = MOST_YAML) -> int:
-    """About how many characters its two states have; of large ones no more is looked at than ``most``."""
+    """Estimate the characters of both states; stops at ``most``."""
     size = 0
     pending: list[object] = [diff.before, diff.after]
     while pending and size <= most:
@@ -96,7 +96,7 @@ def _blocks(diff: Diff, note: str, most_rows: int, most_yaml: int) -> Iterator[B
 
 
 def _part(change: FieldChange) -> str:
-    """What follows from other changes or repeats them is folded away, under a name; ``""`` for the rest."""
+    """Return the collapsed section of a change: status, or the last-applied annotation; ``""`` for neither."""
     steps = change.path.steps
     if steps[:1] == _STATUS:
         return "status"
@@ -130,10 +130,10 @@ def _as_yaml(diff: Diff, most: int) -> Iterator[Block]:
         yield Note(line("As YAML it is long: print() it."))
         return
     text = str(diff).splitlines()
-    if not text:  # what differs is not in what there is to see, as the order of fields
+    if not text:  # the difference is not visible in YAML, such as the order of fields
         return
     if text[0].startswith("--- "):
-        del text[:2]  # which two they are stands above
+        del text[:2]  # the names are in the head of the card
     lines = [(Span(short(each, _WIDTH), _tone(each)),) for each in text[:_LINES]]
     if len(text) > _LINES:
         lines.append((muted(f"… {len(text) - _LINES:,} more lines: print() it"),))

@@ -1,4 +1,4 @@
-"""What differs between two documents as text: unified, as ``kubectl diff`` prints it."""
+"""Unified diff of two documents, in the format of ``kubectl diff``."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _AROUND: Final = 3
 
 
 def unified(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, names: tuple[str, str]) -> str:
-    """Both as YAML, compared line by line; empty where they are the same.
+    """Return the unified diff of both as YAML; empty if they are equal.
 
     Args:
-        before: a document; ``None`` for nothing at all.
+        before: a document; ``None`` for no document.
         after: another.
-        names: what to call them.
+        names: names of the two documents.
     """
     old, new = (yaml_lines(document) for document in (before, after))
     return "\n".join(unified_lines(old, new, names))
 
 
 def unified_lines(old: Sequence[str], new: Sequence[str], names: tuple[str, str]) -> Iterator[str]:
-    """What differs between two texts, with three lines around it, as ``diff -u`` and ``difflib`` print it."""
+    """Yield the unified diff of two sequences of lines with three lines of context, as ``diff -u`` and ``difflib``."""
     for number, group in enumerate(LineMatcher(old, new).get_grouped_opcodes(_AROUND)):
         if not number:
             yield f"--- {names[0]}"
@@ -47,15 +47,15 @@ def _range(start: int, end: int) -> str:
 
 
 def yaml_lines(document: Mapping[str, Any] | None) -> list[str]:
-    """A document as lines of YAML without anything in them that steers a terminal."""
+    """Return a document as lines of YAML without terminal control characters."""
     if document is None:
         return []
-    import yaml  # few programs show differences, and it takes a while
+    import yaml  # imported here: few programs print diffs, and the import is slow
 
     base = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # libyaml's is ten times as fast
 
-    class Dumper(base):  # type: ignore[misc, valid-type]  # whichever there is
-        """Texts of several lines stay so, and nothing is written as a reference to something above."""
+    class Dumper(base):  # type: ignore[misc, valid-type]  # either of the two
+        """Writes multi-line strings as blocks, and no aliases."""
 
         def ignore_aliases(self, data: Any) -> bool:
             return True

@@ -1,4 +1,4 @@
-"""From two objects to a :class:`Diff`: what an apply would change, and where an object left what was applied. Pure."""
+"""Compute :class:`Diff`: the effect of an apply, and the deviation from what was applied. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.client._secrets import Hiding
 from dynkube.fields import FieldSet, ManagedFieldsEntry, Manager, Owners, managed
 from dynkube.meta import MISSING, Unstructured, freeze, freeze_fresh
 
-# What a server writes by itself, which no apply is about.
+# Fields that are set by the server and cannot be applied.
 _IDENTITY = ("uid", "creationTimestamp")
 _NOISE = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
 
@@ -21,17 +21,17 @@ _NOISE = ("managedFields", "resourceVersion", "generation", "uid", "creationTime
 def diff_between(
     live: Unstructured | None, trial: Unstructured, *, ours: Unstructured, manager: str, subresource: str | None
 ) -> Diff:
-    """What an apply changes.
+    """Return what an apply changes.
 
     Args:
-        live: the object as it is; ``None`` if there is none.
-        trial: the answer to a forced dry run.
-        ours: what is applied.
-        manager: who applies.
-        subresource: to which part.
+        live: the live object; ``None`` if there is none.
+        trial: the response to a forced dry run.
+        ours: the applied object.
+        manager: the applying manager.
+        subresource: the subresource applied to.
 
     Raises:
-        InvalidObject: managedFields cannot be read.
+        InvalidObject: managedFields cannot be parsed.
     """
     entries = () if live is None else managed(live)
     conflicts = []
@@ -51,19 +51,19 @@ def diff_between(
 
 
 def drift_between(wanted: Unstructured, live: Unstructured | None, *, manager: str, subresource: str | None) -> Diff:
-    """Where an object left what was applied.
+    """Return how an object deviates from what was applied.
 
-    A field that the manager still owns by applying is as it was applied: any other value would have taken it from it.
-    So only what it does not own is compared. What was applied and is not in ``wanted`` nobody knows.
+    A field that the manager still owns by applying has the applied value, as any other value would have moved the
+    ownership. So only fields that it does not own are compared. Applied fields that are not in ``wanted`` are unknown.
 
     Args:
         wanted: what was applied.
-        live: the object as it is; ``None`` if there is none.
-        manager: who has applied.
-        subresource: to which part.
+        live: the live object; ``None`` if there is none.
+        manager: the manager that applied it.
+        subresource: the subresource applied to.
 
     Raises:
-        InvalidObject: managedFields cannot be read.
+        InvalidObject: managedFields cannot be parsed.
     """
     entries = () if live is None else managed(live)
     shape = Shape(entry.fields for entry in entries)
@@ -78,13 +78,13 @@ def drift_between(wanted: Unstructured, live: Unstructured | None, *, manager: s
 
 
 def no_difference(live: Unstructured) -> Diff:
-    """Of an object that has all that would be applied, as is known without asking the server."""
+    """Return the empty diff of an object known to be up to date without a request."""
     before, after = _quiet(live.to_dict()), _quiet(live.to_dict())
     return _diff((live, None), ("live", "applied"), before, after, shape=Shape(()), others=())
 
 
 def deletion_of(live: Unstructured) -> Diff:
-    """All of an object, as what pruning it takes away."""
+    """Return the diff of an object that pruning deletes."""
     return _diff((live, None), ("live", "pruned"), _quiet(live.to_dict()), None, shape=Shape(()), others=())
 
 
@@ -98,7 +98,7 @@ def _diff(
     others: Iterable[ManagedFieldsEntry],
     conflicts: tuple[Any, ...] = (),
 ) -> Diff:
-    """Of these objects, the first of which it is about; the states are parts of copies of them, and nobody else's."""
+    """Return the diff of two objects; the first is its subject. The states are private copies and may be modified."""
     about, _ = objects
     hiding = Hiding(before, after, of=objects)
     owners = Owners(others)
@@ -121,7 +121,7 @@ def _diff(
 
 
 def _is_own(manager: Manager, name: str, subresource: str | None) -> bool:
-    """Whether it is what ``name`` has applied. Before v1.22 no entry says its subresource."""
+    """Whether ``name`` owns it by applying. Before v1.22 entries lack the subresource."""
     return (manager.name, manager.operation) == (name, "Apply") and manager.subresource in ("", subresource or "")
 
 
@@ -142,7 +142,7 @@ def _quiet(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_identity(obj: dict[str, Any]) -> dict[str, Any]:
-    """Without what says which object it is: that does not drift."""
+    """Return the object without identifying fields, which cannot drift."""
     obj = _quiet(obj)
     metadata = obj.get("metadata")
     if isinstance(metadata, dict):
@@ -152,7 +152,7 @@ def _without_identity(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """In what is applied, null is as good as nothing."""
+    """Return an applied value without nulls, which are equivalent to absent fields."""
     if isinstance(value, dict):
         return {name: _without_nulls(part) for name, part in value.items() if part is not None}
     return [_without_nulls(part) for part in value] if isinstance(value, list) else value
@@ -166,14 +166,14 @@ def comparison(
     shape: Shape,
     owners: Iterable[ManagedFieldsEntry],
 ) -> Diff:
-    """Two objects as they are, of which at least one is there.
+    """Compare two objects, at least one of which is given.
 
     Args:
-        before: one of them.
+        before: one object.
         after: the other.
-        names: what to call them.
-        shape: how lists are read.
-        owners: who is told to own what differs.
+        names: names of the two states.
+        shape: how list items are matched.
+        owners: owners to report for changed fields.
     """
     about, other = (before, None) if after is None else (after, before)
     if about is None:

@@ -1,8 +1,8 @@
-"""Which lines two texts have in common, in time that grows with their length. Pure.
+"""Matching lines of two texts, in time that grows with their length. Pure.
 
-``difflib`` compares line by line as people like to read it, and takes minutes for two documents of ten thousand lines
-that differ in every second one. So long texts are cut where both have a line that each has once, in the same order
-(the idea is that of patience sorting), and what is between two such lines is compared by itself.
+``difflib`` gives readable results, but takes minutes for two documents of ten thousand lines that differ in every
+second line. So long texts are split at lines that are unique in both, in the same order (as in patience diff), and the
+parts in between are compared separately.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _MOST_COMPARISONS: Final = 1_000_000
 
 
 class LineMatcher(SequenceMatcher[str]):
-    """A ``SequenceMatcher`` of lines that is quick with long texts as well.
+    """A ``SequenceMatcher`` of lines that is also fast for long texts.
 
-    The difference of long texts is a right one, and not always the shortest: where lines that are all alike are
-    between two others, tens of thousands of them, they may count as replaced.
+    The diff of long texts is correct, but not always minimal: tens of thousands of identical lines between two others
+    may count as replaced.
 
     Args:
         old: lines.
@@ -32,13 +32,13 @@ class LineMatcher(SequenceMatcher[str]):
         self._old, self._new = old, new
 
     def get_matching_blocks(self) -> list[Match]:
-        """What both have, from the beginning to the end; the last one is empty, as always."""
+        """Return the matching blocks; the last one is empty, as with ``difflib``."""
         if len(self._old) * len(self._new) <= _MOST_COMPARISONS:
             return super().get_matching_blocks()
         blocks: list[Match] = []
         for at, to, size in _blocks(self._old, self._new):
             if blocks and (last := blocks[-1]).a + last.size == at and last.b + last.size == to:
-                blocks[-1] = Match(last.a, last.b, last.size + size)  # one piece, where two were found
+                blocks[-1] = Match(last.a, last.b, last.size + size)  # merge adjacent blocks
             else:
                 blocks.append(Match(at, to, size))
         return [*blocks, Match(len(self._old), len(self._new), 0)]
@@ -55,7 +55,7 @@ def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, 
 
 
 def _between(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """What lies between two lines that are there once."""
+    """Match the lines between two anchors."""
     shorter = min(len(old), len(new))
     head = next((place for place in range(shorter) if old[place] != new[place]), shorter)
     tail = next((back for back in range(shorter - head) if old[-1 - back] != new[-1 - back]), shorter - head)
@@ -70,13 +70,13 @@ def _between(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int,
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Where the lines are that each has once: the most that are in the same order in both."""
+    """Return the positions of lines unique in both: the longest sequence in the same order."""
     once = {line for line, times in Counter(new).items() if times == 1}
     places = {line: place for place, line in enumerate(new) if line in once}
     counts = Counter(old)
     pairs = [(place, places[line]) for place, line in enumerate(old) if counts[line] == 1 and line in places]
-    ends: list[int] = []  # the least last place in `new` of an ascending row of each length
-    rows: list[tuple[int, int]] = []  # the length of the row that each pair ends
+    ends: list[int] = []  # smallest last position in `new` of an increasing sequence of each length
+    rows: list[tuple[int, int]] = []  # length of the sequence that each pair ends
     for at, (_, place) in enumerate(pairs):
         length = bisect_left(ends, place)
         ends[length : length + 1] = [place]

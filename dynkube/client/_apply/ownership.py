@@ -1,7 +1,7 @@
-"""Who owns what, changed by hand: ``managedFields`` rewritten, guarded by the resourceVersion they were read at.
+"""Change ownership by rewriting ``managedFields``, with the resourceVersion as precondition.
 
-A JSON patch of ``metadata.managedFields`` and ``metadata.resourceVersion``, as client-go's csaupgrade makes one. No
-value changes. Where somebody wrote in between, the server refuses it, and it is worked out again from what is there.
+Sends a JSON patch of ``metadata.managedFields`` and ``metadata.resourceVersion``, as client-go's csaupgrade does. No
+value changes. After a concurrent write (409) the patch is computed again from the current object.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from dynkube.meta import JSONObject, PatchType, Unstructured, encode_json
 from dynkube.rest import Request
 
 Named: TypeAlias = str | Mapping[str, Any]
-"""An object that is there, by its name or by anything that says which one: as read, or as a dict."""
+"""An existing object: its name, or a mapping with its name."""
 
 Rewriting: TypeAlias = Callable[[Unstructured], list[JSONObject]]
-"""From an object to the managedFields that it is to have."""
+"""Returns the new managedFields of an object."""
 
 _ATTEMPTS = 5
 
-# What resets managedFields (isResetManagedFields in apimachinery). An empty list does so for built-in kinds only: of a
-# custom resource it is decoded as an absent one, and a write without managedFields keeps the live ones (1.20, 1.36).
+# Resets managedFields (isResetManagedFields in apimachinery). An empty list does so for built-in kinds only: for a
+# custom resource it is decoded as absent, and a write without managedFields keeps the live ones (1.20, 1.36).
 _RESET: Final[list[JSONObject]] = [{}]
 
 
 async def rewrite(
     target: Target, obj: Named, namespace: str | None, options: WriteOptions, rewriting: Rewriting
 ) -> Applied:
-    """GET and PATCH, anew as long as somebody writes in between.
+    """GET and PATCH, repeated after concurrent writes.
 
     Args:
         target: the resource.
-        obj: which object.
-        namespace: where, if it does not say so itself.
-        options: how to patch.
-        rewriting: what to make of its managedFields.
+        obj: the object.
+        namespace: its namespace, if it has none itself.
+        options: write options.
+        rewriting: computes the new managedFields.
 
     Raises:
-        Conflict: somebody wrote in between, again and again.
-        InvalidInput: whatever ``rewriting`` raises.
+        Conflict: concurrent writes in each of five attempts.
+        InvalidInput: from ``rewriting``.
     """
     deadline = Deadline.after(options.timeout)
     resource, path = await target.resolve_for(_path_of(target, obj, namespace), deadline.left())
@@ -79,7 +79,7 @@ async def rewrite(
 
 
 def _patch(rewriting: Rewriting, live: Unstructured) -> bytes | None:
-    """The JSON patch of one object; ``None`` where nothing is to change."""
+    """Return the JSON patch of one object; ``None`` if nothing changes."""
     entries = rewriting(live)
     if entries == (live["metadata"].get("managedFields") or []):
         return None

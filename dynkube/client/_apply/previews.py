@@ -1,4 +1,4 @@
-"""What an apply would do, and what has become of one: requests that change nothing."""
+"""``diff`` and ``drift``: requests that change nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def diff(
         return found
     if await calculated(partial(managed, live), live):
         return found
-    # Nothing was ever applied, or it is a Scale: what an apply without force meets only the server knows.
+    # Never applied to, or a Scale: only the server can determine the conflicts.
     reported = await application.conflicts()
     conflicts = await calculated(partial(_valued, reported, application.body, live), application.body, live)
     return replace(found, conflicts=conflicts)
@@ -57,7 +57,10 @@ def _valued(reported: Iterable[FieldConflict], ours: Unstructured, live: Unstruc
 async def _look_and_try(
     application: Application, given: Unstructured | Missing | None
 ) -> tuple[Unstructured | None, Answer]:
-    """The live object and what becomes of it; of one object at one moment, unless it is written all the time."""
+    """Return the live object and the result of a dry run on it.
+
+    Both are of the same resourceVersion, unless the object is modified in each attempt.
+    """
     attempts = _ATTEMPTS
     while True:
         live = await application.read() if given is None or _hides_owners(given) else seen(given)
@@ -69,12 +72,12 @@ async def _look_and_try(
 
 
 def _hides_owners(live: Unstructured | Missing) -> bool:
-    """Whether it was seen without its managedFields, as by an informer: who owns a field is not known then."""
+    """Whether it lacks managedFields, as in an informer's cache, so that the owners are unknown."""
     return isinstance(live, Unstructured) and "managedFields" not in live.get("metadata", {})
 
 
 def _is_of_one_moment(live: Unstructured | None, answer: Answer) -> bool:
-    """A dry run answers with the resourceVersion of what it was tried on, and one that creates with none."""
+    """Whether both are of one state: a dry run returns the resourceVersion it was tried on, and none for a create."""
     if live is None or answer.status == 201:
         return live is None and answer.status == 201
     return as_answered(answer).resource_version == live.resource_version

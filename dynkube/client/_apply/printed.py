@@ -1,4 +1,4 @@
-"""Which field a server means: its texts of paths do not say where a name with dots in it ends. Pure."""
+"""Parse field paths as printed by a server, which are ambiguous for names with dots. Pure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _BRACKETS: Final = re.compile(r"""\[(?:"(?:[^"\\]|\\.)*"|[^]"])*\]""", re.DOTALL
 
 
 def meant(text: str, *objects: Values | None) -> FieldPath:
-    """A path as a server prints it, read by the names that are in one of the objects.
+    """Resolve a path printed by a server by the names that occur in one of the objects.
 
     Args:
-        text: ``.data.tls.crt``, of which the dots alone do not tell what it names.
-        objects: where the field may be; the first one that has it says which it is. If none has it each dot is read as
-            the start of a step; what does not parse then counts as the name of one field.
+        text: for example ``.data.tls.crt``, which is ambiguous because of the dots.
+        objects: objects that may have the field; the first one that has it decides. If none has it, each dot is parsed
+            as the start of a step; a string that cannot be parsed counts as the name of one field.
     """
     for obj in objects:
         if obj is not None and (steps := _steps(text, obj.obj, obj)) is not None:
@@ -31,11 +31,11 @@ def meant(text: str, *objects: Values | None) -> FieldPath:
 
 
 def _steps(text: str, value: Any, within: Values) -> tuple[Step, ...] | None:
-    """The steps that ``text`` takes in ``value``; ``None`` if it leads nowhere there."""
+    """Return the steps of ``text`` in ``value``; ``None`` if it leads nowhere."""
     if not text:
         return ()
     if isinstance(value, Mapping) and text.startswith("."):
-        # Of thousands of names in an object each may clash: they are looked up, and not gone through.
+        # An object may have thousands of names, each with a conflict: look them up instead of iterating.
         ends = [end for end in range(1, len(text)) if text[end] in ".["]
         for end in [len(text), *reversed(ends)]:
             name = text[1:end]

@@ -1,7 +1,7 @@
-"""What is known of the shape of an object without its schema: how the items of its lists are told apart. Pure.
+"""How list items are identified, derived from managedFields instead of a schema. Pure.
 
-``managedFields`` names list items by keys, by values or not at all, which is what the schema says of the list. What is
-known of one item's lists holds for those of its siblings. A list that nobody owns anything of is taken as it is.
+``managedFields`` identify list items by keys, by value, or not at all, according to the list's schema. What is known
+of one item's lists holds for its siblings. A list without owned fields is treated as a whole.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LIST: Final = Field("list")
 
 
 class Shape:
-    """How lists are read, and what counts as one value.
+    """How list items are identified, and which fields are atomic.
 
     Args:
         owned: the fields of all managers.
@@ -44,11 +44,11 @@ class Shape:
         self._atomic = ends - inner
 
     def is_atomic(self, path: FieldPath) -> bool:
-        """Whether it is owned as a whole, and nothing below it by itself."""
+        """Whether it is owned as a whole, and no field below it separately."""
         return _location(path) in self._atomic
 
     def items(self, path: FieldPath, value: list[Any]) -> dict[Step, Any] | None:
-        """The items of a list by the steps that lead there; ``None`` where they are not told apart."""
+        """Return the items of a list by step; ``None`` if they cannot be identified."""
         place = _location(path)
         if place in self._sets:
             found: dict[Step, Any] = {ItemValue(item): item for item in value}
@@ -56,13 +56,13 @@ class Shape:
             found = {ItemKey(key): item for item in value if (key := _key_of(item, keys))}
         else:
             return None
-        return found if len(found) == len(value) else None  # doubled, or without keys: not what it should be
+        return found if len(found) == len(value) else None  # duplicate or missing keys
 
     def pairs(self, path: FieldPath, wanted: list[Any], live: list[Any]) -> list[tuple[Step, Any, Any]] | None:
-        """Each item of ``wanted`` with its step and its counterpart in ``live``, or MISSING.
+        """Return each item of ``wanted`` with its step and its counterpart in ``live``, or MISSING.
 
-        An item that leaves a key with a default out is found all the same. Lists that are not told apart by anything
-        are paired by position if they are of one length; else it is ``None``.
+        Also matches items that omit a key with a default. Items without identification are matched by position if both
+        lists are of the same length; else the result is ``None``.
         """
         items, known = self.items(path, wanted), self.items(path, live)
         if items is None or known is None:
@@ -73,13 +73,13 @@ class Shape:
         found = []
         for step, item in items.items():
             other = known.get(step, MISSING)
-            if other is MISSING and isinstance(step, ItemKey):  # perhaps one of them leaves a key out
+            if other is MISSING and isinstance(step, ItemKey):  # one of them may omit a key
                 other = values.at((_LIST, step))
             found.append((self._full(step, path, other), item, other))
         return found
 
     def full(self, path: FieldPath, obj: Mapping[str, Any]) -> FieldPath:
-        """A path with all keys of each list item, as ``obj`` has them: those with a default may have been left out."""
+        """Return a path with all keys of each list item, as in ``obj``: keys with a default may have been omitted."""
         if self._has_all_keys(path):
             return path
         found = FieldPath()

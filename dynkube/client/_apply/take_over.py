@@ -1,9 +1,8 @@
-"""Take some fields from their managers, and no others: ``force`` for paths.
+"""``force`` for paths: take over some fields from their managers, and no others.
 
-An apply is forced as a whole or not at all. So the server is asked in a dry run what a forced one takes, and the
-forced one is sent only if that is all within the paths, and only to the object as it was in that dry run (its
-resourceVersion is a precondition). Whatever somebody writes in between makes a 409 of it, and all begins anew.
-A webhook that answers a dry run otherwise than the real one is not noticed.
+The API can force only a whole apply. So a dry run determines what a forced apply would take over; the forced apply is
+sent only if all of that is within the paths, with the resourceVersion of the dry run as precondition. A concurrent
+write causes a 409, and all is repeated. A webhook that treats the dry run differently is not detected.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ _ATTEMPTS = 5
 
 
 def read_force(force: bool | Iterable[PathLike]) -> tuple[bool, tuple[FieldPath, ...]]:
-    """Whether to take everything, or else which paths.
+    """Return whether to take over everything, or else which paths.
 
     Raises:
-        InvalidInput: it is neither a bool nor paths.
+        InvalidInput: neither a bool nor paths.
     """
     if isinstance(force, bool):
         return force, ()
@@ -42,12 +41,12 @@ def read_force(force: bool | Iterable[PathLike]) -> tuple[bool, tuple[FieldPath,
 
 
 async def apply_taking(application: Application, paths: tuple[FieldPath, ...]) -> Answer:
-    """Apply, and take over what others own within ``paths``.
+    """Apply, and take over conflicting fields within ``paths``.
 
     Raises:
-        ApplyConflict: others own further fields with other values: those are its ``conflicts``.
-        Conflict: again and again somebody wrote meanwhile.
-        Forbidden: the object may not be read.
+        ApplyConflict: fields outside of ``paths`` are in conflict; ``conflicts`` has these.
+        Conflict: concurrent writes in each of five attempts.
+        Forbidden: RBAC does not allow get.
     """
     last: Conflict | None = None
     for _ in range(_ATTEMPTS):
@@ -56,7 +55,7 @@ async def apply_taking(application: Application, paths: tuple[FieldPath, ...]) -
         except ApplyConflict as error:
             conflict = last = error
         live = await application.read()
-        if live is None:  # it has gone meanwhile: there is nobody left to take anything from
+        if live is None:  # deleted in the meantime: no conflicts are left
             continue
         try:
             return await _forced(application, paths, live, conflict)
@@ -64,7 +63,7 @@ async def apply_taking(application: Application, paths: tuple[FieldPath, ...]) -
             raise
         except Conflict as error:
             if application.body.resource_version:
-                raise  # a precondition of the caller's own does not come true by asking again
+                raise  # a retry cannot fulfil the caller's own precondition
             last = error
     assert last is not None, "there was no attempt"
     raise last
@@ -73,13 +72,13 @@ async def apply_taking(application: Application, paths: tuple[FieldPath, ...]) -
 async def _forced(
     application: Application, paths: tuple[FieldPath, ...], live: Unstructured, conflict: ApplyConflict
 ) -> Answer:
-    """The forced apply, if it takes nothing beyond ``paths`` from the object as it was read."""
+    """Send the forced apply if it takes over nothing outside of ``paths``."""
     version, options = live.resource_version, application.options
     trial = await application.send(force=True, dry_run=True, resource_version=version)
     answered = as_answered(trial)
     remaining = await calculated(partial(_beyond, paths, application, live, answered), live, answered)
     if not await calculated(partial(managed, live), live):
-        # Nothing was ever applied, or it is a Scale: whose fields they are only the server knows.
+        # Never applied to, or a Scale: only the server can determine the conflicts.
         reported = await application.conflicts(version)
         remaining = await calculated(partial(_reported_beyond, paths, reported, application.body, answered), answered)
     if remaining:
@@ -92,7 +91,7 @@ async def _forced(
 def _beyond(
     paths: tuple[FieldPath, ...], application: Application, live: Unstructured, trial: Unstructured
 ) -> list[FieldConflict]:
-    """What a forced apply takes from others outside of ``paths``, as their owners say."""
+    """Return what a forced apply takes over outside of ``paths``, according to managedFields."""
     manager = application.options.field_manager
     lost = taken(live, trial, manager=manager, subresource=application.subresource)
     mine, theirs = Side(application.body), Side(live)
@@ -102,7 +101,7 @@ def _beyond(
 def _reported_beyond(
     paths: tuple[FieldPath, ...], reported: Iterable[FieldConflict], ours: Unstructured, trial: Unstructured
 ) -> list[FieldConflict]:
-    """The same as the server says, whose text of a path does not tell where a name with dots ends."""
+    """Return the same according to the server, whose paths are ambiguous for names with dots."""
     known = {path.as_server(): path for entry in managed(trial) for path in entry.fields}
     values = Values(ours)
     found = [(known.get(each.path) or meant(each.path, values), each) for each in reported]
