@@ -1,4 +1,7 @@
-"""Who owns which field, as data: paths, sets of them, and what ``managedFields`` says. No I/O, no trio."""
+"""Field ownership as data: paths, field sets, ``managedFields``.
+
+No I/O, no trio.
+"""
 
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
 from dynkube.fields._extract import extract

@@ -1,4 +1,4 @@
-"""The entries of ``metadata.managedFields``: who manages which fields of an object, by which kind of write."""
+"""The entries of ``metadata.managedFields``: managers and fields they own."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from dynkube.fields._set import FieldSet
 from dynkube.meta import JSONObject, a_type
 
 Operation: TypeAlias = Literal["Apply", "Update"]
-"""How a manager came to own fields: by applying, or by any other write."""
+"""How a manager came to own fields: by server-side apply, or by any other write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manager:
-    """Who manages fields of an object.
+    """A manager of fields of an object.
 
     Attributes:
         name: The field manager.
-        operation: ``"Apply"``, or ``"Update"`` for all other writes. The same name may have done both.
-        subresource: What was written through, as ``"status"``; ``""`` for the object itself.
-        api_version: The version it wrote in; the names of its fields are those of this version.
-        time: When it last changed what it owns, where that is known.
+        operation: ``"Apply"``, or ``"Update"`` for all other writes. One name may have both.
+        subresource: The subresource written through, such as ``"status"``; ``""`` for the object itself.
+        api_version: The API version it wrote in, which determines the names of its fields.
+        time: When its ownership or values last changed, if known.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Manager:
 
     @property
     def since(self) -> str:
-        """The time as text, as the API writes it; ``""`` where it is not known."""
+        """The time as a string in the API's format; ``""`` if it is not known."""
         return "" if self.time is None else self.time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def __str__(self) -> str:
@@ -45,13 +45,13 @@ class Manager:
 
 @dataclass(frozen=True, slots=True)
 class ManagedFieldsEntry:
-    """One entry: a manager and what it owns."""
+    """One entry: a manager and the fields it owns."""
 
     manager: Manager
     fields: FieldSet
 
     def to_json(self) -> JSONObject:
-        """As ``metadata.managedFields`` has it."""
+        """Encode as in ``metadata.managedFields``."""
         manager = self.manager
         entry: JSONObject = {
             "manager": manager.name,
@@ -67,20 +67,22 @@ class ManagedFieldsEntry:
 
 
 def managed(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
-    """The entries of an object's ``metadata.managedFields``, in its order; none where it has none.
+    """Return the entries of an object's ``metadata.managedFields``.
+
+    In its order; empty if it has none.
 
     Args:
         obj: An object as read from a server.
 
     Raises:
-        InvalidObject: An entry cannot be read.
-        InvalidInput: It is no object.
+        InvalidObject: An entry cannot be parsed.
+        InvalidInput: It is not an object.
     """
     return tuple(entry_from_json(raw, f"managedFields[{index}]") for index, raw in enumerate(raw_entries(obj)))
 
 
 def raw_entries(obj: Mapping[str, Any]) -> list[Any]:
-    """The list ``metadata.managedFields`` as it is; empty where there is none."""
+    """Return the list ``metadata.managedFields`` unparsed; empty if it has none."""
     if not isinstance(obj, Mapping):
         raise InvalidInput(f"this is about one object as it was read, not about {a_type(obj)}")
     metadata = obj.get("metadata")
@@ -93,7 +95,7 @@ def raw_entries(obj: Mapping[str, Any]) -> list[Any]:
 
 
 def entry_from_json(raw: object, where: str) -> ManagedFieldsEntry:
-    """Read one entry; ``where`` it stands is for the message."""
+    """Parse one entry; ``where`` is its location, for the message."""
     if not isinstance(raw, Mapping):
         raise InvalidObject(f"{where} is {_kind(raw)}, and not an object")
     operation = raw.get("operation")

@@ -1,12 +1,12 @@
-"""``extract``: the partial object that a manager last applied, from ``managedFields`` alone.
+"""``extract``: what a manager last applied, from ``managedFields`` alone.
 
-Semantics are those of client-go's ``UnstructuredExtractor``, which needs the server's OpenAPI document to tell two
-kinds of owned objects and lists apart: those that are replaced as a whole, whose content belongs to their owner, and
-those that are merged, of which an owner of the bare field has the empty form alone. Here ``managedFields`` says: where
-any manager owns something below a place, what is there is merged. Where none does, all that is there is taken.
+Semantics are those of client-go's ``UnstructuredExtractor``, which needs the server's OpenAPI document to distinguish
+atomic objects and lists, whose content belongs to their owner, from merged ones, of which the owner of the bare field
+owns only the empty value. Here this is derived from ``managedFields``: if any manager owns a field below a location,
+the location is merged; otherwise its whole content is taken.
 
-So one thing cannot be told: of an empty object that was applied (``strategy: {}``) and filled in with defaults, which
-nobody owns, the defaults are given back too. Applying them again claims them, and changes no value.
+This has one limit: if an empty object was applied (``strategy: {}``) and the server added defaults, which have no
+owner, the result includes the defaults. Applying them again owns them, but changes no value.
 """
 
 from __future__ import annotations
@@ -29,23 +29,27 @@ Place: TypeAlias = tuple[str, ...]
 def extract(
     obj: Mapping[str, Any], manager: str | Manager, *, subresource: str | None = None, missing_ok: bool = False
 ) -> Unstructured:
-    """The partial object that a manager last applied, ready to be changed and applied again.
+    """Return the partial object that a manager last applied.
 
-    That is apiVersion, kind, name, namespace and the fields that the manager owns by having applied them, with the
-    values they have in ``obj``. To stop managing a field leave it out of the next apply. The module's documentation
-    has the limits. A plain calculation, which takes about 40 microseconds a field, as :func:`owners` does.
+    It is ready to be modified and applied again.
+
+    It has apiVersion, kind, name, namespace and the fields that the manager owns by Apply, with their values in
+    ``obj``. To stop managing a field, omit it from the next apply. If an empty object was applied (``strategy: {}``),
+    defaults that the server added to it are included.
+
+    Synchronous and CPU-bound: about 40 microseconds per field, like :func:`owners`.
 
     Args:
         obj: The object as read from a server, ``managedFields`` included.
-        manager: The field manager's name; or one that :func:`owners` has told of, which says the subresource too.
-        subresource: For what it applied through a subresource, as ``"status"``; ``None`` for the object itself.
-        missing_ok: Where the manager has applied nothing (or others have taken all of it): give an object without
-            any fields, instead of raising. For programs that apply the same object for the first time or again.
+        manager: The field manager's name; or a :class:`Manager` from :func:`owners`, which also has the subresource.
+        subresource: The subresource it was applied through, such as ``"status"``; ``None`` for the object itself.
+        missing_ok: If the manager owns no applied fields, return an object without any fields instead of raising. For
+            programs that apply an object both for the first time and again.
 
     Raises:
-        InvalidObject: The object has no managedFields, or some that cannot be read; or no apiVersion, kind or name.
-        InvalidInput: No manager of that name applied it; or it was applied in another version than ``obj`` is in, in
-            which its fields may have other names.
+        InvalidObject: The object has no managedFields, or they cannot be parsed; or no apiVersion, kind or name.
+        InvalidInput: No manager of that name applied it; or it was applied in another API version than that of ``obj``,
+            in which its fields may have other names.
     """
     if isinstance(manager, Manager) and subresource is None:
         subresource = manager.subresource
@@ -75,8 +79,8 @@ def _applied(entry: ManagedFieldsEntry, manager: str, subresource: str | None) -
 
 
 def _identity(obj: Mapping[str, Any]) -> JSONObject:
-    """Name and namespace, which every apply must have and nobody owns."""
-    metadata = obj["metadata"]  # where the entries have come from
+    """Return name and namespace, which every apply must contain and which have no owner."""
+    metadata = obj["metadata"]  # exists, as it has managedFields
     for name, value in (("apiVersion", obj.get("apiVersion")), ("kind", obj.get("kind"))):
         if not value:
             raise InvalidObject(f"{called(obj)} has no {name}, so what is extracted from it could not be applied")
@@ -107,7 +111,7 @@ def _who_did(
     return f"{problem} Pass one of these that applied, or missing_ok=True for an object without fields"
 
 
-# ── what is owned, as a tree ──────────────────────────────────────────────────────────────────
+# ── owned fields as a tree ────────────────────────────────────────────────────────────────────
 
 
 @dataclass(slots=True)
@@ -127,7 +131,7 @@ def _tree_of(fields: FieldSet) -> _Node:
 
 
 class _Places:
-    """What the entries of one version tell of the places in an object, whatever the item of a list."""
+    """Structure of the object's locations, from the entries of one version; list items share one location."""
 
     def __init__(self, entries: Iterable[ManagedFieldsEntry], api_version: str) -> None:
         self._merged: set[Place] = set()
@@ -146,24 +150,24 @@ class _Places:
                 place = below(place, step)
 
     def is_merged(self, place: Place) -> bool:
-        """Whether somebody owns something below."""
+        """Whether a field below is owned."""
         return place in self._merged
 
     def keys(self, place: Place) -> set[str]:
-        """By which fields the items of the list there are known."""
+        """Return the key fields of the list's items."""
         return self._keys.get(place, set())
 
 
 def below(place: Place, step: Step) -> Place:
-    """The place that a step leads to: the same one for all items of a list."""
+    """Return the location that a step leads to: the same one for all items of a list."""
     return (*place, step.name if isinstance(step, Field) else "[]")
 
 
-# ── the part that is owned ────────────────────────────────────────────────────────────────────
+# ── the owned part ────────────────────────────────────────────────────────────────────────────
 
 
 def _pick(value: Any, node: _Node, places: _Places, place: Place) -> Any:
-    """What is owned of a value; MISSING where none of it is there."""
+    """Return the owned part of a value; MISSING if none of it exists."""
     if isinstance(value, Mapping):
         picked: Any = _pick_fields(value, node, places, place)
     elif isinstance(value, list | tuple):
@@ -187,7 +191,7 @@ def _pick_fields(value: Mapping[str, Any], node: _Node, places: _Places, place: 
 
 
 def _pick_items(value: Sequence[Any], node: _Node, places: _Places, place: Place) -> list[Any]:
-    """The owned items, in the order of the list."""
+    """Return the owned items, in the order of the list."""
     found = dict(_positions(value, list(node.below), places.keys(place)))
     picked = []
     for index in sorted(found):
@@ -201,7 +205,7 @@ def _pick_items(value: Sequence[Any], node: _Node, places: _Places, place: Place
 
 
 def _positions(items: Sequence[Any], steps: Iterable[Step], keys: set[str]) -> Iterator[tuple[int, Step]]:
-    """Where in a list its owned items are."""
+    """Yield the index and step of each owned item."""
     by_key: dict[tuple[str, ...], KeyedItems] = {}
     by_value: dict[Step, int] | None = None
     for step in steps:
@@ -229,10 +233,10 @@ def _first_of(steps: Iterable[Step]) -> dict[Step, int]:
 
 
 def _with_keys(item: Any, step: ItemKey, node: _Node) -> Any:
-    """An item with what it is found by.
+    """Return an item with its keys.
 
-    Whoever applies an item owns its keys, but for those that it left out because they have a default. Whoever owns
-    a part of an item for other reasons (an update of one field, later migrated) may own none of them.
+    A manager that applies an item owns its keys, except those it omitted because they have a default. A manager that
+    owns part of an item for other reasons (an update of one field, later migrated) may own none of them.
     """
     if not isinstance(item, dict) or (node.owned and any(Field(name) in node.below for name in step.keys)):
         return item

@@ -1,8 +1,10 @@
-"""Who gives fields up, and to whom: new ``managedFields`` from old ones. Nothing here talks to a server.
+"""Release, transfer and migrate field ownership.
 
-A server lets ``managedFields`` be written like any other field, so ownership is moved by a patch of them, guarded by
-the resourceVersion they were read at. No value changes by that: what nobody owns any more stays as it is, until
-somebody writes it.
+Computes new ``managedFields`` from old ones. No I/O.
+
+``managedFields`` can be written like any other field, so ownership is changed by a patch of them, with the
+resourceVersion they were read at as precondition. No value changes: a field without owners stays as it is until it is
+written.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from dynkube.fields._steps import Field, ItemKey
 from dynkube.meta import JSONObject, thaw
 
 LAST_APPLIED: Final = FieldPath() / "metadata" / "annotations" / "kubectl.kubernetes.io/last-applied-configuration"
-"""Where ``kubectl apply`` without ``--server-side`` keeps what it applied."""
+"""The annotation in which ``kubectl apply`` without ``--server-side`` stores what it applied."""
 
 
 def released(
@@ -30,26 +32,28 @@ def released(
     operation: Operation | None = None,
     subresource: str | None = None,
 ) -> list[JSONObject]:
-    """The ``managedFields`` of an object after a manager has given up some fields, which keep their values.
+    """Return the ``managedFields`` after a manager has released some fields.
 
-    Of a list item that is to stay release the item, and not only fields of it: who owns an item and leaves it out of
-    the next apply removes it, with all that is in it.
+    The fields keep their values.
+
+    To keep a list item, release the whole item instead of fields of it: a manager that owns an item and omits it from
+    its next apply removes it with all its content.
 
     Args:
         obj: The object as read from a server, ``managedFields`` included.
-        paths: What is given up, each with all that is below it.
-        manager: Who gives it up.
-        operation: Only what it owns by this kind of write; ``None`` for both.
-        subresource: Only what it owns through this subresource, where ``""`` is the object itself; ``None`` for all.
+        paths: Fields to release, with all their subfields.
+        manager: The manager that releases them.
+        operation: Only what it owns by this operation; ``None`` for both.
+        subresource: Only what it owns through this subresource (``""`` for the object itself); ``None`` for all.
 
     Returns:
-        The new list; empty where no field has an owner any more. Send an empty one as ``[{}]``, which resets the
-        managedFields of every kind: servers take ``[]`` for no change where the object is a custom resource.
+        The new list; empty if no field has an owner any more. Send an empty one as ``[{}]``, which resets the
+        managedFields of any kind: for a custom resource servers treat ``[]`` as no change.
 
     Raises:
-        InvalidObject: The object has no managedFields, or some that cannot be read.
-        InvalidInput: A path does not parse, the manager owns nothing there, or it is a key of an item that the
-            manager goes on owning; or ``operation`` is neither ``"Apply"`` nor ``"Update"``.
+        InvalidObject: The object has no managedFields, or they cannot be parsed.
+        InvalidInput: A path is malformed, the manager does not own it, or it is a key of an item that the
+            manager keeps owning; or ``operation`` is neither ``"Apply"`` nor ``"Update"``.
     """
     check_operation(operation)
     check_subresource(subresource)
@@ -76,20 +80,22 @@ def transferred(
     *,
     subresource: str | None = None,
 ) -> list[JSONObject]:
-    """The ``managedFields`` of an object after fields have gone from one manager to what another applied.
+    """Return the ``managedFields`` after a transfer to another manager.
+
+    The new owner owns the fields as if it had applied them.
 
     Args:
         obj: The object as read from a server, ``managedFields`` included.
-        from_: Who owns them, by whichever kind of write.
-        to: Who is to own them. It owns them as applied, so its next apply has to have them, or gives them up. The same
-            name as ``from_`` makes what that wrote otherwise applied by it.
-        paths: What goes, each with all that is below it; ``None`` for all that ``from_`` owns.
-        subresource: What ``from_`` owns through this subresource, and not of the object itself.
+        from_: The current owner, by either operation.
+        to: The new owner, by Apply: its next apply must contain the fields, or it releases them. The same name as
+            ``from_`` turns fields owned by Update into applied ones.
+        paths: Fields to transfer, with all their subfields; ``None`` for all that ``from_`` owns.
+        subresource: Transfer what ``from_`` owns through this subresource instead of the object itself.
 
     Raises:
-        InvalidObject: The object has no managedFields, or some that cannot be read.
-        InvalidInput: A path does not parse, or ``from_`` owns nothing there; or the two wrote it in different
-            versions, in which its fields may have different names.
+        InvalidObject: The object has no managedFields, or they cannot be parsed.
+        InvalidInput: A path is malformed, or ``from_`` does not own it; or the two managers wrote the object in
+            different API versions, in which its fields may have different names.
     """
     check_subresource(subresource)
     entries, through = recorded(obj), subresource or ""
@@ -125,32 +131,34 @@ def migrated(
     *,
     subresource: str | None = None,
 ) -> list[JSONObject]:
-    """The ``managedFields`` of an object after what was applied by the client is applied by the server.
+    """Return the ``managedFields`` after a migration to server-side apply.
 
-    Until then what ``kubectl apply`` wrote without ``--server-side`` belongs to a manager that updates, so a field
-    that is left out of a server-side apply stays: it has another owner. Semantics are those of client-go's csaupgrade:
+    Fields written by ``kubectl apply`` without ``--server-side`` belong to a manager with operation Update, so a field
+    that is omitted from a server-side apply is kept: it has another owner. Semantics are those of client-go's
+    csaupgrade:
 
-    - all that the client-side managers own goes to the entry of what ``manager`` applied, if it is of its version;
-    - where ``manager`` has applied nothing yet, the newest client-side entry becomes its entry;
-    - the other entries of the client-side managers go, whatever they own: a version may name fields otherwise.
+    - the fields of the client-side managers are added to the Apply entry of ``manager``, if they have its API version;
+    - if ``manager`` has no Apply entry, the newest client-side entry becomes that entry;
+    - the other entries of the client-side managers are removed, even those of other API versions, in which fields may
+      have other names.
 
-    So the annotation ``last-applied-configuration`` belongs to ``manager`` afterwards, and goes with its next apply,
-    unless that has it. (kubectl itself applies it again, as ``kubectl-last-applied``, so that one can go back.) In one
-    thing it is otherwise: csaupgrade takes the first entry for the newest, and servers put the oldest first.
+    As a result the annotation ``last-applied-configuration`` belongs to ``manager``, whose next apply removes it unless
+    it contains it. (kubectl itself applies it again, as ``kubectl-last-applied``, to permit going back.) One
+    difference: csaupgrade treats the first entry as the newest, but servers put the oldest first.
 
     Args:
         obj: The object as read from a server, ``managedFields`` included.
-        manager: Who applies from now on.
-        client_side: The managers that applied from the client; ``None``, as kubectl does, for those that wrote the
-            annotation ``last-applied-configuration`` last.
-        subresource: What was written through this subresource, and not of the object itself.
+        manager: The manager that applies from now on.
+        client_side: The managers that used client-side apply; ``None``, as with kubectl, for those that last wrote the
+            annotation ``last-applied-configuration``.
+        subresource: Migrate what was written through this subresource instead of the object itself.
 
     Returns:
-        The new list; one equal to that of ``obj`` where there is nothing to migrate.
+        The new list; equal to that of ``obj`` if there is nothing to migrate.
 
     Raises:
-        InvalidObject: The object has no managedFields, or some that cannot be read.
-        InvalidInput: ``client_side`` is neither a name nor several.
+        InvalidObject: The object has no managedFields, or they cannot be parsed.
+        InvalidInput: ``client_side`` is neither a name nor several names.
     """
     check_subresource(subresource)
     entries, through = list(recorded(obj)), subresource or ""
@@ -198,7 +206,7 @@ def _all_of(entries: Sequence[ManagedFieldsEntry], chosen: Iterable[int]) -> Fie
 
 
 def _written(obj: Mapping[str, Any], fields: Mapping[int, FieldSet]) -> list[JSONObject]:
-    """The entries as they were, but for some that have other fields now; those without any are left out."""
+    """Return the entries with the fields of some replaced; entries without fields are omitted."""
     raw = _copied_entries(obj)
     for index, changed in fields.items():
         raw[index]["fieldsV1"] = changed.to_fields_v1()
@@ -207,7 +215,7 @@ def _written(obj: Mapping[str, Any], fields: Mapping[int, FieldSet]) -> list[JSO
 
 def _copied_entries(obj: Mapping[str, Any]) -> list[JSONObject]:
     try:
-        return thaw(raw_entries(obj))  # type: ignore[no-any-return]  # what entries are made of was read before
+        return thaw(raw_entries(obj))  # type: ignore[no-any-return]  # the entries were parsed before
     except RecursionError:
         raise InvalidObject(f"{called(obj)} has managedFields that are nested too deeply to be changed") from None
 
@@ -225,10 +233,10 @@ def _check_versions(obj: Mapping[str, Any], givers: Iterable[Manager], taker: Ma
 
 
 def read_paths(paths: PathLike | Iterable[PathLike]) -> list[FieldPath]:
-    """What a caller passed as one path or several.
+    """Parse one path or several.
 
     Raises:
-        InvalidInput: There is none, or one does not parse.
+        InvalidInput: There is no path, or one is malformed.
     """
     try:
         given = [paths] if isinstance(paths, str | FieldPath) else list(paths)
@@ -240,12 +248,12 @@ def read_paths(paths: PathLike | Iterable[PathLike]) -> list[FieldPath]:
 
 
 def several_names(client_side: str | Iterable[str]) -> tuple[str, ...]:
-    """Names of managers that can be gone through several times.
+    """Return names of managers as a tuple.
 
     Raises:
-        InvalidInput: They are none.
+        InvalidInput: There is no name, or one is not a non-empty string.
     """
-    given: object = client_side  # whatever the caller says it is
+    given: object = client_side  # callers are not always type-checked
     try:
         names = (client_side,) if isinstance(client_side, str) else tuple(client_side)
     except TypeError:
@@ -260,7 +268,7 @@ def several_names(client_side: str | Iterable[str]) -> tuple[str, ...]:
 def _check_owned(
     obj: Mapping[str, Any], giver: str, wanted: Iterable[FieldPath], owned: FieldSet, all_owners: Owners
 ) -> None:
-    """Refuse what the manager cannot give, as it is not its own."""
+    """Reject fields that the manager does not own."""
     if not owned:
         known = ", ".join(map(str, all_owners.managers()))
         raise InvalidInput(f"{giver} owns no field of {called(obj)} that it could give up; there are: {known}")
@@ -277,7 +285,7 @@ def _check_owned(
 
 
 def _without(fields: FieldSet, gone: Sequence[FieldPath]) -> FieldSet:
-    """What is left, less the bare objects and items of which nothing is left: they were owned for what was in them."""
+    """Return the remaining fields, without objects and items whose content is gone: they were owned for it."""
     left = fields.without(*gone)
     above = {each for path in fields - left for each in _above(path)}
     inner = {each for path in left - above for each in _above(path)}

@@ -1,4 +1,4 @@
-"""Where the steps of a path lead in an object. Pure."""
+"""Look up the steps of a path in an object. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dynkube.meta import JSON, MISSING, Missing
 
 
 def value_at(value: object, steps: Sequence[Step]) -> Any | Missing:
-    """What the steps lead to, or :data:`MISSING`."""
+    """Return the value at ``steps``, or :data:`MISSING`."""
     for step in steps:
         value = child_of(value, step)
         if value is MISSING:
@@ -19,7 +19,7 @@ def value_at(value: object, steps: Sequence[Step]) -> Any | Missing:
 
 
 def child_of(value: object, step: Step) -> object:
-    """What one step leads to, or :data:`MISSING`."""
+    """Return the value one step below, or :data:`MISSING`."""
     if isinstance(step, Field):
         return value.get(step.name, MISSING) if isinstance(value, Mapping) else MISSING
     if not isinstance(value, list | tuple):
@@ -36,12 +36,12 @@ def child_of(value: object, step: Step) -> object:
 
 
 def index_of_item(items: Sequence[object], keys: Mapping[str, JSON], others: Collection[str] = ()) -> int | None:
-    """Where the item with these keys is in a list.
+    """Return the index of the list item with these keys.
 
     Args:
         items: The list.
         keys: Key fields and their values.
-        others: Key fields that other items of the list are known by, which the one looked for has not.
+        others: Key fields of other items of the list, which the item must not have.
     """
     candidates = [
         (index, item)
@@ -51,7 +51,7 @@ def index_of_item(items: Sequence[object], keys: Mapping[str, JSON], others: Col
     for index, item in candidates:
         if all(name in item and same_json(item[name], value) for name, value in keys.items()):
             return index
-    # Left out: a key with a default. An item that has none of the keys could be any.
+    # The item may omit a key that has a default. An item without any of the keys matches nothing.
     for index, item in candidates:
         present = [name for name in keys if item.get(name) is not None]
         if present and all(same_json(item[name], keys[name]) for name in present):
@@ -60,12 +60,14 @@ def index_of_item(items: Sequence[object], keys: Mapping[str, JSON], others: Col
 
 
 class KeyedItems:
-    """The items of one list, where many are looked up by the same keys: finds what :func:`index_of_item` finds.
+    """Index of one list, for many lookups by the same keys.
+
+    Equivalent to :func:`index_of_item`.
 
     Args:
         items: The list.
         names: The key fields.
-        others: Key fields that other items of the list are known by, which those looked for have not.
+        others: Key fields of other items of the list, which the items must not have.
     """
 
     __slots__ = ("_partial", "_whole")
@@ -83,7 +85,7 @@ class KeyedItems:
                 self._partial.setdefault(present, {}).setdefault(_key(item, present), index)
 
     def index(self, step: ItemKey) -> int | None:
-        """Where the item with these keys is."""
+        """Return the index of the item with these keys."""
         found = self._whole.get(step)
         if found is not None:
             return found
@@ -92,7 +94,7 @@ class KeyedItems:
 
 
 class Values:
-    """The values at many paths of one object: each of its lists is gone through once.
+    """The values at many paths of one object: each of its lists is indexed once.
 
     Args:
         obj: The object.
@@ -101,11 +103,11 @@ class Values:
     __slots__ = ("_lists", "obj")
 
     def __init__(self, obj: Mapping[str, Any]) -> None:
-        self.obj: dict[str, Any] = dict(obj)  # holds on to all of it, so that no id below is given again
+        self.obj: dict[str, Any] = dict(obj)  # keeps the values alive, so that the ids below stay unique
         self._lists: dict[tuple[int, tuple[str, ...]], KeyedItems] = {}
 
     def at(self, steps: Sequence[Step]) -> Any | Missing:
-        """What the steps lead to, or :data:`MISSING`."""
+        """Return the value at ``steps``, or :data:`MISSING`."""
         value: object = self.obj
         for step in steps:
             value = self.child(value, step)
@@ -114,7 +116,7 @@ class Values:
         return value
 
     def child(self, value: object, step: Step) -> Any | Missing:
-        """What one step leads to from a value in the object, or :data:`MISSING`."""
+        """Return the value one step below a value of the object, or :data:`MISSING`."""
         if isinstance(step, ItemKey) and isinstance(value, list | tuple):
             index = self._items(value, tuple(step.keys)).index(step)
             return MISSING if index is None else value[index]

@@ -1,4 +1,4 @@
-"""Who owns which field of an object, from its ``managedFields``."""
+"""The owners of an object's fields, from its ``managedFields``."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ _COLUMNS = ("FIELD", "MANAGER", "OPERATION", "SINCE")
 
 
 class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
-    """Each owned field of an object, in order, and its managers; ``print()`` it for a table.
+    """The owned fields of an object, in order, and their managers.
 
-    Reads like a dict, and takes paths as text: ``owners(obj)[".spec.replicas"]``. Fields without owners are not in it.
+    ``print()`` of it is a table.
+
+    A mapping that also accepts paths as strings: ``owners(obj)[".spec.replicas"]``. Has no fields without owners.
     """
 
     __slots__ = ("_inner", "_managers")
@@ -38,31 +40,31 @@ class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
 
     def _set(self, managers: dict[FieldPath, tuple[Manager, ...]]) -> None:
         self._managers = managers
-        # In their order, what lies within a path comes right after it.
+        # Paths are sorted, so that descendants come right after their ancestor.
         self._inner = {path for path, following in pairwise(managers) if following.is_within(path)}
 
     def at(self, path: PathLike) -> tuple[Manager, ...]:
-        """Who decides on the value at ``path``: its owners, else those of the nearest owned field above it.
+        """Return the managers that determine the value at ``path``.
 
-        What lies in a list or map that is replaced as a whole (``.spec.selector.matchLabels.app`` of a Deployment)
-        has no owner of its own. Empty where nobody owns any of it.
+        These are its owners, else those of the nearest owned ancestor: fields inside of an atomic list or map
+        (``.spec.selector.matchLabels.app`` of a Deployment) have no owners of their own. Empty if there are no owners.
         """
         asked = nearest = FieldPath.parse(path)
         while nearest not in self._managers and nearest.steps:
             nearest = nearest.parent
         if nearest != asked and nearest in self._inner:
-            return ()  # one of its other fields, each of which has owners of its own
+            return ()  # another field of it, each of which has its own owners
         return self._managers.get(nearest, ())
 
     def within(self, path: PathLike) -> Owners:
-        """The same for ``path`` and what is below it alone."""
+        """Return the owners of ``path`` and of what is below it."""
         parent = FieldPath.parse(path)
         part = Owners(())
         part._set({each: found for each, found in self._managers.items() if each.is_within(parent)})
         return part
 
     def managers(self) -> tuple[Manager, ...]:
-        """All who own something of it, each once."""
+        """Return all managers, each once."""
         return tuple(dict.fromkeys(manager for found in self._managers.values() for manager in found))
 
     def __getitem__(self, path: PathLike) -> tuple[Manager, ...]:
@@ -111,16 +113,16 @@ class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
 
 
 def owners(obj: Mapping[str, Any]) -> Owners:
-    """Who owns which field of an object.
+    """Return the owners of an object's fields.
 
-    A plain calculation, which takes about 40 microseconds a field: where an async program may meet objects with
-    thousands of fields, it belongs in a thread, and so does printing what it gives.
+    Synchronous and CPU-bound, about 40 microseconds per field: async programs that may get objects with thousands of
+    fields should call it, and print its result, in a thread.
 
     Args:
         obj: An object as read from a server, ``managedFields`` included.
 
     Raises:
-        InvalidObject: It has no managedFields, or some that cannot be read.
+        InvalidObject: It has no managedFields, or they cannot be parsed.
     """
     return Owners(recorded(obj))
 
@@ -132,20 +134,19 @@ def fields_of(
     operation: Operation | None = None,
     subresource: str | None = None,
 ) -> FieldSet:
-    """The fields of an object that a manager owns; none where it owns nothing.
+    """Return the fields of an object that a manager owns; empty if it owns none.
 
     Args:
         obj: An object as read from a server, ``managedFields`` included.
-        manager: The field manager's name; or one that :func:`owners` has told of, which says operation and
-            subresource as well.
-        operation: ``"Apply"`` or ``"Update"`` for what it owns by this kind of write alone; ``None`` for both.
-        subresource: For what it owns through this subresource alone, where ``""`` is the object itself; ``None``
-            for all of it.
+        manager: The field manager's name; or a :class:`Manager` from :func:`owners`, which also has operation and
+            subresource.
+        operation: ``"Apply"`` or ``"Update"``: only what it owns by this operation; ``None`` for both.
+        subresource: Only what it owns through this subresource (``""`` for the object itself); ``None`` for all.
 
     Raises:
-        InvalidObject: The object has no managedFields, or some that cannot be read.
-        InvalidInput: ``operation`` is neither ``"Apply"`` nor ``"Update"``, or ``manager`` is no manager, or
-            ``subresource`` no name.
+        InvalidObject: The object has no managedFields, or they cannot be parsed.
+        InvalidInput: ``operation`` is neither ``"Apply"`` nor ``"Update"``, or ``manager`` or ``subresource`` is
+            invalid.
     """
     check_operation(operation)
     check_subresource(subresource)
@@ -162,7 +163,7 @@ def fields_of(
 
 
 def name_of(manager: object) -> str:
-    """The name of a manager that is given as a name or as it is.
+    """Return the name of a manager, given as a name or as a :class:`Manager`.
 
     Raises:
         InvalidInput: It is neither.
@@ -174,22 +175,25 @@ def name_of(manager: object) -> str:
 
 
 def check_operation(operation: object) -> None:
-    """Refuse what is no operation; ``None`` is both."""
+    """Reject invalid operations; ``None`` means both."""
     if operation not in (None, "Apply", "Update"):
         raise InvalidInput(f"operation is {operation!r}: say 'Apply' or 'Update', or leave it out for both")
 
 
 def check_subresource(name: object) -> None:
-    """Refuse what is no name of a subresource; ``None`` is all of them or none, and ``""`` the object itself."""
+    """Reject invalid names of subresources.
+
+    ``None`` means any or none, and ``""`` the object itself.
+    """
     if name is not None and (not isinstance(name, str) or "/" in name):
         raise InvalidInput(f"subresource is {name!r}: say the name of one, like 'status' or 'scale', or leave it out")
 
 
 def recorded(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
-    """The entries of an object that must have some.
+    """Return the entries of an object that must have some.
 
     Raises:
-        InvalidObject: It has none, or some that cannot be read.
+        InvalidObject: It has none, or they cannot be parsed.
     """
     entries = managed(obj)
     if not entries:
@@ -202,7 +206,7 @@ def recorded(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
 
 
 def called(obj: Mapping[str, Any]) -> str:
-    """An object in a message."""
+    """Describe an object in a message."""
     metadata = obj.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else None
     return f"{obj.get('kind') or 'the object'} {name!r}" if name else "the object"

@@ -1,4 +1,7 @@
-"""``FieldPath``: the way to one field of an object, as a person writes it and as managedFields does."""
+"""``FieldPath``: the path of one field in an object.
+
+As written by people, and as in managedFields.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,21 @@ from dynkube.meta import JSON, Missing
 
 @total_ordering
 class FieldPath:
-    """One path into an object: ``.spec.containers[name="web"].image``.
+    """A path into an object: ``.spec.containers[name="web"].image``.
 
-    Immutable, hashable and ordered as the API server orders fields. ``str()`` is text that :meth:`parse` reads::
+    Immutable, hashable and ordered as the API server orders fields. ``str()`` of it can be parsed by :meth:`parse`::
 
         .spec.replicas
-        .metadata.labels["app.kubernetes.io/name"]           a name that is no plain word is quoted
-        .spec.ports[containerPort=80,protocol="TCP"]         a list item by its key fields
-        .metadata.finalizers[="example.com/protect"]         a list item by its value, where the list is a set
-        .spec.args[0]                                        a list item by its position
+        .metadata.labels["app.kubernetes.io/name"]           a name with special characters is quoted
+        .spec.ports[containerPort=80,protocol="TCP"]         a list item by its keys
+        .metadata.finalizers[="example.com/protect"]         a list item by its value, if the list is a set
+        .spec.args[0]                                        a list item by its index
 
     Args:
-        steps: The steps, outermost first; none for the whole object. To read text use :meth:`parse`.
+        steps: The steps, outermost first; empty for the whole object. Use :meth:`parse` for strings.
 
     Raises:
-        InvalidInput: They are no steps.
+        InvalidInput: An element is not a step.
     """
 
     __slots__ = ("_hash", "steps")
@@ -49,19 +52,21 @@ class FieldPath:
 
     @classmethod
     def parse(cls, text: PathLike, *, among: Iterable[FieldPath] = ()) -> FieldPath:
-        """Read a path as a person writes it, or as the API server prints it in the causes of a conflict.
+        """Parse a path as written by people, or as printed by the API server.
 
-        The first dot may be left out. In brackets, names and texts may be in single quotes, and the value of a key
-        without any unless it reads as a number, a boolean or null: ``[name=web]``.
+        Servers print paths in the causes of a conflict.
+
+        The first dot may be omitted. In brackets, names and strings may be in single quotes, and the value of a key
+        without quotes unless it is a number, a boolean or null: ``[name=web]``.
 
         Args:
-            text: The path; one that is read already is returned as it is.
-            among: Paths that may be meant. Servers do not quote names with dots in them, so that
-                ``.metadata.labels.app.kubernetes.io/name`` has several readings: where one of these paths is
-                printed like that, it is the one. Otherwise each dot is read as the start of a step.
+            text: The path; a :class:`FieldPath` is returned unchanged.
+            among: Candidates. Servers do not quote names with dots, so that
+                ``.metadata.labels.app.kubernetes.io/name`` is ambiguous: if one of these paths is printed like
+                that, it is returned. Otherwise each dot is parsed as the start of a step.
 
         Raises:
-            InvalidInput: It does not parse; the message points at the character.
+            InvalidInput: It is malformed; the message points at the character.
         """
         if isinstance(text, FieldPath):
             return text
@@ -73,7 +78,10 @@ class FieldPath:
         return cls(parse_steps(text))
 
     def __truediv__(self, step: Step | str | int | Mapping[str, JSON]) -> FieldPath:
-        """One step further: a name (taken as it is), a position, the key fields of an item, or a step."""
+        """Append a step.
+
+        A name (taken literally), an index, the keys of an item, or a :class:`Step`.
+        """
         if isinstance(step, str):
             step = Field(step)
         elif isinstance(step, int):
@@ -89,26 +97,26 @@ class FieldPath:
 
     @property
     def order(self) -> Ordering:
-        """What it is sorted by; quicker as a key of ``sorted()`` than comparing paths."""
+        """Sort key; faster in ``sorted()`` than comparing paths."""
         return tuple(step.order for step in self.steps)
 
     def is_within(self, other: FieldPath) -> bool:
-        """Whether it is ``other`` or lies below it."""
+        """Whether it is ``other`` or below it."""
         return self.steps[: len(other.steps)] == other.steps
 
     def find(self, obj: Mapping[str, Any]) -> Any | Missing:
-        """The value at this path of an object, or :data:`~dynkube.meta.MISSING`.
+        """Return the value at this path of an object, or :data:`~dynkube.meta.MISSING`.
 
-        A list item is found by its keys, also where it leaves some of them out: applied objects do so with keys that
-        have a default (``protocol`` of a port). What the default is only the server knows; so an item that has all
-        keys comes before one that has some, and the first of these is taken.
+        A list item is found by its keys, even if it omits some of them, as applied objects do with keys that have a
+        default (``protocol`` of a port). Only the server knows the default; so an item with all keys precedes items
+        with some, of which the first is taken.
         """
         return value_at(obj, self.steps)
 
     def as_server(self) -> str:
-        """How the API server prints it: as ``str()``, but names are never quoted.
+        """Format it as the API server prints it: like ``str()``, but without quoting names.
 
-        Differs from the server's own text where a value has characters that Go escapes otherwise than JSON.
+        Differs from the server's output for values with characters that Go escapes differently from JSON.
         """
         return "".join(f".{step.name}" if isinstance(step, Field) else str(step) for step in self.steps)
 
@@ -133,7 +141,7 @@ class FieldPath:
         return len(self.steps)
 
     def __bool__(self) -> bool:
-        return True  # it has a length, and that of the whole object is a path as well
+        return True  # has a length, and the empty path is a valid one
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a FieldPath cannot be changed: make a new one, with / or FieldPath.parse")
@@ -146,4 +154,4 @@ class FieldPath:
 
 
 PathLike: TypeAlias = str | FieldPath
-"""A path as text or as read: what functions that take paths accept."""
+"""A path as a string or parsed; accepted by all functions that take paths."""

@@ -1,4 +1,7 @@
-"""Reads paths as people write them and as API servers print them: ``.spec.containers[name="web"].image``."""
+"""Parser of paths as written by people and printed by API servers.
+
+For example ``.spec.containers[name="web"].image``.
+"""
 
 from __future__ import annotations
 
@@ -21,28 +24,28 @@ _ESCAPE: Final = re.compile(
     r"|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.)|$)",
     re.DOTALL,
 )
-# Those of JSON, and those that Go has besides (\a, \v).
+# Escapes of JSON, and the additional ones of Go (\a, \v).
 _SHORT: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _LITERAL: Final = {'"': '"', "'": "'", "\\": "\\", "/": "/"}
 
 
 def parse_steps(text: str) -> tuple[Step, ...]:
-    """The steps of a path.
+    """Parse the steps of a path.
 
     Raises:
-        InvalidInput: It does not parse.
+        InvalidInput: It is malformed.
     """
     _refuse_other_notations(text)
     return _Parser(text).path()
 
 
 def _refuse_other_notations(text: str) -> None:
-    """Paths of JSON patches, JSONPath and directories would be read as odd names, which nothing has.
+    """Reject JSON pointers, JSONPath and file paths, which would be parsed as names that no object has.
 
-    Only where text begins so: inside, servers print names with slashes without quoting them.
+    Only if the string starts like one: servers print names with slashes without quotes.
 
     Raises:
-        InvalidInput: It is one of these; the message has it as it is written here.
+        InvalidInput: It is another notation; the message has the equivalent path.
     """
     root = re.split(r"[.\[]", text.removeprefix("."), maxsplit=1)[0]
     if text.startswith("/") or (not text.startswith(".") and "/" in root):
@@ -139,12 +142,12 @@ class _Parser:
         return value
 
     def _nested(self) -> JSON:
-        """A list or an object, in JSON: such items of sets exist on paper only."""
+        """Parse a list or an object, in JSON: allowed in sets by the format, but not used in practice."""
         try:
             value, self._at = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode(self._text, self._at)
         except (ValueError, RecursionError) as error:
             self._fail(f"the value is no JSON ({error})")
-        return value  # type: ignore[no-any-return]  # JSON is what a JSON decoder gives
+        return value  # type: ignore[no-any-return]  # the decoder returns JSON
 
     def _quoted(self) -> str:
         match = _QUOTED.match(self._text, self._at)
@@ -198,7 +201,7 @@ class _Parser:
 
 
 def _scalar(text: str) -> JSON:
-    """What stands without quotes: a number, a boolean, null, and otherwise a text."""
+    """Parse an unquoted value: a number, a boolean, null, else a string."""
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except ValueError:

@@ -1,4 +1,4 @@
-"""``FieldSet``: a set of fields, read from FieldsV1 and written as it."""
+"""``FieldSet``: a set of fields, decoded from and encoded to FieldsV1."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ _SHOWN = 100
 
 
 class FieldSet(Shown, AbstractSet[FieldPath]):
-    """Which fields of an object: an immutable set of paths, with what all sets have (``|``, ``&``, ``-``, ``<=``).
+    """An immutable set of field paths.
 
-    A path that is in it says nothing of those below: ``.metadata.labels`` and ``.metadata.labels.app`` are two fields,
-    as they are in FieldsV1. Iterating gives them in order. ``in`` takes text as well::
+    It has the operators of sets (``|``, ``&``, ``-``, ``<=``).
+
+    A path in it does not imply those below: ``.metadata.labels`` and ``.metadata.labels.app`` are two fields, as in
+    FieldsV1. Iterates in order. ``in`` also accepts strings::
 
         ".spec.replicas" in fields_of(obj, "autoscaler")
 
@@ -32,7 +34,7 @@ class FieldSet(Shown, AbstractSet[FieldPath]):
         paths: The fields.
 
     Raises:
-        InvalidInput: One does not parse, or is the whole object, which nobody owns.
+        InvalidInput: A path is malformed, or is the whole object, which cannot be owned.
     """
 
     __slots__ = ("_paths", "_sorted")
@@ -50,10 +52,10 @@ class FieldSet(Shown, AbstractSet[FieldPath]):
 
     @classmethod
     def from_fields_v1(cls, encoded: Mapping[str, Any]) -> FieldSet:
-        """Read ``managedFields[].fieldsV1``.
+        """Decode ``managedFields[].fieldsV1``.
 
         Raises:
-            InvalidObject: A key is no path element, or its value no object.
+            InvalidObject: A key is not a path element, or its value is not an object.
         """
         paths = []
         pending: list[tuple[tuple[Step, ...], Mapping[str, Any]]] = [((), encoded)]
@@ -69,7 +71,7 @@ class FieldSet(Shown, AbstractSet[FieldPath]):
         return cls(paths)
 
     def to_fields_v1(self) -> JSONObject:
-        """As ``managedFields[].fieldsV1`` has it, in the API server's order."""
+        """Encode as ``managedFields[].fieldsV1``, in the API server's order."""
         root: dict[str, Any] = {}
         for path in self:
             node = root
@@ -77,7 +79,7 @@ class FieldSet(Shown, AbstractSet[FieldPath]):
                 node = node.setdefault(step.wire, {})
             node["."] = {}
         pending = list(root.values())
-        while pending:  # the dot is written only where there is more beside it
+        while pending:  # the dot is written only if there are other keys
             node = pending.pop()
             below = [child for key, child in node.items() if key != "."]
             if not below:
@@ -86,25 +88,28 @@ class FieldSet(Shown, AbstractSet[FieldPath]):
         return root
 
     def union(self, *others: AbstractSet[Any]) -> FieldSet:
-        """Those that are in it or in one of ``others``."""
+        """Return the fields in this set or in one of ``others``."""
         return self._of(self._paths.union(*map(_paths_of, others)))
 
     def leaves(self) -> FieldSet:
-        """Those with no other below them."""
+        """Return the fields without descendants in the set."""
         inner = {FieldPath(path.steps[:length]) for path in self._paths for length in range(1, len(path.steps))}
         return self._of(self._paths - inner)
 
     def within(self, *paths: PathLike) -> FieldSet:
-        """Those at one of ``paths`` or below it."""
+        """Return the fields at or below one of ``paths``."""
         is_within = _below(paths)
         return self._of(each for each in self._paths if is_within(each))
 
     def without(self, *paths: PathLike) -> FieldSet:
-        """Those that are neither at one of ``paths`` nor below one: ``-`` leaves what is below."""
+        """Return the fields not at or below any of ``paths``.
+
+        The operator ``-``, in contrast, keeps descendants.
+        """
         is_within = _below(paths)
         return self._of(each for each in self._paths if not is_within(each))
 
-    # ── what sets have; the other side may hold paths as text ────────────────────────────────
+    # ── set operators; the other operand may have paths as strings ───────────────────────────
 
     def __or__(self, other: AbstractSet[Any]) -> FieldSet:
         return self._of(self._paths | _paths_of(other))
@@ -140,7 +145,7 @@ class FieldSet(Shown, AbstractSet[FieldPath]):
 
     @classmethod
     def _of(cls, paths: Iterable[FieldPath]) -> FieldSet:
-        """Of paths that are read and checked."""
+        """Create a set from parsed paths."""
         self = cls.__new__(cls)
         self._paths = frozenset(paths)
         self._sorted = None
@@ -172,7 +177,7 @@ def _paths_of(other: AbstractSet[Any]) -> frozenset[FieldPath]:
 
 
 def _below(paths: Iterable[PathLike]) -> Callable[[FieldPath], bool]:
-    """Tells whether a path is at one of ``paths`` or below, however many these are."""
+    """Return a predicate that is true for paths at or below one of ``paths``; fast for any number of these."""
     parents = {FieldPath.parse(path).steps for path in paths}
     lengths = sorted({len(steps) for steps in parents})
     return lambda path: any(path.steps[:length] in parents for length in lengths)

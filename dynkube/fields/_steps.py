@@ -1,8 +1,7 @@
-"""The steps of a path: a field, a list item by its keys, by its value, or by its position.
+"""The steps of a path: a field, or a list item by its keys, its value or its index.
 
-What a step is called in FieldsV1 is its identity: two steps are equal where they are written alike there. (Python
-calls ``True`` equal to ``1``, and the API server does not.) Semantics and order are those of structured-merge-diff's
-path elements.
+The FieldsV1 encoding of a step is its identity: two steps are equal if their encodings are. (In Python ``True`` equals
+``1``; for the API server it does not.) Semantics and order are those of structured-merge-diff's path elements.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ import msgspec
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.meta import JSON, UNREADABLE
 
-# Go's encoder, which writes FieldsV1, escapes these for the sake of HTML.
+# Go's encoder, which writes FieldsV1, escapes these for HTML.
 _ESCAPED_BY_GO: Final = re.compile("[<>&\u2028\u2029]")
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_$-]+")
-# Between these Go writes numbers without an exponent.
+# Between these bounds Go writes numbers without an exponent.
 _MIN_PLAIN: Final = 1e-6
 _MAX_PLAIN: Final = 1e21
 
@@ -31,10 +30,12 @@ Ordering: TypeAlias = tuple[Any, ...]
 
 
 class Step:
-    """One step of a path; one of :class:`Field`, :class:`ItemKey`, :class:`ItemValue`, :class:`ItemIndex`.
+    """One step of a path.
 
-    Immutable, hashable, ordered as the API server orders them. ``wire`` is how FieldsV1 writes it (``f:spec``,
-    ``k:{"name":"web"}``); ``str()`` is how a person does (``.spec``, ``[name="web"]``).
+    One of :class:`Field`, :class:`ItemKey`, :class:`ItemValue` and :class:`ItemIndex`.
+
+    Immutable, hashable, ordered as by the API server. ``wire`` is its FieldsV1 encoding (``f:spec``,
+    ``k:{"name":"web"}``); ``str()`` is the readable form (``.spec``, ``[name="web"]``).
     """
 
     __slots__ = ("_hash", "wire")
@@ -48,10 +49,10 @@ class Step:
 
     @staticmethod
     def from_wire(text: str) -> Step:
-        """Read a key of FieldsV1.
+        """Decode a key of FieldsV1.
 
         Raises:
-            InvalidObject: It is none: another prefix, or no JSON behind it.
+            InvalidObject: The prefix is unknown, or the rest is not JSON.
         """
         prefix, rest = text[:2], text[2:]
         if prefix == "f:":
@@ -69,7 +70,7 @@ class Step:
 
     @property
     def order(self) -> Ordering:
-        """What it is sorted by: fields first, then keys, values, positions."""
+        """Sort key: fields first, then keys, values, indexes."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
@@ -92,13 +93,15 @@ class Step:
 
 
 class Field(Step):
-    """A field of an object, or a key of a map: ``.spec``, ``["app.kubernetes.io/name"]``.
+    """A field of an object, or a key of a map.
+
+    ``.spec``, ``["app.kubernetes.io/name"]``.
 
     Args:
-        name: Its name, as it is.
+        name: Its name, unquoted.
 
     Raises:
-        InvalidInput: It is no text, or one that JSON cannot hold.
+        InvalidInput: It is not a string, or one that JSON cannot represent.
     """
 
     __slots__ = ()
@@ -114,7 +117,7 @@ class Field(Step):
 
     @property
     def order(self) -> Ordering:
-        """By name."""
+        """Sort key: by name."""
         return (0, self.wire)
 
     def __str__(self) -> str:
@@ -126,13 +129,13 @@ class Field(Step):
 
 
 class ItemKey(Step):
-    """The item of a list that has these values in its key fields: ``[name="web"]``.
+    """A list item, identified by its key fields: ``[name="web"]``.
 
     Args:
         keys: The key fields and their values; at least one.
 
     Raises:
-        InvalidInput: There is none, or one is no JSON.
+        InvalidInput: There is no key, or a value is not JSON.
     """
 
     __slots__ = ("keys",)
@@ -149,7 +152,7 @@ class ItemKey(Step):
 
     @property
     def order(self) -> Ordering:
-        """By names and values of the keys."""
+        """Sort key: by names and values of the keys."""
         return (1, tuple((name, _value_order(value)) for name, value in self.keys.items()))
 
     def __str__(self) -> str:
@@ -161,13 +164,15 @@ class ItemKey(Step):
 
 
 class ItemValue(Step):
-    """The item of a list that serves as a set: ``[="example.com/protect"]``.
+    """An item of a list that is a set.
+
+    ``[="example.com/protect"]``: identified by its value.
 
     Args:
-        value: The item, as it is.
+        value: The item.
 
     Raises:
-        InvalidInput: It is no JSON.
+        InvalidInput: It is not JSON.
     """
 
     __slots__ = ("value",)
@@ -182,7 +187,7 @@ class ItemValue(Step):
 
     @property
     def order(self) -> Ordering:
-        """By value: numbers, texts, booleans, then the rest."""
+        """Sort key: by value: numbers, strings, booleans, then the rest."""
         return (2, _value_order(self.value))
 
     def __str__(self) -> str:
@@ -193,13 +198,13 @@ class ItemValue(Step):
 
 
 class ItemIndex(Step):
-    """The item at a position of a list, from 0: ``[0]``.
+    """A list item, identified by its index: ``[0]``.
 
     Args:
-        index: The position.
+        index: The index, from 0.
 
     Raises:
-        InvalidInput: It is no whole number from 0 on.
+        InvalidInput: It is not an integer >= 0.
     """
 
     __slots__ = ("index",)
@@ -208,14 +213,14 @@ class ItemIndex(Step):
     index: int
 
     def __init__(self, index: int) -> None:
-        if type(index) is not int or index < 0:  # True is no position
+        if type(index) is not int or index < 0:  # excludes True
             raise InvalidInput(f"the position of a list item is a whole number from 0 on, not {index!r}")
         super().__init__(f"i:{index}")
         object.__setattr__(self, "index", index)
 
     @property
     def order(self) -> Ordering:
-        """By position."""
+        """Sort key: by index."""
         return (3, self.index)
 
     def __str__(self) -> str:
@@ -226,17 +231,20 @@ class ItemIndex(Step):
 
 
 def same_json(one: object, other: object) -> bool:
-    """Whether two JSON values are the same: ``1`` is ``1.0``, and neither is ``True``."""
-    try:  # mostly they are, and are written alike: a hundred times as quick as going through them
+    """Whether two JSON values are equal.
+
+    ``1`` equals ``1.0``, but neither equals ``True``.
+    """
+    try:  # usually they are equal, with equal encodings: a hundred times faster than comparing values
         if _ENCODER.encode(one) == _ENCODER.encode(other):
             return True
-    except (TypeError, ValueError, RecursionError):  # no plain JSON
+    except (TypeError, ValueError, RecursionError):  # not plain JSON
         pass
     return _value_order(one) == _value_order(other)
 
 
 def _plain_text(value: object) -> str:
-    if isinstance(value, str):  # of a class of its own
+    if isinstance(value, str):  # a subclass
         return str(value)
     raise TypeError(f"a {type(value).__name__} is no JSON")
 
@@ -266,7 +274,7 @@ def _json(value: JSON) -> str:
 
 
 def _number(value: float) -> str:
-    """As Go writes it, which has exponents where Python has none, and the other way round."""
+    """Format as Go does, which uses exponents in other ranges than Python."""
     text = repr(value)
     if "e-" in text and abs(value) >= _MIN_PLAIN:
         return format(Decimal(text), "f")
@@ -278,7 +286,10 @@ def _as_go_writes(value: JSON) -> str:
 
 
 def _plain(value: object) -> JSON:
-    """A private copy of a JSON value with each number in its one form. Raises InvalidInput for what is no JSON."""
+    """Return a normalized private copy of a JSON value.
+
+    Raises InvalidInput if it is not JSON.
+    """
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
