@@ -1,7 +1,9 @@
-"""Many objects at once: manifests from files and elsewhere, applied in order, reported one by one, pruned by ApplySet.
+"""Many objects at once.
 
-``_sources.py`` and ``_documents.py`` read, ``_order.py`` says what goes first, ``_work.py`` is the course of a run,
-``_sending.py`` one object of it, ``_keeper.py`` the ApplySet on the server. Start reading in ``_run.py``.
+Read manifests, apply them in order, report each result, prune by ApplySet.
+
+``_sources.py`` and ``_documents.py`` read, ``_order.py`` defines the order, ``_work.py`` is the sequence of a run,
+``_sending.py`` applies one object, ``_keeper.py`` manages the ApplySet on the server. Start reading in ``_run.py``.
 """
 
 from dynkube.manifests._applyset import ApplySet

@@ -1,4 +1,4 @@
-"""Applies objects in parallel, each to exactly one entry: also where it fails, has to wait, or is cancelled."""
+"""Apply objects in parallel, with exactly one entry for each, even if it fails, waits or is cancelled."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Applier:
 
     Args:
         sender: applies a single object.
-        limiter: how many requests are out at once.
-        stop: whether to go on.
-        record: called with each object and what became of it.
-        namespace: of objects that name none.
-        dry_run: nothing is written, so a CRD or a namespace of the same source may not be there.
+        limiter: limits concurrent requests.
+        stop: whether to continue.
+        record: called with each object and its entry.
+        namespace: for objects without a namespace.
+        dry_run: nothing is written, so a CRD or a namespace of the same source may not exist.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class Applier:
         self._namespace = namespace
         self._dry_run = dry_run
         self.missing: Collection[str] = ()
-        """Namespaces that a dry run would have created, so that what goes into them cannot be checked."""
+        """Namespaces that a dry run would have created; objects in them cannot be checked."""
 
     async def apply(self, wave: Sequence[Item], readiness: Readiness | None = None) -> None:
-        """Apply all of ``wave``, beginning with the first; those that have to wait hold nobody up.
+        """Apply all objects of ``wave``, in order; an object that waits for its CRD does not block others.
 
         Args:
-            wave: what.
-            readiness: of custom resources; ``None`` where there are none in the wave.
+            wave: the objects.
+            readiness: waits for CRDs; ``None`` if the wave has no custom resources.
         """
         if not self._stop.reason:
             await self._sender.look_ahead((item for item in wave if _may_be_there(item, readiness)), self._limiter)
@@ -80,7 +80,7 @@ class Applier:
             await self._apply(item, readiness)
 
     async def _apply(self, item: Item, readiness: Readiness | None) -> None:
-        """Apply one object, and give back its place among those that are out."""
+        """Apply one object, and release its token of the limiter."""
         try:
             if self._stop.reason:
                 entry = item.entry(Outcome.SKIPPED, reason=self._stop.reason)

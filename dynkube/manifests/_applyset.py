@@ -1,7 +1,9 @@
-"""An ApplySet (KEP-3659): which objects were applied together, as labels and annotations that kubectl reads too. Pure.
+"""ApplySets (KEP-3659): objects that are applied together. Pure.
 
-The parent object carries the set's id and where its members are; each member carries the id as a label. The formats are
-those of the KEP's specification, as ``kubectl apply --prune --applyset`` writes them.
+They are recorded in labels and annotations compatible with kubectl.
+
+The parent object has the set's id and the kinds and namespaces of its members; each member has the id as a label. The
+formats are those of the KEP's specification, as written by ``kubectl apply --prune --applyset``.
 """
 
 from __future__ import annotations
@@ -19,31 +21,34 @@ PART_OF = "applyset.kubernetes.io/part-of"
 ID = "applyset.kubernetes.io/id"
 TOOLING = "applyset.kubernetes.io/tooling"
 KINDS = "applyset.kubernetes.io/contains-group-kinds"
-RESOURCES = "applyset.kubernetes.io/contains-group-resources"  # what KINDS was before kubectl 1.28
+RESOURCES = "applyset.kubernetes.io/contains-group-resources"  # instead of KINDS before kubectl 1.28
 NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
 PARENT_TYPE = "applyset.kubernetes.io/is-parent-type"
-# As a precondition: that there is no object. Without one the server creates it whatever the version says, and no object
-# has this: it is the revision of an etcd that nothing was written to.
+# A resourceVersion that means "does not exist" as a precondition: no object has it, as it is the revision of an empty
+# etcd, and without a live object the server creates one whatever the resourceVersion.
 _NOT_THERE = "1"
 
 
 @dataclass(frozen=True, slots=True)
 class ApplySet:
-    """Which set a source is, so that what left the source can be deleted.
+    """The identity of a set of applied objects, for pruning.
 
-    The set is kept by a parent object: a Secret or ConfigMap, made when it is needed, or a custom object whose CRD has
-    the label ``applyset.kubernetes.io/is-parent-type`` and which exists.
+    Members that were removed from the source are deleted.
+
+    The set is recorded in a parent object: a Secret or ConfigMap, created when needed, or an existing custom resource
+    whose CRD has the label ``applyset.kubernetes.io/is-parent-type``.
 
     Attributes:
-        name: of the parent.
-        resource: of the parent: ``"secrets"``, ``"configmaps"``, or a custom one like ``"bundles.example.com"``.
-        namespace: of the parent; ``None`` means the context's, and that of a cluster-scoped parent. kubectl insists on
-            ``--namespace``; name the same one there.
-        tooling: who manages the set, ``NAME/VERSION``; a set of another tool is refused, as kubectl refuses those of
-            others. Say ``"kubectl/v1.37.0"`` to share a set with ``kubectl apply --prune --applyset``.
+        name: name of the parent.
+        resource: resource of the parent: ``"secrets"``, ``"configmaps"``, or a custom one like
+            ``"bundles.example.com"``.
+        namespace: namespace of the parent; ``None`` means the context's, or a cluster-scoped parent. kubectl requires
+            ``--namespace``; use the same one there.
+        tooling: the tool that manages the set, ``NAME/VERSION``; as with kubectl, a set of another tool is rejected.
+            Use ``"kubectl/v1.37.0"`` to share a set with ``kubectl apply --prune --applyset``.
 
     Raises:
-        InvalidInput: one of them cannot be right.
+        InvalidInput: an attribute is invalid.
     """
 
     name: str
@@ -63,10 +68,12 @@ class ApplySet:
 
     @classmethod
     def parse(cls, text: str, *, namespace: str | None = None, tooling: str = "") -> ApplySet:
-        """Read kubectl's form, ``[RESOURCE][.GROUP]/NAME``; without a resource the parent is a Secret.
+        """Parse kubectl's format, ``[RESOURCE][.GROUP]/NAME``.
+
+        Without a resource the parent is a Secret.
 
         Raises:
-            InvalidInput: it is none.
+            InvalidInput: it is malformed.
         """
         resource, slash, name = text.rpartition("/")
         if not name or (slash and not resource):
@@ -75,20 +82,20 @@ class ApplySet:
 
 
 class GroupKind(NamedTuple):
-    """A kind without its version, as the parent lists them."""
+    """A kind without its version, as listed in the parent."""
 
     group: str
     kind: str
 
     @classmethod
     def parse(cls, text: str) -> GroupKind:
-        """Read ``KIND`` or ``KIND.GROUP``."""
+        """Parse ``KIND`` or ``KIND.GROUP``."""
         kind, _, group = text.partition(".")
         return cls(group, kind)
 
     @classmethod
     def of(cls, gvk: GVK) -> GroupKind:
-        """Of what an object says it is."""
+        """Return the group and kind of a GVK."""
         return cls(gvk.group, gvk.kind)
 
     def __str__(self) -> str:
@@ -97,7 +104,7 @@ class GroupKind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where the members of a set are, or may be."""
+    """Kinds and namespaces that members of a set are, or may be, in."""
 
     kinds: frozenset[GroupKind] = frozenset()
     namespaces: frozenset[str] = frozenset()
@@ -108,13 +115,13 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parent:
-    """The parent object of a set, as the server knows its kind.
+    """The parent object of a set, with its kind as resolved by discovery.
 
     Attributes:
-        gvk: what it is.
+        gvk: its kind.
         namespace: ``""`` for a cluster-scoped one.
         name: its name.
-        tooling: who manages the set: ``NAME/VERSION``.
+        tooling: the tool that manages the set: ``NAME/VERSION``.
     """
 
     gvk: GVK
@@ -124,7 +131,7 @@ class Parent:
 
     @property
     def id(self) -> str:
-        """The value of the labels: ``applyset-base64(sha256(NAME.NAMESPACE.KIND.GROUP))-v1``."""
+        """Value of the labels: ``applyset-base64(sha256(NAME.NAMESPACE.KIND.GROUP))-v1``."""
         identity = ".".join((self.name, self.namespace, self.gvk.kind, self.gvk.group))
         digest = base64.urlsafe_b64encode(hashlib.sha256(identity.encode()).digest()).rstrip(b"=")
         return f"applyset-{digest.decode()}-v1"
@@ -136,7 +143,7 @@ class Parent:
 
     @property
     def field_manager(self) -> str:
-        """Who owns the set's fields in the parent."""
+        """Owner of the set's fields in the parent."""
         return f"{self.tool}-applyset"
 
     def __str__(self) -> str:
@@ -145,7 +152,7 @@ class Parent:
         return f"{kind} {self.name}{where}"
 
     def manifest(self, scope: Scope) -> Unstructured:
-        """What is applied to the parent while its members are in ``scope``."""
+        """Return the manifest of the parent of members in ``scope``."""
         metadata: dict[str, object] = {
             "name": self.name,
             "annotations": {
@@ -160,10 +167,10 @@ class Parent:
         return Unstructured({"apiVersion": self.gvk.api_version, "kind": self.gvk.kind, "metadata": metadata})
 
     def check(self, live: Unstructured) -> None:
-        """Refuse a parent that is no parent, or another tool's.
+        """Reject an object that is not a parent, or is that of another tool.
 
         Raises:
-            InvalidObject: it is; the message says which label or annotation says so.
+            InvalidObject: the message has the label or annotation that is wrong.
         """
         tooling = live.annotations.get(TOOLING)
         if tooling is None:
@@ -183,14 +190,14 @@ class Parent:
 
     @staticmethod
     def covers_the_same(one: Unstructured, other: Unstructured) -> bool:
-        """Whether two states of the parent say the same about where members are."""
+        """Whether two states of the parent have the same kinds and namespaces."""
         return all(one.annotations.get(key) == other.annotations.get(key) for key in (KINDS, RESOURCES, NAMESPACES))
 
     def scope(self, live: Unstructured) -> tuple[Scope, frozenset[str]]:
-        """Where the members are, as ``live`` says; and group-resources, where an older kubectl wrote those.
+        """Return the scope recorded in ``live``, and the group-resources written by an older kubectl.
 
         Raises:
-            InvalidObject: it does not say.
+            InvalidObject: neither is recorded.
         """
         annotations = live.annotations
         namespaces = _split(annotations, NAMESPACES) | ({self.namespace} if self.namespace else frozenset())
@@ -204,10 +211,10 @@ class Parent:
 
 
 def labelled(obj: Unstructured, applyset_id: str) -> Unstructured:
-    """``obj`` as a member of the set.
+    """Return ``obj`` with the set's label.
 
     Raises:
-        InvalidObject: it says that it is a member of another one.
+        InvalidObject: it has the label of another set.
     """
     metadata = obj["metadata"]
     labels = metadata.get("labels") or {}
@@ -220,10 +227,10 @@ def labelled(obj: Unstructured, applyset_id: str) -> Unstructured:
 
 
 def check_member(live: Unstructured, applyset_id: str) -> None:
-    """Refuse to take an object out of another set.
+    """Reject an object that is a member of another set.
 
     Raises:
-        InvalidObject: it is in one.
+        InvalidObject: it is.
     """
     found = live.labels.get(PART_OF, applyset_id)
     if found != applyset_id:
@@ -234,7 +241,10 @@ def check_member(live: Unstructured, applyset_id: str) -> None:
 
 
 def bound(obj: Unstructured, live: Unstructured | None) -> Unstructured:
-    """``obj``, to be applied to ``live`` as it is, or to nothing; where its author says a version that one counts."""
+    """Return ``obj`` with the precondition that ``live`` is unchanged, or still absent.
+
+    A resourceVersion in ``obj`` is kept.
+    """
     if obj.resource_version:
         return obj
     return obj.transform(["metadata", "resourceVersion"], _NOT_THERE if live is None else live.resource_version)
@@ -249,7 +259,7 @@ def _split(annotations: Mapping[str, str], key: str) -> frozenset[str]:
 
 
 def scope_of(members: Collection[tuple[GVK, str]]) -> Scope:
-    """Where objects are: kind, and namespace (``""`` for cluster-scoped ones) of each."""
+    """Return the scope of objects, given the kind and namespace (``""`` if cluster-scoped) of each."""
     return Scope(
         frozenset(GroupKind.of(gvk) for gvk, _ in members),
         frozenset(namespace for _, namespace in members if namespace),

@@ -1,4 +1,4 @@
-"""What applying a source would change, as data that prints as ``kubectl diff`` does."""
+"""What applying a source would change; prints like ``kubectl diff``."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffEntry:
-    """What would change of one object.
+    """What would change in one object.
 
     Attributes:
-        place: where it stands in the source; ``None`` for what is not in it.
-        object: as it stands there; ``None`` where it cannot be read.
-        diff: what would change, false where nothing would; ``None`` where that is not known.
-        error: why it is not known.
-        new: it would be created, and the server cannot check it before its CRD or namespace is; ``reason`` says which.
-        reason: see ``new``, or what could not be found out where ``error`` does not say.
-        pruned: it is in the ApplySet and not in the source, so that it would be deleted: ``diff`` has all of it.
+        place: location in the source; ``None`` for objects that are not in it.
+        object: as in the source; ``None`` if it cannot be read.
+        diff: the changes, false if there are none; ``None`` if they are unknown.
+        error: why they are unknown.
+        new: it would be created, but the server cannot check it before its CRD or namespace exists; see ``reason``.
+        reason: see ``new``, or what failed if ``error`` does not say it.
+        pruned: a member of the ApplySet that is not in the source, so it would be deleted: ``diff`` has all of it.
     """
 
     place: Place | None = None
@@ -41,7 +41,7 @@ class DiffEntry:
 
     @property
     def message(self) -> str:
-        """What went wrong, or what is not known, for people; without values of Secrets."""
+        """The error, or what is unknown; Secret values are redacted."""
         return ": ".join(filter(None, (self.reason, str(self.error) if self.error is not None else "")))
 
     @property
@@ -50,7 +50,7 @@ class DiffEntry:
         return self.new or bool(self.diff)
 
     def __str__(self) -> str:
-        """As ``kubectl diff`` shows it; nothing where nothing would change."""
+        """The diff in the format of ``kubectl diff``; empty if nothing would change."""
         if self.diff is not None:
             conflicts = "".join(f"# {conflict}\n" for conflict in self.diff.conflicts)
             return f"{self.diff}\n{conflicts}".rstrip("\n") if self.diff else ""
@@ -61,14 +61,16 @@ class DiffEntry:
 
 
 class DiffReport(Shown, Entries[DiffEntry]):
-    """What applying a source would change, in the order of the source; false where nothing would.
+    """What applying a source would change.
 
-    ``print()`` of it shows every difference as ``kubectl diff`` does; a notebook shows the same.
+    In the order of the source; false if nothing would change.
+
+    ``print()`` of it shows all diffs like ``kubectl diff``; a notebook shows the same.
     """
 
     @property
     def ok(self) -> bool:
-        """Whether of every object it is known what would change."""
+        """Whether the changes of all objects are known."""
         return all(entry.error is None for entry in self._entries)
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""What applying a source would change, object by object, without changing anything."""
+"""``diff_all``: what applying a source would change, object by object."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from dynkube.manifests._sources import Leaf, judged, read_async, read_stdin
 
 
 class _Differ:
-    """Compares the manifests of one source with what the server has.
+    """Compares the manifests of one source with the live objects.
 
     Args:
-        api: where requests go.
-        options: as for applying them.
-        manifests: what.
+        api: sends the requests.
+        options: how they would be applied.
+        manifests: the manifests.
     """
 
     def __init__(self, api: APIClient, options: ApplyOptions, manifests: Sequence[Manifest]) -> None:
@@ -45,12 +45,12 @@ class _Differ:
             for index, manifest in enumerate(manifests)
             if manifest.error is None and manifest.same_as is None
         }
-        # Of the ApplySet: what cannot be a member, and the identities of those that are there.
+        # Of the ApplySet: errors of objects that cannot be members, and uids of live members.
         self._refused: dict[int, DynkubeError] = {}
         self._uids: set[str] = set()
 
     async def run(self, tell: Callable[[DiffEntry], object]) -> list[DiffEntry]:
-        """All of them; ``tell`` is called with each in the order of the source, and then with what would be pruned."""
+        """Return all entries; ``tell`` is called with each in the order of the source, then with pruned objects."""
         wanted, told = self._options.prune, list[DiffEntry]()
 
         def add(entry: DiffEntry) -> None:
@@ -69,7 +69,7 @@ class _Differ:
         if any(entry.error is not None for entry in told):
             add(DiffEntry(reason="what would be pruned is not known, as not everything could be applied"))
             return told
-        left: list[Entry] = []  # it comes in any order, as it is tried in parallel
+        left: list[Entry] = []  # in any order, as they are deleted in parallel
         await keeper.prune(self._uids, members.named, left.append)
         for entry in sorted(left, key=lambda entry: (entry.object is None, entry.name, entry.namespace)):
             add(_of_set(entry))
@@ -78,7 +78,7 @@ class _Differ:
     # ── the ApplySet ─────────────────────────────────────────────────────────────────────────
 
     async def _open(self, wanted: ApplySet) -> tuple[Keeper, Members]:
-        """Label the members, and try what would be written to the parent before them.
+        """Label the members, and write the parent in a dry run.
 
         Raises:
             DynkubeError: nothing would be applied.
@@ -91,7 +91,7 @@ class _Differ:
             await keeper.open(members.scope)
         except NotFound as error:
             home = keeper.parent.namespace
-            # In a namespace that the source brings there is no parent yet, so that nothing is in the set.
+            # The source creates the parent's namespace: there is no parent yet, so the set is empty.
             if not (missing_namespace(error, home) and home in self._namespaces):
                 raise
         return keeper, members
@@ -102,7 +102,7 @@ class _Differ:
     # ── the objects ──────────────────────────────────────────────────────────────────────────
 
     async def _compare_all(self, tell: Callable[[DiffEntry], None]) -> None:
-        """In parallel, and told of in order."""
+        """Compare in parallel, and report in order."""
         limiter = trio.CapacityLimiter(self._options.parallel)
         await self._sender.look_ahead(
             (item for index, item in self._items.items() if index not in self._refused), limiter
@@ -124,7 +124,7 @@ class _Differ:
             for index in range(len(self._manifests)):
                 await limiter.acquire_on_behalf_of(index)
                 nursery.start_soon(one, index)
-            # What is out is waited for: leaving a nursery of this kind ends it.
+            # Wait for the tasks: leaving an OwnedNursery cancels them.
             for _ in range(self._options.parallel):
                 await limiter.acquire_on_behalf_of(object())
 
@@ -162,14 +162,14 @@ async def diff_all(
     on_entry: Callable[[DiffEntry], object] | None = None,
     stdin: Callable[[], bytes] = read_stdin,
 ) -> DiffReport:
-    """What applying ``source`` would change; see :meth:`dynkube.Client.diff_all`."""
+    """Return what applying ``source`` would change; see :meth:`dynkube.Client.diff_all`."""
     manifests = await judged(await read_async(source, stdin), options.namespace or api.namespace)
     check_not_empty(manifests, options.prune)
     return DiffReport(await _Differ(api, options, manifests).run(on_entry or _nobody))
 
 
 def _of_set(entry: Entry) -> DiffEntry:
-    """What the dry run of pruning tells."""
+    """Convert an entry of the dry run of pruning."""
     obj, is_member = entry.object, entry.object is not None
     if obj is None or entry.error is not None:
         return DiffEntry(object=obj, error=entry.error, reason=entry.reason, pruned=is_member)
@@ -177,4 +177,4 @@ def _of_set(entry: Entry) -> DiffEntry:
 
 
 def _nobody(entry: DiffEntry) -> None:
-    """Nobody wants to hear of single entries."""
+    """Ignore an entry: the default of ``on_entry``."""

@@ -1,7 +1,7 @@
-"""From text to documents: YAML or JSON, each document with its line, each mistake with line and column. Pure.
+"""Parse YAML or JSON into documents with their lines, and errors with line and column. Pure.
 
-A mistake costs the document that it is in, and not those around it: ``---`` at the beginning of a line ends whatever
-is open, by YAML's own rules (it is forbidden inside of scalars), so each document is read by itself.
+An error affects only its own document: ``---`` at the beginning of a line ends any open construct by YAML's own rules
+(it is forbidden inside of scalars), so each document is parsed separately.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from typing import NoReturn
 from dynkube.errors import InvalidObject
 from dynkube.manifests._place import Place
 
-# Where a document begins, or a directive (%YAML 1.1) that belongs to the document after it; and what may stand between
-# the two.
+# The start of a document, or a directive (%YAML 1.1), which belongs to the next document; and what may be between the
+# two.
 _MARKER = re.compile(r"^(?:---(?=\s|\Z)|%)", re.MULTILINE)
 _BEFORE_MARKER = re.compile(r"(?:[%#][^\n]*)?(?:\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document, or what is wrong with it.
+    """One document, or its error.
 
     Attributes:
-        place: where it begins, or where the mistake is.
-        data: what it says.
-        item_lines: the lines of its ``items``, where they are known.
+        place: its beginning, or the location of the error.
+        data: the parsed data.
+        item_lines: the lines of its ``items``, if known.
         error: why there is no data.
     """
 
@@ -42,11 +42,11 @@ class Document:
 
 
 def read_documents(text: str | bytes, name: str) -> list[Document]:
-    """Every document in ``text`` that is not empty, in order.
+    """Parse every non-empty document in ``text``, in order.
 
     Args:
-        text: YAML (several documents, as kubectl reads them) or JSON (several objects after each other).
-        name: what the text is called in places.
+        text: YAML (multiple documents, as with kubectl) or JSON (multiple objects after each other).
+        name: name of the source, for locations.
     """
     try:
         decoded = text if isinstance(text, str) else _decode(text)
@@ -57,14 +57,14 @@ def read_documents(text: str | bytes, name: str) -> list[Document]:
         documents, mistake = _read_json(decoded, name)
         if mistake is None:
             return documents
-        # What is no JSON may be YAML in braces; if it is neither, the name says which one was meant.
+        # It may be YAML flow style; if it is neither, the file name decides which error is reported.
         as_yaml = list(_read_yaml(decoded, name))
         return [mistake] if name.endswith(".json") and any(found.error for found in as_yaml) else as_yaml
     return list(_read_yaml(decoded, name))
 
 
 def _decode(text: bytes) -> str:
-    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # what PowerShell's > writes
+    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # written by PowerShell's >
         return text.decode("utf-16")
     return text.decode("utf-8-sig")
 
@@ -77,7 +77,7 @@ def _mistake(place: Place, message: str) -> Document:
 
 
 def _read_yaml(text: str, name: str) -> Iterator[Document]:
-    from dynkube.meta import yaml  # PyYAML: needed by nobody who applies dicts
+    from dynkube.meta import yaml  # imports PyYAML, which applying dicts does not need
 
     for offset, chunk in _chunks(text):
         try:
@@ -90,7 +90,7 @@ def _read_yaml(text: str, name: str) -> Iterator[Document]:
 
 
 def _chunks(text: str) -> Iterator[tuple[int, str]]:
-    """Each document's text, with the number of lines before it."""
+    """Yield each document's source, with the number of lines before it."""
     begin = line = 0
     for start in _starts(text):
         chunk = text[begin:start]
@@ -101,7 +101,7 @@ def _chunks(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _starts(text: str) -> Iterator[int]:
-    """Where the documents begin that begin with ``---``, with the directives before it. Each line is looked at once."""
+    """Yield the start of each document marked by ``---``, including its directives; linear in the number of lines."""
     position = 0
     while (found := _MARKER.search(text, position)) is not None:
         start, position = found.span()
@@ -120,7 +120,7 @@ def _starts(text: str) -> Iterator[int]:
 
 
 def _read_json(text: str, name: str) -> tuple[list[Document], Document | None]:
-    """The objects in ``text``, and the mistake that ends them."""
+    """Return the objects in ``text``, and the error that ends them."""
     decoder = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_refuse, parse_float=_finite)
     documents: list[Document] = []
     position, line, counted = 0, 1, 0
@@ -145,18 +145,18 @@ def _next(text: str, position: int) -> int:
 
 
 def _item_lines(text: str, position: int, line: int) -> tuple[int, ...]:
-    """The line of each item in the ``items`` of an object, which has been read before without mistakes.
+    """Return the line of each item in the ``items`` of an object that is known to be valid JSON.
 
     Args:
-        text: where it stands.
-        position: where it begins.
-        line: of its beginning.
+        text: the source.
+        position: offset of the object.
+        line: line of the object.
     """
     decoder, lines, counted = json.JSONDecoder(), list[int](), position
     position = _next(text, position + 1)
     while text[position] == '"':
         name, position = decoder.raw_decode(text, position)
-        position = _next(text, _next(text, position) + 1)  # behind the colon
+        position = _next(text, _next(text, position) + 1)  # after the colon
         if name == "items" and text[position] == "[":
             break
         _, position = decoder.raw_decode(text, position)

@@ -1,4 +1,4 @@
-"""What a run has to say, entry by entry."""
+"""Immutable sequence of entries: the base of reports."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ E = TypeVar("E")
 
 
 class Entries(Sequence[E]):
-    """Entries in their order, which stay as they are.
+    """An immutable sequence of entries.
 
     Args:
-        entries: what.
+        entries: the entries.
     """
 
     def __init__(self, entries: Sequence[E]) -> None:

@@ -1,7 +1,7 @@
-"""Keeps an ApplySet on the server: its parent before and after a run, and the deletion of what left the set.
+"""Manages an ApplySet on the server: its parent before and after a run, and pruning.
 
-What is deleted has the set's label at the moment of its deletion: the delete is bound to the version in which the label
-was seen, so an object that another set takes over meanwhile is left alone. kubectl deletes by name alone.
+An object is deleted only while it has the set's label: the resourceVersion in which the label was seen is a
+precondition of the delete, so an object that another set takes over concurrently is kept. kubectl deletes by name only.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from dynkube.meta import ResourceArg, Unstructured
 
 _CRDS = "customresourcedefinitions.v1.apiextensions.k8s.io"
 _MADE_WHEN_NEEDED = frozenset({"secrets.v1", "configmaps.v1"})
-_ATTEMPTS = 5  # at deleting an object that changes all the time
+_ATTEMPTS = 5  # to delete an object that is modified concurrently
 
 
 class Keeper:
     """One ApplySet during one run.
 
     Args:
-        api: where requests go.
-        wanted: which set, as the caller says it.
-        parent: the same, as the server knows its parent.
-        resource: the verbs on the parent's resource.
+        api: sends the requests.
+        wanted: the set, as given by the caller.
+        parent: its parent, resolved by discovery.
+        resource: the verbs of the parent's resource.
         dry_run: write nothing.
-        limiter: how many requests go out at once.
+        limiter: limits concurrent requests.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class Keeper:
 
     @classmethod
     async def of(cls, api: APIClient, wanted: ApplySet, *, dry_run: bool, limiter: trio.CapacityLimiter) -> Keeper:
-        """Find out what kind of parent is meant, and whether such a one may be a parent.
+        """Resolve the parent's resource, and check that it is allowed as a parent.
 
         Raises:
-            InvalidInput: it may not.
-            DynkubeError: the server does not know its resource, or gave no answer.
+            InvalidInput: it is not allowed.
+            DynkubeError: its resource could not be resolved.
         """
         resource = api.resource(wanted.resource)
         found = await resource.resolve()
@@ -80,12 +80,12 @@ class Keeper:
     # ── before ───────────────────────────────────────────────────────────────────────────────
 
     async def open(self, scope: Scope) -> None:
-        """Read the parent, and have it cover what is about to be applied too.
+        """Read the parent, and extend its scope by that of the objects to be applied.
 
-        Written before the members are, so that an interrupted run leaves no member that no later run would find.
+        It is written before the members, so that an interrupted run leaves no member that later runs would not find.
 
         Raises:
-            InvalidInput: the object is no parent of this set, or that of another tool.
+            InvalidInput: the object is not the parent of this set, or is that of another tool.
             DynkubeError: it cannot be read or written.
         """
         self._now = scope
@@ -97,7 +97,7 @@ class Keeper:
                 self._before = found | Scope(await self._kinds_of(resources))
             try:
                 self._live = await self._write(self._before | scope, live)
-            except Conflict:  # another run may have brought members whose kinds have to stay
+            except Conflict:  # another run may have added members, whose kinds must be kept
                 if not left:
                     raise
             else:
@@ -116,23 +116,24 @@ class Keeper:
             ) from error
 
     async def _write(self, scope: Scope, live: Unstructured | None) -> Unstructured | None:
-        """Have the parent cover ``scope``, if it is still as it was read; the parent as it is then.
+        """Write ``scope`` to the parent if it is unchanged; return the parent.
 
         Raises:
-            Conflict: it is not.
+            Conflict: it has changed.
         """
         manifest, manager = bound(self.parent.manifest(scope), live), self.parent.field_manager
         try:
             written = await self._resource.apply(manifest, field_manager=manager, dry_run=self._dry_run)
         except ApplyConflict:
-            # Somebody edited what only the set's tool should write; the tool's own word counts, as with kubectl.
+            # These fields belong to the set's tool and were edited by another manager: force, as kubectl does.
             written = await self._resource.apply(manifest, field_manager=manager, dry_run=self._dry_run, force=True)
         return live if self._dry_run else written
 
     async def _narrow(self) -> None:
-        """Have the parent cover what is left, and no more.
+        """Reduce the parent's scope to the current members.
 
-        Not where another run of the same set writes it meanwhile: to cover too much costs the next run a look.
+        Not if another run of the same set writes it concurrently: too large a scope only costs the next run a list
+        request.
         """
         for _ in range(_ATTEMPTS):
             last = self._live
@@ -146,7 +147,7 @@ class Keeper:
                 return
 
     async def _kinds_of(self, resources: Collection[str]) -> frozenset[GroupKind]:
-        """The kinds of group-resources, which older versions of kubectl listed."""
+        """Return the kinds of group-resources, as listed by older versions of kubectl."""
         found: set[GroupKind] = set()
         for text in resources:
             name, _, group = text.partition(".")
@@ -156,34 +157,35 @@ class Keeper:
         return frozenset(found)
 
     async def _resolve(self, name: str, group: str) -> APIResource | None:
-        """The resource of a plural or kind in a group; ``None`` where nothing serves it any more, so there are none.
+        """Return the resource of a plural or kind in a group.
 
-        Asked of the server where it is not known: a CRD may have come since the mapper looked.
+        ``None`` if it is not served. In that case there are no members. Rediscovers unknown names: a CRD may have
+        been created since the last discovery.
 
         Raises:
-            DiscoveryFailed: nobody could tell.
+            DiscoveryFailed: it cannot be determined.
         """
         try:
             found = await self._api.resource(ResourceArg(name, None, group)).resolve()
         except NoMatch:
             return None
-        return found if found.gvr.group == group else None  # a group is found by its beginning, too
+        return found if found.gvr.group == group else None  # a group may also be resolved by a prefix
 
     # ── after ────────────────────────────────────────────────────────────────────────────────
 
     async def prune(
         self, applied: Collection[str], named: Collection[tuple[GroupKind, str, str]], tell: Callable[[Entry], None]
     ) -> None:
-        """Delete the members that were not applied now, and have the parent cover what is left.
+        """Delete the members that were not applied by this run, and reduce the parent's scope to the rest.
 
-        Where one could not be deleted the parent goes on covering it, and the next run tries again. Of a set that was
-        never opened, nothing is known and nothing is done.
+        If a member could not be deleted, the parent's scope is kept, and the next run tries again. Does nothing if the
+        set was not opened.
 
         Args:
-            applied: the uids of what was applied, under which another group or version may list it as well.
-            named: kind, namespace and name of what the source has: also what a dry run could not check, and what
-                somebody deleted and made anew meanwhile.
-            tell: called with an entry for each object that was deleted, or could not be.
+            applied: uids of the applied objects, which may also be listed under another group or version.
+            named: kind, namespace and name of the objects in the source: also those that a dry run could not check, and
+                those recreated concurrently.
+            tell: called with an entry for each object that was deleted, or whose deletion failed.
         """
         if not self._is_open:
             return
@@ -201,7 +203,7 @@ class Keeper:
             tell(_failed(f"all is applied and pruned, but {self.parent} could not be updated", error))
 
     async def _members(self) -> list[Unstructured]:
-        """All objects with the set's label, where the parent says that there are some."""
+        """Return all objects with the set's label, in the parent's scope."""
         found: list[Unstructured] = []
         resources = [await self._resolve(each.kind, each.group) for each in sorted(self._before.kinds)]
 
@@ -216,7 +218,7 @@ class Keeper:
             try:
                 await look(resource, namespace)
             except NotFound:
-                return  # it is not served any more, so there are none
+                return  # no longer served, so there are no members
             except DynkubeError as error:
                 failures.append(error)
 
@@ -230,7 +232,10 @@ class Keeper:
         return found
 
     async def _delete_all(self, leaving: Iterable[Unstructured], tell: Callable[[Entry], None]) -> bool:
-        """In the reverse order of applying: what defines or holds other objects goes last. Whether all could be."""
+        """Delete objects in the reverse order of applying, namespaces last.
+
+        Returns whether all succeeded.
+        """
         waves: dict[tuple[Wave, bool], list[Unstructured]] = {}
         for obj in leaving:
             waves.setdefault((wave_of(obj.gvk), obj.kind != "Namespace"), []).append(obj)
@@ -251,7 +256,10 @@ class Keeper:
         return not failed
 
     async def _delete(self, obj: Unstructured, tell: Callable[[Entry], None]) -> Entry | None:
-        """``None`` where it is gone, is on its way out, or belongs to another set by now."""
+        """Delete one object.
+
+        ``None`` if it is deleted, being deleted, or a member of another set by now.
+        """
         resource, namespace = self._api.resource(obj.gvk), obj.namespace or None
         try:
             for _ in range(_ATTEMPTS):
@@ -305,7 +313,7 @@ def _failed(what: str, error: DynkubeError) -> Entry:
 
 
 async def _check_parent_type(api: APIClient, resource: APIResource) -> None:
-    """Only kinds whose CRD says so may be parents, so that nobody's objects become one by a slip."""
+    """Require the label on the CRD of a custom parent, so that no object becomes a parent by mistake."""
     try:
         crd = await api.resource(_CRDS).get(resource.gvr.crd_name)
     except NotFound:

@@ -1,4 +1,4 @@
-"""The live objects of many manifests, read by lists where that takes fewer requests than one for each."""
+"""Read the live objects of many manifests, by list requests if that saves requests."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from dynkube.client import ResourceClient
 from dynkube.errors import DynkubeError
 from dynkube.meta import GVR, MISSING, Missing, Unstructured
 
-# Fewer objects than this in one collection are read one by one.
+# Fewer objects than this of one collection are read one by one.
 _FEWEST: Final = 5
-# A collection is listed as long as it has no more objects than this for each that is wanted: beyond that the list costs
-# more than the requests that it saves.
+# A collection is listed if it has at most this many objects per wanted object: beyond that the list costs more than the
+# requests it saves.
 _FOR_EACH: Final = 4
 _PAGE: Final = 500
-# To list Secrets takes a right that a user who applies some should not need, and that audits look for.
+# Listing Secrets needs a permission that applying them should not require, and that security audits flag.
 _ONE_BY_ONE: Final = frozenset({GVR("", "v1", "secrets")})
 
 
 class Collection(NamedTuple):
-    """Where objects are: their resource, and their namespace; ``None`` for cluster-scoped ones."""
+    """A resource and a namespace; ``None`` for cluster-scoped resources."""
 
     gvr: GVR
     namespace: str | None
 
 
 class LiveObjects:
-    """What was listed of the objects of a source; each is given out once, as it is not read again.
+    """Listed live objects of a source; each is returned once, as it would be stale later.
 
     Args:
         timeout: seconds for each request; ``None`` means the client's default.
@@ -40,22 +40,24 @@ class LiveObjects:
         self._found: dict[int, Unstructured | Missing] = {}
 
     def take(self, index: int) -> Unstructured | Missing | None:
-        """The object of a manifest as it was listed, or MISSING where there was none; ``None`` where it was not."""
+        """Return a manifest's live object, MISSING if it does not exist.
+
+        ``None`` if it was not listed.
+        """
         return self._found.pop(index, None)
 
     async def read(
         self, collection: Collection, verbs: ResourceClient, wanted: Mapping[str, int], limiter: trio.CapacityLimiter
     ) -> None:
-        """List a collection for the objects of it that are wanted, unless it is too large, or they are too few.
+        """List a collection for its wanted objects, unless it is too large or there are too few of these.
 
-        Where the collection cannot be listed nothing is known of them afterwards; whoever reads one by itself is told
-        why.
+        If the list fails, none of the objects is known afterwards; reading them one by one raises the error.
 
         Args:
-            collection: which.
-            verbs: on its resource.
-            wanted: the index of the manifest of each name.
-            limiter: how many requests go out at once.
+            collection: the collection.
+            verbs: the verbs of its resource.
+            wanted: manifest index by object name.
+            limiter: limits concurrent requests.
         """
         if len(wanted) < _FEWEST or collection.gvr in _ONE_BY_ONE:
             return
@@ -77,7 +79,7 @@ class LiveObjects:
             token = page.continue_token
             if not token:
                 found = {index: found.get(index, MISSING) for index in wanted.values()}
-            # A page that is empty and not the last one is no help; a broken server may send them without end.
+            # Stop at an empty page before the last one; a broken server may send these without end.
             if not token or not page or (page.remaining_item_count or 1) > most:
                 break
         self._found |= found

@@ -1,4 +1,4 @@
-"""From documents to objects: lists unfolded, each with its place, and what cannot be applied told apart. Pure."""
+"""Convert documents to objects: expand lists, keep locations, and mark objects that cannot be applied. Pure."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from dynkube.manifests._documents import Document
 from dynkube.manifests._place import Place
 from dynkube.meta import GVK, Unstructured, a_type, json_of
 
-_MAX_LISTS = 10  # in each other; one is usual, and two come from tools that wrap what others print
+_MAX_LISTS = 10  # nesting depth; one is usual, and two are produced by tools that wrap the output of others
 
 Identity = tuple[str, str, str, str]
-"""Group, kind, namespace and name: what says that two manifests are about one object, in whichever version."""
+"""Group, kind, namespace and name: identifies an object independently of the version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """One object of a source, or one thing in it that is none.
+    """One object of a source, or an element that is not a valid object.
 
     Attributes:
-        place: where it stands.
-        object: the object; ``None`` where there is none to be read.
-        error: why it cannot be applied, as far as that shows without a server.
-        same_as: where the same object stands before, word for word; it is applied once.
+        place: its location.
+        object: the object; ``None`` if it could not be read.
+        error: why it cannot be applied, as far as is known without a server.
+        same_as: location of an earlier identical object; it is applied once.
     """
 
     place: Place
@@ -36,22 +36,22 @@ class Manifest:
 
     @property
     def gvk(self) -> GVK:
-        """What it says it is."""
+        """The object's kind."""
         return self.checked.gvk
 
     @property
     def checked(self) -> Unstructured:
-        """The object, of a manifest without error."""
+        """The object, if the manifest has no error."""
         assert self.object is not None, "asked for the object of a manifest that has none"
         return self.object
 
 
 def from_document(document: Document, lists: int = 0) -> Iterator[Manifest]:
-    """The objects of one document; the items of a ``List``.
+    """Yield the objects of one document; for a ``List`` its items.
 
     Args:
-        document: what was read.
-        lists: how many ``List``s it is within.
+        document: the document.
+        lists: number of enclosing lists.
     """
     if document.error is not None:
         yield Manifest(place=document.place, error=document.error)
@@ -68,7 +68,7 @@ def from_document(document: Document, lists: int = 0) -> Iterator[Manifest]:
 
 
 def from_data(data: object, place: Place) -> Manifest:
-    """One object, from what a decoder gave or a caller passed."""
+    """Return the manifest of one object, parsed or passed by the caller."""
     if not isinstance(data, Mapping):
         what = a_type(data) if data is not None else "empty"
         return Manifest(
@@ -82,16 +82,17 @@ def from_data(data: object, place: Place) -> Manifest:
 
 
 def _is_list(data: Mapping[str, object]) -> bool:
-    """Whether it stands for its items.
+    """Whether it is a list of objects.
 
-    kubectl takes for a list whatever has ``items``. Here it needs a kind that ends in ``List``, and unless that is
-    core's own ``List`` it must not have a name, which lists never have: an object of a kind called ShoppingList is one.
+    For kubectl anything with ``items`` is a list. Here its kind must end in ``List``, and unless it is
+    core's own ``List`` it must not have a name, which lists never have: a custom resource of a kind ShoppingList has
+    one.
     """
     kind, items, metadata = data.get("kind"), data.get("items", ...), data.get("metadata")
     if not isinstance(kind, str) or not kind.endswith("List"):
         return False
     if kind == "List" and data.get("apiVersion", "v1") == "v1":
-        return items is None or isinstance(items, list)  # null is what templates make of nothing
+        return items is None or isinstance(items, list)  # templates render empty lists as null
     return isinstance(items, list) and not (isinstance(metadata, Mapping) and metadata.get("name"))
 
 
@@ -99,7 +100,7 @@ def _unfold(data: Mapping[str, object], document: Document, lists: int) -> Itera
     kind, items, lines = data["kind"], data["items"] or [], document.item_lines
     assert isinstance(kind, str)
     assert isinstance(items, list)
-    # The items of a list of one kind may leave out what the list says.
+    # The items of a typed list may omit apiVersion and kind.
     common = {} if kind == "List" else {"apiVersion": data.get("apiVersion"), "kind": kind.removesuffix("List")}
     shared, outer = Counter(lines), f"{document.place.part}." if document.place.part else ""
     for index, item in enumerate(items):
@@ -115,14 +116,14 @@ def _unfold(data: Mapping[str, object], document: Document, lists: int) -> Itera
 
 
 def _problem(obj: Unstructured) -> DynkubeError | None:
-    """What the object lacks to be applied."""
+    """Return why the object cannot be applied."""
     for name, value in (("apiVersion", obj.api_version), ("kind", obj.kind)):
         if not value:
             return InvalidObject(f"it has no {name}: add it, the server needs to know what it is")
     try:
         _ = obj.gvk
         metadata = obj.get("metadata")
-    except InvalidInput as error:  # InvalidObject too, for a body that cannot be read
+    except InvalidInput as error:  # or InvalidObject, if the body is malformed
         return error
     if obj.name:
         return None
@@ -134,16 +135,16 @@ def _problem(obj: Unstructured) -> DynkubeError | None:
 
 
 def identity(manifest: Manifest, namespace: str) -> Identity:
-    """Which object it is about, if those that name no namespace are in ``namespace``."""
+    """Return its identity, with ``namespace`` for objects without one."""
     obj = manifest.checked
     return manifest.gvk.group, obj.kind, obj.namespace or namespace, obj.name
 
 
 def check_not_empty(manifests: Sequence[Manifest], prune: ApplySet | None) -> None:
-    """Refuse to prune by a source that has nothing.
+    """Refuse to prune with an empty source.
 
     Raises:
-        InvalidInput: it would.
+        InvalidInput: the source is empty.
     """
     if prune is not None and not manifests:
         raise InvalidInput(
@@ -152,11 +153,10 @@ def check_not_empty(manifests: Sequence[Manifest], prune: ApplySet | None) -> No
 
 
 def refuse_contradictions(manifests: Iterable[Manifest], namespace: str) -> list[Manifest]:
-    """Mark what is there more than once.
+    """Mark objects that occur more than once.
 
-    Where all that is said of an object is the same, the first counts and the others refer to it. Where it
-    differs nobody can tell which was meant, and the last to be applied would win, another one each time: each of them
-    gets an error that names the others.
+    If all occurrences are identical, the first one is applied and the others refer to it. If they differ, the last one
+    applied would win, in arbitrary order, so each gets an error that lists the others.
     """
     manifests = list(manifests)
     places: dict[Identity, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Makes what is to be applied members of an ApplySet, and tells where they will be."""
+"""Label the objects to be applied as members of an ApplySet, and determine its scope."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dynkube.meta import GVK
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """What a source has in the set.
+    """The members of the set in a source.
 
     Attributes:
-        scope: where they are.
+        scope: their kinds and namespaces.
         named: kind, namespace and name of each.
     """
 
@@ -35,7 +35,7 @@ async def join(
             item.object = labelled(item.object, applyset_id)
             namespace = await sender.namespace_of(item)
         except MappingError:
-            continue  # it will fail, with this reason, when it is its turn
+            continue  # the apply will fail for this reason
         except DynkubeError as error:
             fail(item, error)
         else:

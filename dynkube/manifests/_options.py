@@ -1,4 +1,4 @@
-"""How a source is applied, checked when it is said."""
+"""Options of ``apply_all`` and ``diff_all``, validated on creation."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class ApplyOptions:
 
 
 def read_force(force: bool | Iterable[PathLike]) -> bool | tuple[FieldPath, ...]:
-    """What a caller passed as ``force``: the paths are read once, for all objects.
+    """Parse the argument ``force``; its paths are parsed once for all objects.
 
     Raises:
-        InvalidInput: it is neither a bool nor paths.
+        InvalidInput: neither a bool nor paths.
     """
     if isinstance(force, bool):
         return force
@@ -68,10 +68,10 @@ def read_force(force: bool | Iterable[PathLike]) -> bool | tuple[FieldPath, ...]
 
 
 def read_applyset(prune: ApplySet | str | None) -> ApplySet | None:
-    """What a caller passed as ``prune``.
+    """Parse the argument ``prune``.
 
     Raises:
-        InvalidInput: it can be no ApplySet.
+        InvalidInput: not a valid ApplySet.
     """
     if prune is None or isinstance(prune, ApplySet):
         return prune

@@ -1,4 +1,4 @@
-"""In which order objects are applied: what others cannot do without goes first, what judges others last. Pure."""
+"""The order in which objects are applied: prerequisites first, admission control last. Pure."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dynkube.meta import GVK, GVR, GroupVersion, Unstructured
 
 
 class Wave(IntEnum):
-    """Objects of one wave are applied in parallel, and those of the next when they are done."""
+    """Objects of one wave are applied in parallel, after those of the wave before."""
 
     FOUNDATIONS = 0
-    """Namespaces, and the definitions of custom resources."""
+    """Namespaces and CRDs."""
     ADMITTED_BY = 1
-    """What admission looks up when others are created: it refuses pods of an unknown class or account, say."""
+    """Objects that admission looks up: for example, it rejects pods with an unknown class or service account."""
     REST = 2
     """Everything else."""
     JUDGES = 3
-    """Webhooks and policies: they would judge, or hold up, what comes with them; their own backends come before."""
+    """Webhooks and policies, which would reject or delay other objects of the source, such as their own backends."""
 
 
 _WAVES = {
@@ -30,7 +30,7 @@ _WAVES = {
     ("node.k8s.io", "RuntimeClass"): Wave.ADMITTED_BY,
     ("scheduling.k8s.io", "PriorityClass"): Wave.ADMITTED_BY,
     ("storage.k8s.io", "StorageClass"): Wave.ADMITTED_BY,
-    # A binding to a role that does not exist is refused to everybody but administrators.
+    # Only administrators may create a binding to a role that does not exist.
     ("rbac.authorization.k8s.io", "ClusterRole"): Wave.ADMITTED_BY,
     ("rbac.authorization.k8s.io", "Role"): Wave.ADMITTED_BY,
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): Wave.JUDGES,
@@ -43,15 +43,15 @@ _WAVES = {
 
 
 def wave_of(gvk: GVK) -> Wave:
-    """When objects of a kind are applied."""
+    """Return the wave of a kind."""
     return _WAVES.get((gvk.group, gvk.kind), Wave.REST)
 
 
 class Definitions:
-    """The kinds that the CRDs of a source define: known before any of them is applied.
+    """The kinds defined by the CRDs of a source, known before any CRD is applied.
 
     Args:
-        objects: the source; those that are no CRD are passed over.
+        objects: the objects of the source; only CRDs are used.
     """
 
     def __init__(self, objects: Iterable[Unstructured]) -> None:
@@ -61,12 +61,12 @@ class Definitions:
                 self._by_kind[definition.group, definition.kind] = definition
 
     def of(self, gvk: GVK) -> Definition | None:
-        """What defines ``gvk``, in whichever version."""
+        """Return the CRD that defines ``gvk``, in any version."""
         return self._by_kind.get((gvk.group, gvk.kind))
 
 
 class Definition:
-    """What a CRD says of the kind that it defines, read from a manifest that nobody has checked."""
+    """The kind defined by a CRD, parsed from an unvalidated manifest."""
 
     __slots__ = ("group", "kind", "name", "namespaced", "plural", "versions")
 
@@ -79,11 +79,14 @@ class Definition:
         self.plural = plural
         self.namespaced = namespaced
         self.versions = versions
-        """Those that are served."""
+        """The served versions."""
 
     @classmethod
     def read(cls, obj: Unstructured) -> Definition | None:
-        """``None`` where the manifest does not say enough; the server will say what is wrong with it."""
+        """Parse a CRD.
+
+        ``None`` if the manifest is incomplete, which the server will report.
+        """
         match obj.get("spec"):
             case {
                 "group": str(group),
@@ -96,12 +99,12 @@ class Definition:
         return None
 
     def gvr(self, version: str) -> GVR:
-        """The resource in one of its versions."""
+        """Return the resource in one of its versions."""
         return GVR(self.group, version, self.plural)
 
 
 def is_definition(obj: Unstructured) -> bool:
-    """Whether it is a CustomResourceDefinition of the version that servers have."""
+    """Whether it is a CustomResourceDefinition of ``apiextensions.k8s.io/v1``."""
     return obj.kind == "CustomResourceDefinition" and obj.group_version == GroupVersion("apiextensions.k8s.io", "v1")
 
 

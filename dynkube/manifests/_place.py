@@ -1,4 +1,4 @@
-"""Where in its source an object stands."""
+"""The location of an object in its source."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """A place in a source; ``str()`` of it is what editors and terminals turn into a link: ``web.yaml:12``.
+    """A location in a source: ``web.yaml:12``.
+
+    Editors and terminals turn ``str()`` of it into a link.
 
     Attributes:
         name: a file's path, ``<stdin>``, ``<text>``, or ``<object 3>`` for the third object that was passed.
-        line: from 1; ``None`` where there are no lines.
-        column: from 1, of a mistake in the text; ``None`` for an object as a whole.
-        part: which item of a list it is, where the line does not say: ``items[3]``.
+        line: from 1; ``None`` if the source has no lines.
+        column: from 1, of a syntax error; ``None`` for an object as a whole.
+        part: the item of a list, if the line is ambiguous: ``items[3]``.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""When the objects of a custom resource may be sent: once the CRD that the same source brings is served.
+"""Wait until custom resources can be applied: until the CRD in the same source is served.
 
 A CRD without objects in its source is waited for at the end of the run, so that the next run finds it.
 """
@@ -19,18 +19,18 @@ from dynkube.rest import Backoff
 
 
 class CannotTell(Exception):
-    """A dry run cannot say more of an object; the message says why."""
+    """A dry run cannot check an object; the message has the reason."""
 
 
 class Readiness:
-    """Holds objects back until their CRD is served.
+    """Delays objects until their CRD is served.
 
     Args:
-        api: where requests go.
-        informers: whose watch on CRDs tells of it.
-        definitions: what became of the CRDs of the source, by name.
-        timeout: for how many seconds, from now on, they are waited for.
-        dry_run: the CRDs were not really applied.
+        api: sends the requests.
+        informers: its watch on CRDs reports when one is served.
+        definitions: entries of the CRDs of the source, by name.
+        timeout: seconds to wait for them, from now.
+        dry_run: the CRDs were not persisted.
     """
 
     def __init__(
@@ -48,27 +48,29 @@ class Readiness:
         self._timeout = timeout
         self._dry_run = dry_run
         self.deadline = trio.current_time() + timeout
-        """Until when it is waited for, in trio's time."""
-        self._reading = trio.Lock()  # of discovery: what one has read answers the others
+        """End of the timeout, on trio's clock."""
+        self._reading = trio.Lock()  # discovery read by one waiter serves the others
 
     def is_new(self, definition: Definition) -> bool:
-        """Whether this run has written the CRD, so that the server may not have taken it in everywhere yet."""
+        """Whether this run has written the CRD, so that parts of the server may not know it yet."""
         written = {Outcome.CREATED, Outcome.CHANGED, Outcome.APPLIED}
         return not self._dry_run and self._definitions[definition.name].outcome in written
 
     def is_ready(self, definition: Definition, version: str) -> bool:
-        """Whether the answer to the apply of the CRD says already that ``version`` is served."""
+        """Whether ``version`` is served according to the response to the apply of the CRD."""
         entry = self._definitions[definition.name]
         if self._dry_run and entry.outcome is Outcome.CREATED:
             return False
         return entry.outcome in DONE and entry.object is not None and crd_serves(entry.object, definition.gvr(version))
 
     async def wait(self, definition: Definition, version: str) -> None:
-        """Wait until objects of ``definition`` in ``version`` can be sent. Not asked of what :meth:`is_ready`.
+        """Wait until objects of ``definition`` in ``version`` can be applied.
+
+        Not needed if :meth:`is_ready`.
 
         Raises:
-            InvalidObject: the CRD of the source does not serve this version.
-            NoMatch: it is not served at the deadline, or its CRD could not be applied and is not there either.
+            InvalidObject: the CRD in the source does not serve this version.
+            NoMatch: it is not served by the deadline, or its CRD could not be applied and does not exist.
             CannotTell: in a dry run, its CRD is not installed.
         """
         entry, gvr = self._definitions[definition.name], definition.gvr(version)
@@ -80,7 +82,7 @@ class Readiness:
             raise CannotTell(f"its CRD {definition.name} would be created, and without it the server cannot check this")
         with self._informers.serving(gvr) as serving:
             with trio.CancelScope(deadline=self.deadline):
-                # Where the CRD could not be applied only one that was there before can serve it.
+                # If the CRD could not be applied, only an existing one can serve it.
                 await (serving.wait_served() if applied else serving.wait_known())
             if serving.served:
                 return
@@ -90,7 +92,7 @@ class Readiness:
         raise NoMatch(f"{gvr} was not served within {self._timeout:g} s after its CRD was applied; {why}")
 
     def is_awaited(self, definition: Definition) -> bool:
-        """Whether this run has applied the CRD, and the server does not say yet that it serves all of its versions."""
+        """Whether this run has applied the CRD, and not all of its versions are known to be served."""
         entry = self._definitions[definition.name]
         if self._dry_run or entry.outcome not in DONE or entry.terminating:
             return False
@@ -100,8 +102,8 @@ class Readiness:
         """Wait until discovery has all versions of ``definition``, so that any client finds them.
 
         Raises:
-            NoMatch: one is not served at the deadline.
-            DynkubeError: discovery cannot be read.
+            NoMatch: a version is not served by the deadline.
+            DynkubeError: discovery failed.
         """
         for version in sorted(definition.versions):
             if not self.is_ready(definition, version):
@@ -109,7 +111,7 @@ class Readiness:
             await self._until_found(definition.gvr(version))
 
     async def _until_found(self, gvr: GVR) -> None:
-        """A server establishes a CRD some moments before its discovery has it, and tells of the first alone."""
+        """Poll discovery: the server reports a CRD as established some moments before discovery has it."""
         backoff = Backoff(initial=0.05, cap=1.0)
         async with self._reading:
             while True:

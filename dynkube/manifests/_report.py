@@ -1,4 +1,4 @@
-"""What became of each object of a source, as data that prints as a table."""
+"""The result of applying each object of a source; prints as a table."""
 
 from __future__ import annotations
 
@@ -20,45 +20,44 @@ if TYPE_CHECKING:
 
 
 class Outcome(enum.StrEnum):
-    """What became of one object."""
+    """The result for one object."""
 
     CREATED = "created"
-    """It was not there."""
+    """The object did not exist before."""
     CHANGED = "changed"
-    """It was there, and is another now."""
+    """The object existed and was modified."""
     UNCHANGED = "unchanged"
-    """It was there as it should be, and its resourceVersion did not move."""
+    """The object was up to date; its resourceVersion is the same."""
     APPLIED = "applied"
-    """The server took it; whether that changed anything is not known, as it may not be read."""
+    """The apply succeeded; whether it changed anything is unknown, as RBAC does not allow to get the object."""
     PRUNED = "pruned"
-    """It was in the ApplySet, is not in the source any more, and its deletion has begun."""
+    """A member of the ApplySet that is no longer in the source: its deletion was requested."""
     CONFLICTED = "conflicted"
     """Other managers own fields with other values; nothing was written."""
     FAILED = "failed"
-    """It is no object, the server refused it, or there was no answer."""
+    """It is not a valid object, the server returned an error response, or there was no response."""
     SKIPPED = "skipped"
-    """It was not sent; the reason says why."""
+    """It was not sent; see ``reason``."""
     INTERRUPTED = "interrupted"
-    """It was sent, and the run ended before there was an answer: it may have been written, or not."""
+    """It was sent, but the run ended before the response: it is unknown whether it was written."""
 
 
-#: After these the run has not done what it was asked to.
+#: Outcomes of a run that was not successful.
 TROUBLE = frozenset({Outcome.CONFLICTED, Outcome.FAILED, Outcome.INTERRUPTED})
-#: The server took it.
+#: Outcomes of a successful apply.
 DONE = frozenset({Outcome.CREATED, Outcome.CHANGED, Outcome.UNCHANGED, Outcome.APPLIED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What became of one object.
+    """The result for one object.
 
     Attributes:
-        outcome: in one word.
-        place: where it stands in the source; ``None`` for what was pruned.
-        object: as the server answered with it, else as it stands in the source; ``None`` where the source could not
-            be read.
-        error: what was raised: of a conflict an :class:`~dynkube.errors.ApplyConflict`.
-        reason: why it was skipped, what could not be done where ``error`` does not say, or that it is being deleted.
+        outcome: the kind of result.
+        place: location in the source; ``None`` for pruned objects.
+        object: as returned by the server, else as in the source; ``None`` if the source could not be read.
+        error: the exception: for a conflict an :class:`~dynkube.errors.ApplyConflict`.
+        reason: why it was skipped, what failed if ``error`` does not say it, or that the object is being deleted.
     """
 
     outcome: Outcome
@@ -69,35 +68,41 @@ class Entry:
 
     @property
     def source(self) -> str:
-        """``FILE:LINE``; ``""`` for what was pruned."""
+        """``FILE:LINE``; ``""`` for pruned objects."""
         return "" if self.place is None else str(self.place)
 
     @property
     def name(self) -> str:
-        """``deployment.apps/web``, as kubectl names objects; ``""`` where there is no object."""
+        """``deployment.apps/web``, as kubectl names objects; ``""`` if there is no object."""
         return "" if self.object is None else object_name(self.object)
 
     @property
     def namespace(self) -> str:
-        """Of the object; ``""`` for cluster-scoped ones, and where the source does not say."""
+        """The object's namespace; ``""`` if it is cluster-scoped or the source has none."""
         return "" if self.object is None else self.object.namespace
 
     @property
     def terminating(self) -> bool:
-        """Whether the server took it and is deleting the object: what was applied goes with it."""
+        """Whether it was applied, but the object is being deleted.
+
+        What was applied is deleted with it.
+        """
         return self.outcome in DONE and self.object is not None and self.object.deletion_timestamp is not None
 
     @property
     def message(self) -> str:
-        """What went wrong, why it was skipped, or that it is being deleted, for people; without values of Secrets."""
+        """The error, the reason it was skipped, or that it is being deleted.
+
+        Secret values are redacted.
+        """
         if self.error is None:
             return self.reason
         return ": ".join(filter(None, (self.reason, str(self.error) or type(self.error).__name__)))
 
     def __str__(self) -> str:
-        """One line, and what went wrong under it."""
+        """One line, followed by the error."""
         details = _details(self)
-        if details and not (self.name or self.source):  # of the ApplySet: there is nothing else to begin with
+        if details and not (self.name or self.source):  # an entry of the ApplySet has neither name nor source
             details[0] = f"{self.outcome:<11} {details[0]}"
             return "\n    ".join(details)
         where = f"  ({self.source})" if self.source else ""
@@ -107,13 +112,15 @@ class Entry:
 
 
 class Report(Shown, Entries[Entry]):
-    """What became of every object of a source, in the order of the source; what was pruned comes last.
+    """The results for all objects of a source.
 
-    ``print()`` of it is a table, then what went wrong, then the numbers; a notebook shows the same in HTML.
+    In its order, followed by pruned objects.
+
+    ``print()`` of it shows a table, the errors, and a summary; a notebook shows the same as HTML.
 
     Attributes:
-        dry_run: whether nothing was written, and each outcome is what would become of it.
-        interrupted: whether the run ended before it was through.
+        dry_run: nothing was written; each outcome is what would happen.
+        interrupted: the run ended before it was complete.
     """
 
     def __init__(self, entries: Sequence[Entry], *, dry_run: bool = False, interrupted: bool = False) -> None:
@@ -123,23 +130,29 @@ class Report(Shown, Entries[Entry]):
 
     @property
     def ok(self) -> bool:
-        """Whether all of it was done: nothing conflicted, failed or was interrupted."""
+        """Whether the run was complete and successful.
+
+        No object is conflicted, failed or interrupted.
+        """
         return not self.interrupted and not any(entry.outcome in TROUBLE for entry in self._entries)
 
     @property
     def changed(self) -> bool:
-        """Whether anything was, or in a dry run would be, written or deleted, as far as is known."""
+        """Whether anything was written or deleted, as far as is known.
+
+        In a dry run: whether anything would be.
+        """
         quiet = {Outcome.UNCHANGED, Outcome.SKIPPED, Outcome.CONFLICTED, Outcome.FAILED}
         return any(entry.outcome not in quiet for entry in self._entries)
 
     def of(self, *outcomes: Outcome | str) -> tuple[Entry, ...]:
-        """The entries with one of these outcomes: ``report.of("failed", "conflicted")``."""
+        """Return the entries with these outcomes: ``report.of("failed", "conflicted")``."""
         wanted = {Outcome(outcome) for outcome in outcomes}
         return tuple(entry for entry in self._entries if entry.outcome in wanted)
 
     @property
     def counts(self) -> dict[Outcome, int]:
-        """How many there are of each outcome, without those of which there are none."""
+        """Number of entries by outcome, without zeros."""
         counted = Counter(entry.outcome for entry in self._entries)
         return {outcome: counted[outcome] for outcome in Outcome if counted[outcome]}
 
@@ -172,7 +185,7 @@ class Report(Shown, Entries[Entry]):
 
 
 def object_name(obj: Unstructured) -> str:
-    """``deployment.apps/web``, as kubectl names objects."""
+    """Return ``deployment.apps/web``, as kubectl names objects."""
     group = obj.api_version.rpartition("/")[0]
     return f"{'.'.join(filter(None, (obj.kind.lower(), group)))}/{obj.name}"
 

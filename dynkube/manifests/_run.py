@@ -1,4 +1,4 @@
-"""One run of applying many objects, as its caller holds it: awaited, or followed entry by entry."""
+"""``ApplyRun``: one run of ``apply_all``, awaited or followed entry by entry."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ from dynkube.manifests._work import Work
 
 
 class ApplyRun:
-    """Applies all objects of a source, once; made by :meth:`dynkube.Client.apply_all`.
+    """Applies all objects of a source, once.
+
+    Created by :meth:`dynkube.Client.apply_all`.
 
     Await it for the report::
 
         report = await client.apply_all("manifests/")
 
-    or follow it, where it takes long::
+    or follow its progress::
 
         async with client.apply_all("manifests/") as run:
             async for entry in run:
                 print(entry)
         print(run.report.summary)
 
-    :attr:`report` may be read at any time, also after the run was cancelled: it says what was done by then. Leaving the
-    block before the run is through cancels what is left of it.
+    :attr:`report` may be read at any time, also after cancellation: it has the results so far. Leaving the block before
+    the run is complete cancels the rest.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class ApplyRun:
         self._complete = False
         self._over = False
 
-    # ── for its caller ───────────────────────────────────────────────────────────────────────
+    # ── public API ───────────────────────────────────────────────────────────────────────────
 
     def __await__(self) -> Generator[object, None, Report]:
         return self._all().__await__()
@@ -71,10 +73,10 @@ class ApplyRun:
         return self.report
 
     async def __aenter__(self) -> Self:
-        """Begin.
+        """Start the run.
 
         Raises:
-            ClosedError: it was begun before, or its client is not open.
+            ClosedError: it was started before, or its client is not open.
         """
         if self._began:
             raise ClosedError("this run was begun before: call apply_all(...) again for another one")
@@ -93,15 +95,17 @@ class ApplyRun:
             self._over = True
 
     def __aiter__(self) -> Self:
-        """Each entry as it comes to be, once; ends with the run. ``on_entry`` is called with each before.
+        """Iterate over the entries as they complete, each once; ends with the run.
+
+        ``on_entry`` is called before each.
 
         Raises:
-            ClosedError: at the first step, where the run was not entered.
+            ClosedError: on the first step, if the run was not entered.
         """
         return self
 
     async def __anext__(self) -> Entry:
-        if not self._began:  # nothing would ever come
+        if not self._began:  # it would wait forever
             raise ClosedError(
                 "this run was not begun: enter it, async with client.apply_all(...) as run, and iterate over run inside"
             )
@@ -115,19 +119,22 @@ class ApplyRun:
 
     @property
     def total(self) -> int:
-        """How many manifests there are; 0 until they were read."""
+        """Number of manifests; 0 until they were read."""
         return len(self._manifests)
 
     @property
     def stopped(self) -> str:
-        """Why nothing more is sent, as the ``reason`` of each object that was not; ``""`` while it goes on."""
+        """Why nothing more is sent, which is the ``reason`` of each object not sent.
+
+        ``""`` while the run continues.
+        """
         return self._work.stopped if self._work is not None else ""
 
     @property
     def report(self) -> Report:
-        """What became of each object so far; of all of them, once the run is over."""
+        """The results so far; of all objects, once the run has ended."""
         entries = [entry for index in range(len(self._manifests)) if (entry := self._entry(index)) is not None]
-        # By name: they are deleted in parallel.
+        # Sorted by name, as they are deleted in parallel.
         others = sorted(self._work.others, key=lambda e: (e.object is None, e.name, e.namespace)) if self._work else []
         return Report([*entries, *others], dry_run=self._options.dry_run, interrupted=self._over and not self._complete)
 
@@ -139,7 +146,7 @@ class ApplyRun:
         reason = "not sent: the run was interrupted before"
         return Entry(outcome=Outcome.SKIPPED, place=manifest.place, object=manifest.object, reason=reason)
 
-    # ── what it does ─────────────────────────────────────────────────────────────────────────
+    # ── the task ─────────────────────────────────────────────────────────────────────────────
 
     async def _perform(self, api: APIClient, informers: InformerFactory) -> None:
         with self._send:

@@ -1,4 +1,4 @@
-"""Applies one object: reads what is there, sends what would change something, tells what came of it."""
+"""Apply one object: read the live one, send the apply if needed, and report the result."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ _OUTCOMES = {
     Change.UNCHANGED: Outcome.UNCHANGED,
     Change.UNKNOWN: Outcome.APPLIED,
 }
-# For so long a server may judge objects by the schema that their CRD had before it was changed.
+# Seconds for which a server may still validate objects by the previous schema of a changed CRD.
 _OLD_SCHEMA = 5.0
 _NOT_DECLARED = "field not declared in schema"
 _MEMBERSHIP = str(FieldPath() / "metadata" / "labels" / PART_OF)
-_SMALL = 32_000  # bytes of both sides, which are compared within a few milliseconds
+_SMALL = 32_000  # bytes of both objects; comparing these takes a few milliseconds
 _AT_ONCE = 500  # objects, between two checkpoints
-_ATTEMPTS = 5  # at an object that others write all the time
+_ATTEMPTS = 5  # to apply an object that is modified concurrently
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Item:
-    """One object on its way.
+    """One object to be applied.
 
     Attributes:
-        index: which manifest it is.
-        manifest: it and its place.
-        object: what is sent: that of the manifest, with the label of its ApplySet.
-        definition: what defines its kind, if a CRD of the same source does.
-        sent: whether a request that writes it has, or may have, gone out, and was not refused.
+        index: index of its manifest.
+        manifest: the manifest.
+        object: the object to send: that of the manifest, with the label of its ApplySet.
+        definition: the CRD of its kind, if it is in the same source.
+        sent: a writing request was, or may have been, sent, without an error response so far.
     """
 
     index: int
@@ -56,7 +56,7 @@ class Item:
 
     @property
     def what(self) -> GVR | GVK:
-        """Its resource; of what a CRD here defines, without asking what is served."""
+        """Its resource; for a kind of a CRD in the source, without discovery."""
         gvk = self.manifest.gvk
         return gvk if self.definition is None else self.definition.gvr(gvk.version)
 
@@ -66,7 +66,7 @@ class Item:
         return self.manifest.gvk.version
 
     def entry(self, outcome: Outcome, *, error: DynkubeError | None = None, reason: str = "") -> Entry:
-        """What became of it, where the server has not answered with it."""
+        """Return an entry without a response object."""
         return Entry(outcome=outcome, place=self.manifest.place, object=self.object, error=error, reason=reason)
 
 
@@ -74,9 +74,9 @@ class Sender:
     """Applies objects one by one.
 
     Args:
-        api: where requests go.
-        options: how.
-        applyset_id: which ApplySet they are members of; ``""`` for none.
+        api: sends the requests.
+        options: how to apply.
+        applyset_id: id of the ApplySet of the objects; ``""`` for none.
     """
 
     def __init__(self, api: APIClient, options: ApplyOptions, *, applyset_id: str = "") -> None:
@@ -86,7 +86,7 @@ class Sender:
         self._live_objects = LiveObjects(options.timeout)
 
     async def look_ahead(self, items: Iterable[Item], limiter: trio.CapacityLimiter) -> None:
-        """Read what is there of many objects before they are sent, by lists where these take fewer requests."""
+        """Read the live objects of many items, by list requests if that saves requests."""
         served: dict[GVR | GVK, APIResource | None] = {}
         wanted: dict[Collection, dict[str, int]] = {}
         for number, item in enumerate(items):
@@ -107,16 +107,16 @@ class Sender:
         try:
             return await self._api.resource(what).resolve()
         except DynkubeError:
-            return None  # it is raised when it is the turn of an object
+            return None  # raised again when the object is applied
 
     def _where(self, item: Item, namespaced: bool) -> str:
         return item.object.namespace or self._options.namespace or self._api.namespace if namespaced else ""
 
     async def namespace_of(self, item: Item) -> str:
-        """Where it belongs: ``""`` for a cluster-scoped one.
+        """Return the object's namespace: ``""`` if cluster-scoped.
 
         Raises:
-            MappingError: the server does not serve its kind, or nobody could tell.
+            MappingError: the server does not serve its kind, or discovery failed.
         """
         if item.definition is not None:
             return self._where(item, item.definition.namespaced)
@@ -135,9 +135,9 @@ class Sender:
         return await self._send(item, resource, namespace, item.object, live)
 
     async def _send_member(self, item: Item, resource: ResourceClient, namespace: str | None) -> Entry:
-        """Apply it, and take it from no other set: also from one that labels it between the look at it and the apply.
+        """Apply it, but never take it from another set, even one that labels it between read and apply.
 
-        The apply is bound to the version that was looked at, or to there being no object.
+        The precondition of the apply is the resourceVersion that was read, or that the object does not exist.
         """
         last: Conflict | None = None
         for _ in range(_ATTEMPTS):
@@ -150,7 +150,7 @@ class Sender:
                     raise
                 last = error
             except Conflict as error:
-                if item.object.resource_version:  # its author's own, which does not come true by asking again
+                if item.object.resource_version:  # a retry cannot fulfil the manifest's own precondition
                     raise
                 last = error
         reason = f"it was read and applied {_ATTEMPTS} times, and others had written it each time in between"
@@ -164,24 +164,25 @@ class Sender:
         obj: Unstructured,
         live: Unstructured | Missing | None,
     ) -> Entry:
-        """Send ``obj``, unless ``live`` is that already."""
+        """Send ``obj``, unless ``live`` is up to date."""
         if isinstance(live, Unstructured) and await self._needs_nothing(resource, item.object, namespace, live):
             return _done(item, Outcome.UNCHANGED, live)
         item.sent = True
         try:
             applied = await self._apply(resource, obj, namespace, live, dry_run=self._options.dry_run)
         except APIError:
-            item.sent = False  # it was refused, and may be tried again
+            item.sent = False  # it was rejected, and may be retried
             raise
         return _done(item, _OUTCOMES[applied.change], applied)
 
     async def diff(self, item: Item) -> tuple[Diff, Unstructured | None]:
-        """What applying it would change, and the live object, if there is one and it may be read.
+        """Return the diff of applying it, and the live object, if it exists and may be read.
 
-        Of what is applied already the server is not asked, as little as when it is applied: admission would judge it.
+        For an object that is up to date no dry run is sent, as apply would not send it either: admission could reject
+        it.
 
         Raises:
-            DynkubeError: nobody could tell, or another set has it.
+            DynkubeError: the diff cannot be determined, or it is a member of another set.
         """
         resource, namespace = await self._place(item)
         live = await self._look(item, resource, namespace)
@@ -200,10 +201,12 @@ class Sender:
         return found, known
 
     async def _look(self, item: Item, resource: ResourceClient, namespace: str | None) -> Unstructured | Missing | None:
-        """The live object, MISSING where there is none; ``None`` where it may not be read.
+        """Return the live object, MISSING if it does not exist.
+
+        ``None`` if it may not be read.
 
         Raises:
-            InvalidObject: it is in another ApplySet.
+            InvalidObject: it is a member of another ApplySet.
         """
         live = self._live_objects.take(item.index)
         if live is None:
@@ -213,7 +216,7 @@ class Sender:
         return live
 
     async def _place(self, item: Item) -> tuple[ResourceClient, str | None]:
-        """The verbs on its resource, and the namespace to say where it says none."""
+        """Return the verbs of its resource, and the namespace to use if it has none."""
         resource = self._api.resource(item.what)
         served = await resource.resolve()
         if not served.namespaced and item.object.namespace:
@@ -269,20 +272,19 @@ class Sender:
         except NotFound as error:
             return MISSING if error.status.name else None
         except Forbidden:
-            if self._applyset_id:  # nobody could tell whether it is another set's
+            if self._applyset_id:  # it might be a member of another set
                 raise
             return None
 
     async def send_settled(self, item: Item, deadline: float) -> Entry:
-        """Apply an object of a CRD that was written just now.
+        """Apply an object of a CRD that was written moments ago.
 
-        That the CRD is established the server tells before all of it acts accordingly: for moments it may still answer
-        404, not list the resource in discovery, or judge by the schema before. What such a moment explains is tried
-        again.
+        The server reports a CRD as established before all its parts know it: for a moment it may still answer 404, miss
+        the resource in discovery, or validate by the previous schema. Such errors are retried.
 
         Args:
             item: the object.
-            deadline: until when a resource that is not there yet is waited for.
+            deadline: until when to wait for a resource that is not served yet.
 
         Raises:
             DynkubeError: it was not applied.
@@ -301,7 +303,7 @@ class Sender:
 
 
 def _done(item: Item, outcome: Outcome, obj: Unstructured) -> Entry:
-    """What became of an object that the server took, or has already."""
+    """Return the entry of an object that was applied or is up to date."""
     reason = ""
     if obj.deletion_timestamp is not None:
         reason = f"it is being deleted since {obj.deletion_timestamp}, and this goes with it: apply it again afterwards"
@@ -309,7 +311,7 @@ def _done(item: Item, outcome: Outcome, obj: Unstructured) -> Entry:
 
 
 def _not_there(error: DynkubeError) -> bool:
-    """Whether the resource itself is what is missing."""
+    """Whether the resource itself is missing."""
     return isinstance(error, NoMatch) or (isinstance(error, NotFound) and not error.status.name)
 
 
@@ -318,5 +320,5 @@ def _not_declared(error: DynkubeError) -> bool:
 
 
 def missing_namespace(error: DynkubeError, namespace: str) -> bool:
-    """Whether the server refused an object because its namespace is not there."""
+    """Whether the server rejected an object because its namespace does not exist."""
     return isinstance(error, NotFound) and error.status.kind == "namespaces" and error.status.name == namespace

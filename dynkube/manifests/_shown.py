@@ -1,4 +1,4 @@
-"""How reports on many objects show themselves: a line for each, and what went wrong in full."""
+"""Notebook display of reports: a row for each object, and errors in full."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 100
 _DIFFS: Final = 20
-_CONFLICTS: Final = 100  # fields of all conflicts together, but for those of the last
-_YAML: Final = 30_000  # characters of differences that are shown as YAML as well
+_CONFLICTS: Final = 100  # fields of all conflicts together; the last conflict may exceed it
+_YAML: Final = 30_000  # characters of diffs that are also shown as YAML
 _MESSAGE: Final = 400
 _COLUMNS: Final = ("OUTCOME", "OBJECT", "NAMESPACE", "SOURCE", "REASON")
 
 
 def report_card(report: Report, now: datetime) -> Card:
-    """What became of many objects: what went wrong first, as that is why one looks."""
+    """Return the card of a report, failures first."""
     from dynkube.manifests._report import TROUBLE
 
     entries = sorted(report, key=lambda entry: entry.outcome not in TROUBLE)
@@ -54,16 +54,16 @@ def _troubles(entries: Sequence[Entry], now: datetime) -> Iterator[Section]:
 
 
 def _trouble(entry: Entry, now: datetime, *, whole: bool) -> Section:
-    """An error as it shows itself; by its message if it does not, or others have taken the room."""
+    """Return the section of an error: its card, or its message if it has none or there is no room."""
     error = entry.error
     blocks: Sequence[Block] = (Note(line(Span(short(entry.message, _MESSAGE), Tone.BAD))),)
     if whole and isinstance(error, Shown):
-        blocks = (error._card(now),)  # what all that are shown have
+        blocks = (error._card(now),)  # common to all subclasses of Shown
     return Section(short(entry.name or entry.source, 200), tuple(blocks), str(entry.outcome), open=True)
 
 
 def differences_card(report: DiffReport, now: datetime) -> Card:
-    """What applying many objects would change."""
+    """Return the card of a diff report."""
     entries = [entry for entry in report if entry.differs or entry.error is not None or entry.object is None]
     blocks = list(_differences(entries[:_DIFFS]))
     if len(entries) > _DIFFS:
@@ -76,7 +76,7 @@ def _differences(entries: Sequence[DiffEntry]) -> Iterator[Block]:
     room = _YAML
     for entry in entries:
         if entry.diff is not None:
-            card, room = entry.diff._card_among(len(entries) - 1, room)  # made for this
+            card, room = entry.diff._card_among(len(entries) - 1, room)  # internal API for this purpose
             yield card
         elif said := str(entry):
             yield Note(line(Span(short(said, _MESSAGE), Tone.BAD if entry.error is not None else Tone.INFO)))

@@ -1,4 +1,7 @@
-"""From what a caller passes to manifests: dicts, objects, text, files, folders, standard input, any mix of them."""
+"""Convert a source to manifests.
+
+Dicts, objects, strings, files, directories, standard input, or a mix.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,13 @@ from dynkube.manifests._place import Place
 from dynkube.meta import MAX_TEXT_BYTES, a_type
 
 ManifestSource: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, object] | Iterable[ManifestSource]"
-"""Objects, YAML or JSON text, paths of files and folders, ``"-"`` for standard input, or any number of these."""
+"""Objects, YAML or JSON, paths of files and directories, ``"-"`` for standard input, or an iterable of these."""
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 _STDIN = "-"
-_SHORT = 10_000  # bytes of YAML are parsed within a few milliseconds, and objects of so many encoded in less
-_FEW = 500  # manifests are compared in less
-_OVERHEAD = 500  # bytes, which take as long as an object that has none
+_SHORT = 10_000  # bytes; parsing this much YAML takes a few milliseconds, encoding objects of this size less
+_FEW = 500  # manifests; comparing these takes less
+_OVERHEAD = 500  # fixed cost of an object, in bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +51,12 @@ Leaf: TypeAlias = "_Data | _Text | Path | None"
 
 
 def leaves(source: object) -> list[Leaf]:
-    """What is in ``source``, none of it read yet: not even objects, of which there may be thousands.
+    """Flatten ``source`` without reading anything, not even objects, of which there may be thousands.
 
-    A ``str`` with a line break or a brace in it is text, ``"-"`` is standard input, any other is a path.
+    A ``str`` with a line break or a brace is content, ``"-"`` is standard input, any other is a path.
 
     Raises:
-        InvalidInput: something in it can be no source.
+        InvalidInput: an element is not a valid source.
     """
     found: list[Leaf] = []
     objects = texts = 0
@@ -112,10 +115,10 @@ def _path(text: str) -> Path:
 
 
 async def read_async(found: Sequence[Leaf], stdin: Callable[[], bytes]) -> list[Manifest]:
-    """The same for an event loop, which files, long texts and many objects would hold up.
+    """Like :func:`read`, without blocking the event loop by files, long strings or many objects.
 
-    Objects are read here, some at a time, as their owners may change them in the loop alone. Cancelled while it reads
-    something else it leaves a thread behind.
+    Objects are read in the event loop, a few per step, as only code in the loop may modify them. If it is cancelled
+    while reading other sources, a thread is abandoned.
     """
     manifests: list[Manifest] = []
     for is_data, group in groupby(found, lambda leaf: isinstance(leaf, _Data)):
@@ -123,7 +126,7 @@ async def read_async(found: Sequence[Leaf], stdin: Callable[[], bytes]) -> list[
         if is_data:
             await _read_data(some, stdin, manifests)
         elif _is_slow(some):
-            # Standard input may never end, and then neither would a thread that is waited for.
+            # Standard input may never end, so the thread has to be abandoned on cancellation.
             manifests += await trio.to_thread.run_sync(partial(read, some, stdin), abandon_on_cancel=True)
         else:
             manifests += read(some, stdin)
@@ -143,7 +146,7 @@ async def _read_data(found: Iterable[Leaf], stdin: Callable[[], bytes], manifest
 
 
 async def judged(manifests: Sequence[Manifest], namespace: str) -> list[Manifest]:
-    """:func:`refuse_contradictions`, which thousands of manifests would have hold up an event loop."""
+    """:func:`refuse_contradictions`, in a thread for many manifests, as it would block the event loop."""
     judging = partial(refuse_contradictions, manifests, namespace)
     if len(manifests) <= _FEW:
         return judging()
@@ -159,11 +162,11 @@ def _length(found: Iterable[Leaf]) -> int:
 
 
 def read(found: Iterable[Leaf], stdin: Callable[[], bytes]) -> list[Manifest]:
-    """Read all of it, in order. Blocks on the file system and on ``stdin``.
+    """Read all sources, in order. Blocks on the file system and on ``stdin``.
 
-    Of a folder all ``.yaml``, ``.yml`` and ``.json`` files below it are read, in the order of their paths; files and
-    folders whose names begin with a dot are left out. What cannot be read, is no regular file (but ``-``) or larger
-    than 100 MiB is a manifest with an error.
+    Directories are searched recursively for ``.yaml``, ``.yml`` and ``.json`` files, in the order of their paths; names
+    that start with a dot are skipped. A file that cannot be read, is not a regular file (other than ``-``) or is larger
+    than 100 MiB gives a manifest with an error.
     """
     return [manifest for leaf in found for manifest in _read_leaf(leaf, stdin)]
 
@@ -193,7 +196,7 @@ def _read_stdin(stdin: Callable[[], bytes]) -> Iterator[Manifest]:
 def _read_path(path: Path) -> Iterator[Manifest]:
     try:
         files = sorted(_files_below(path)) if path.is_dir() else [path]
-    except OSError as error:  # of a folder below it, perhaps
+    except OSError as error:  # may be that of a subdirectory
         yield _unreadable(Path(error.filename or path), error)
         return
     if not files:
@@ -228,14 +231,13 @@ def _unreadable(path: Path, error: OSError) -> Manifest:
 
 
 def read_stdin() -> bytes:
-    """All of standard input, 100 MiB at most. Blocks until it ends.
+    """Read all of standard input, 100 MiB at most. Blocks until EOF.
 
-    By its file descriptor: a thread that is left behind in ``sys.stdin`` would hold a lock that Python wants when it
-    ends.
+    Uses the file descriptor: a thread abandoned in ``sys.stdin`` would hold a lock that the interpreter needs at exit.
 
     Raises:
-        OSError: it cannot be read, or is larger; or the process was started without one, and something else has its
-            descriptor.
+        OSError: it cannot be read, or is larger; or the process was started without stdin, and its descriptor
+            belongs to another file.
     """
     if sys.__stdin__ is None:
         raise OSError(errno.EBADF, "it is closed")

@@ -1,4 +1,4 @@
-"""Whether a run goes on."""
+"""Stops a run."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import trio
 
 
 class Stop:
-    """Whether anything more is sent; what waits for something else than an answer stops waiting."""
+    """Stops sending; cancels waits other than those for responses."""
 
     def __init__(self) -> None:
         self.reason = ""
-        """Why nothing more is sent; ``""`` while it goes on."""
+        """Why nothing more is sent; ``""`` while it continues."""
         self._scopes: set[trio.CancelScope] = set()
 
     def because(self, reason: str) -> None:
-        """Send nothing more. The first reason counts."""
+        """Send nothing more. The first reason is kept."""
         self.reason = self.reason or reason
         for scope in self._scopes:
             scope.cancel()
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Give up what is inside when it stops; what comes after has to look at :attr:`reason`."""
+        """Cancel the block when the run stops; check :attr:`reason` afterwards."""
         with trio.CancelScope() as scope:
             self._scopes.add(scope)
             if self.reason:

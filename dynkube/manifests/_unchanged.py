@@ -1,12 +1,14 @@
-"""Whether an object needs no apply, because its manager's last one said the same and all of it still holds. Pure.
+"""Detect objects that are up to date. Pure.
 
-Then nothing is sent, for two reasons. A real server may write although nothing differs: of a custom resource whose CRD
-has defaults for its status, and of an object of which nobody owns anything, the second apply moves the resourceVersion
-(seen with 1.36). And admission would judge again what has long been there: a policy that forbids new objects of a kind
-would forbid that nothing changes.
+The manager's last apply was identical, and it still owns all its fields.
 
-It compares what was applied with what is to be. Wherever a server writes things in its own way (quantities, order of
-items) that is "news": the apply is sent, and the server decides.
+For these no request is sent, for two reasons. A server may write although nothing differs: for a custom resource whose
+CRD has defaults for its status, and for an object without owned fields, a second apply changes the resourceVersion
+(observed with 1.36). And admission would evaluate an existing object again: a policy that forbids new objects of a kind
+would reject an apply that changes nothing.
+
+The last applied configuration is compared with the new one. If the server normalizes a value (quantities, order of
+items), the comparison fails, the apply is sent, and the server decides.
 """
 
 from __future__ import annotations
@@ -22,24 +24,24 @@ from dynkube.meta import Unstructured
 
 
 class Standing(enum.Enum):
-    """How an object stands to what its manager applied last."""
+    """Relation of an object to what its manager applied last."""
 
     SAME = "same"
-    """It is that, and all of it holds."""
+    """Identical and still owned."""
     FILLED_IN = "filled in"
-    """It is that, but for fields that it lacks inside of lists: defaults of the server, or fields that were removed."""
+    """Identical except for fields missing in list items: defaults of the server, or fields that were removed."""
     NEWS = "news"
-    """It is something else, or nobody can tell."""
+    """Different, or unknown."""
 
 
 def standing(obj: Unstructured, live: Unstructured, manager: str) -> Standing:
-    """How ``obj`` stands to what ``manager`` applied last, as ``live`` still has it."""
+    """Compare ``obj`` with what ``manager`` applied last, according to ``live``."""
     wanted = _content(obj)
     if not live.get("metadata", {}).get("managedFields"):
-        return Standing.NEWS if wanted else Standing.SAME  # nobody owns anything, and nothing is to be owned
+        return Standing.NEWS if wanted else Standing.SAME  # there are no owned fields, and none to be owned
     try:
         applied = _content(extract(live, manager, missing_ok=True))
-    except InvalidInput:  # applied in another version, or not to be understood
+    except InvalidInput:  # applied in another API version, or not parsable
         return Standing.NEWS
     if _same(applied, wanted):
         return Standing.SAME
@@ -58,18 +60,18 @@ def _covers(applied: Any, wanted: Any, *, in_list: bool) -> bool:
 
 
 def _same(applied: Any, wanted: Any) -> bool:
-    """As JSON: Python takes ``1`` for ``True``."""
+    """Whether the JSON is equal: in Python ``1 == True``."""
     return msgspec.json.encode(applied, order="sorted") == msgspec.json.encode(wanted, order="sorted")
 
 
 def _content(obj: Unstructured) -> dict[str, Any]:
-    """What there is to own: all but what says which object it is."""
+    """Return the fields that can be owned: all except identifying ones."""
     body = obj.to_dict()
     metadata = body.pop("metadata", None) or {}
     for name in ("apiVersion", "kind"):
         body.pop(name, None)
     for name in ("name", "namespace"):
         metadata.pop(name, None)
-    if metadata.get("creationTimestamp", ...) is None:  # as generators of manifests write it; a server passes it over
+    if metadata.get("creationTimestamp", ...) is None:  # written by manifest generators; ignored by servers
         del metadata["creationTimestamp"]
     return {**body, "metadata": metadata} if metadata else body

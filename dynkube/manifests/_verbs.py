@@ -1,4 +1,4 @@
-"""``apply_all`` and ``diff_all``: what a client does with many objects at once."""
+"""``apply_all`` and ``diff_all``: a client's verbs on many objects at once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from dynkube.manifests._sources import ManifestSource, leaves
 
 
 class ManifestVerbs:
-    """The verbs of a client on manifests: it gives them the floors they stand on."""
+    """The verbs of a client on manifests."""
 
     def _floors(self) -> tuple[APIClient, InformerFactory]:
-        """The verbs on single objects, and what follows CRDs. Raises ClosedError where the client is not open."""
+        """Return the API client and the informer factory.
+
+        Raises ClosedError if the client is not open.
+        """
         raise NotImplementedError
 
     def apply_all(
@@ -39,38 +42,40 @@ class ManifestVerbs:
         crd_timeout: float = 60.0,
         timeout: float | None = None,
     ) -> ApplyRun:
-        """Server-side apply of many objects: ``report = await client.apply_all("manifests/")``.
+        """Server-side apply of many objects.
 
-        Namespaces and CRDs go first; objects of a CRD wait until it is served, without asking again and again;
-        webhooks and admission policies go last; the rest in parallel. What the server has already as it should be
-        is told apart by its resourceVersion. To follow a long run, see :class:`~dynkube.manifests.ApplyRun`.
+        ``report = await client.apply_all("manifests/")``.
+
+        Namespaces and CRDs are applied first; custom resources wait until their CRD is served, without polling;
+        webhooks and admission policies are applied last; the rest in parallel. An object is reported as unchanged if
+        its resourceVersion stays the same. To follow a long run, see :class:`~dynkube.manifests.ApplyRun`.
 
         Args:
-            source: objects, YAML or JSON text, paths of files and folders, ``"-"`` for standard input, or any number
-                of these. Folders are read with all that is below them. All of it is read when the run begins, objects
-                included, so leave those as they are until then.
-            namespace: of namespaced objects that name none; ``None`` means the context's. An object that names
-                another one is refused.
-            field_manager: whose fields they are; ``None`` means the client's.
-            force: take fields that others own with other values; or a list of paths, to take only what lies within.
-            dry_run: write nothing, and report what would become of each object. What needs a CRD or a namespace
-                that only the run itself would create is skipped, as the server cannot check it.
-            prune: the :class:`~dynkube.manifests.ApplySet` that the source is (``"shop"``, ``"configmaps/shop"``):
-                members of it that are not in the source any more are deleted, once everything else was applied.
-            on_error: ``"stop"`` sends nothing more after the first object that is not applied, and nothing at all
-                where the source itself has mistakes; ``"continue"`` applies everything else.
-            on_entry: called with each entry as it comes to be; what it raises ends the run.
-            parallel: how many requests go out at once.
-            field_validation: what the server does about unknown and doubled fields.
+            source: objects, YAML or JSON as str or bytes, paths of files and directories, ``"-"`` for standard input,
+                or an iterable of these. Directories are read recursively. Everything, including objects, is read when
+                the run starts, so do not modify objects before.
+            namespace: for namespaced objects without a namespace; ``None`` means the context's. An object with
+                another namespace is an error.
+            field_manager: owner of the fields; ``None`` means the client's field manager.
+            force: ``True`` takes over all conflicting fields; a list of paths takes over only fields within these.
+            dry_run: write nothing, and report what would happen to each object. Objects that need a CRD or a namespace
+                that only the run itself would create are skipped, as the server cannot check them.
+            prune: the :class:`~dynkube.manifests.ApplySet` of the source (``"shop"``, ``"configmaps/shop"``): its
+                members that are no longer in the source are deleted, after everything else was applied.
+            on_error: ``"stop"`` sends nothing more after the first object that fails, and nothing at all
+                if the source itself has errors; ``"continue"`` applies all other objects.
+            on_entry: called with each entry when it is complete; an exception of it ends the run.
+            parallel: maximum number of concurrent requests.
+            field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
             crd_timeout: seconds after which the objects of a CRD that is not served fail, with the reason.
             timeout: seconds for each request; ``None`` means the client's default.
 
         Returns:
-            The run: await it for the :class:`~dynkube.manifests.Report`. Nothing is sent before. What goes wrong with
-            single objects is in the report and not raised. Cancelled, it says in ``run.report`` what it has done.
+            The run: await it for the :class:`~dynkube.manifests.Report`. Nothing is sent before that. Errors of single
+            objects are in the report and not raised. After cancellation ``run.report`` has what was done.
 
         Raises:
-            InvalidInput: an argument cannot be right; the message names it and the fix.
+            InvalidInput: an argument is invalid; the message names it and the fix.
         """
         options = ApplyOptions(
             namespace=namespace,
@@ -98,27 +103,30 @@ class ManifestVerbs:
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> DiffReport:
-        """What :meth:`apply_all` would change, without changing anything.
+        """Return what :meth:`apply_all` would change, without changing anything.
 
-        The server tries each object in a dry run, so defaults, webhooks and validation count. Of what needs a CRD or
-        a namespace that only the source itself brings it is known that it would be created, and no more.
+        The server evaluates a dry run of each object, so defaulting, admission webhooks and validation are included.
+        Objects that need a CRD or a namespace that only the source itself creates are reported as new, without details.
 
         Args:
-            source: as for :meth:`apply_all`.
-            namespace: as for :meth:`apply_all`.
-            field_manager: as for :meth:`apply_all`: what this manager applied before and the source lacks would go.
-            prune: as for :meth:`apply_all`, with the same rights: what left the source is shown as deleted. Without
-                it, objects that are in a set lose its label in what is shown.
-            parallel: how many requests go out at once.
+            source: objects, YAML or JSON as str or bytes, paths of files and directories, ``"-"`` for standard input,
+                or an iterable of these.
+            namespace: for namespaced objects without a namespace; ``None`` means the context's.
+            field_manager: owner of the fields; ``None`` means the client's field manager. Fields that it applied before
+                and that are missing from the source are shown as removed.
+            prune: the :class:`~dynkube.manifests.ApplySet` of the source, with the same permissions as for
+                :meth:`apply_all`: its members that are no longer in the source are shown as deleted. Without it,
+                members of a set are shown as losing its label.
+            parallel: maximum number of concurrent requests.
             on_entry: called with each entry, in the order of the source, as soon as it is known.
-            field_validation: as for :meth:`apply_all`.
+            field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
             timeout: seconds for each request; ``None`` means the client's default.
 
         Returns:
-            The differences; false where there are none. What goes wrong with single objects is in it, and not raised.
+            The differences; false if there are none. Errors of single objects are in it and not raised.
 
         Raises:
-            InvalidInput: an argument cannot be right; the message names it and the fix.
+            InvalidInput: an argument is invalid; the message names it and the fix.
         """
         options = ApplyOptions(
             namespace=namespace,

@@ -1,4 +1,4 @@
-"""The course of one run: what is known before anything is sent, then wave after wave, then what left the ApplySet."""
+"""The sequence of one run: checks before anything is sent, then wave after wave, then pruning."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Work:
     """Applies the manifests of one source, once.
 
     Args:
-        api: where requests go.
-        informers: who knows when a CRD is served.
-        options: how.
-        manifests: what.
-        tell: called with each entry as it comes to be.
+        api: sends the requests.
+        informers: its watch on CRDs reports when one is served.
+        options: how to apply.
+        manifests: the manifests.
+        tell: called with each entry when it is complete.
     """
 
     def __init__(
@@ -50,19 +50,19 @@ class Work:
         self._tell = tell
         self._limiter = trio.CapacityLimiter(options.parallel)
         self._stop = Stop()
-        self._named: frozenset[tuple[GroupKind, str, str]] = frozenset()  # of the ApplySet: kind, namespace, name
+        self._named: frozenset[tuple[GroupKind, str, str]] = frozenset()  # set members: kind, namespace, name
         self.entries: dict[int, Entry] = {}
-        """What became of the manifests so far, by their index."""
+        """Entries so far, by manifest index."""
         self.others: list[Entry] = []
-        """What became of the ApplySet: objects that were pruned, and trouble with its parent."""
+        """Entries of the ApplySet: pruned objects, and failures of its parent."""
 
     @property
     def stopped(self) -> str:
-        """Why nothing more is sent; ``""`` while it goes on."""
+        """Why nothing more is sent; ``""`` while it continues."""
         return self._stop.reason
 
     async def run(self) -> None:
-        """Do all of it."""
+        """Run to completion."""
         items = await self._items()
         keeper = await self._find_set() if self._options.prune and not self._stop.reason else None
         sender = Sender(self._api, self._options, applyset_id=keeper.parent.id if keeper else "")
@@ -77,7 +77,7 @@ class Work:
             await self._prune(keeper)
 
     async def _items(self) -> list[Item]:
-        """What can be applied, as far as that shows without a server; of the rest it is said why not."""
+        """Return the items that can be applied, as far as is known without a server; record entries for the others."""
         definitions = Definitions(manifest.checked for manifest in self._manifests if manifest.error is None)
         items: list[Item] = []
         for index, manifest in enumerate(self._manifests):
@@ -121,7 +121,7 @@ class Work:
         await self._wait_for_definitions(items, readiness)
 
     async def _wait_for_definitions(self, items: Sequence[Item], readiness: Readiness) -> None:
-        """Wait for the CRDs that no object of the source has waited for: what is applied next may be of their kinds."""
+        """Wait for the CRDs that no object of the source waited for: the next run may apply objects of their kinds."""
         if self._stop.reason:
             return
         used = {item.definition.name for item in items if item.definition is not None}
@@ -158,10 +158,10 @@ class Work:
             return None
 
     async def _open_set(self, keeper: Keeper, items: Sequence[Item], sender: Sender, applier: Applier) -> None:
-        """Label the members, and have the parent cover them before any of them is applied."""
+        """Label the members, and extend the parent's scope before any of them is applied."""
         members = await join(items, keeper.parent.id, sender, self._refuse)
         self._named = members.named
-        # A parent may live in a namespace that the source itself brings.
+        # The parent's namespace may be created by the source itself.
         home = [
             item
             for item in items
@@ -171,7 +171,7 @@ class Work:
         if self._stop.reason:
             return
         if self._options.dry_run and any(self.entries[item.index].outcome is Outcome.CREATED for item in home):
-            return  # without its namespace there is no parent yet, so that nothing is in the set
+            return  # without its namespace there is no parent yet, so the set is empty
         try:
             await keeper.open(members.scope)
         except DynkubeError as error:
@@ -188,7 +188,7 @@ class Work:
     async def _prune(self, keeper: Keeper) -> None:
         missing = [entry for entry in self.entries.values() if entry.outcome in TROUBLE]
         if missing or self._stop.reason:
-            # What could not be applied may be about to replace what left.
+            # An object that could not be applied may be the replacement of one to be pruned.
             reason = "nothing was pruned, as not everything was applied"
             self._keep_other(Entry(outcome=Outcome.SKIPPED, reason=reason))
             return
