@@ -1,4 +1,4 @@
-"""dynkube: a dynamic Kubernetes client: works with any resource, without generated types.
+"""dynkube: a dynamic Kubernetes client, for any resource without generated types.
 
 ::
 

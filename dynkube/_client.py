@@ -1,4 +1,7 @@
-"""``Client``: all layers for one cluster, with every task and connection owned by one ``async with`` block."""
+"""``Client``: all layers for one cluster.
+
+Every task and connection is owned by one ``async with`` block.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +43,11 @@ if TYPE_CHECKING:
 
 
 class Client(Bound, ShortWays, ManifestVerbs):
-    """A client for one cluster: verbs, informers, manifests. Created by :func:`dynkube.connect`.
+    """A client for one cluster: verbs, informers, manifests.
 
-    Enter it (``async with``) before use. All its tasks run in its own nursery; after the block no task, socket or
-    thread is left. It belongs to the trio run that entered it; only the reads of informers may be called from other
-    threads.
+    Created by :func:`dynkube.connect`. Enter it (``async with``) before use. All its tasks run in its own
+    nursery; after the block no task, socket or thread is left. It belongs to the trio run that entered it; only
+    the reads of informers may be called from other threads.
     """
 
     def __init__(
@@ -213,7 +216,9 @@ class Client(Bound, ShortWays, ManifestVerbs):
     # ── resources ────────────────────────────────────────────────────────────────────────────
 
     def resource(self, resource: ResourceLike) -> ResourceClient:
-        """Return the verbs of a resource. Does no I/O: an unknown resource is an error when a verb is called.
+        """Return the verbs of a resource.
+
+        Does no I/O: an unknown resource is an error when a verb is called.
 
         Args:
             resource: a name as kubectl takes it (``"deploy"``, ``"Deployment"``, ``"deployments.apps"``,
@@ -298,7 +303,9 @@ class Client(Bound, ShortWays, ManifestVerbs):
         return self._now.informers.statuses()
 
     def statistics(self) -> RESTStatistics:
-        """Return counters of the client's requests: by verb and code, retried, throttled, in flight.
+        """Return counters of the client's requests.
+
+        By verb and code, retried, throttled, in flight.
 
         Does not block, may be called from any thread. Discovery has its own counters: ``client.mapper.statistics()``.
         """

@@ -1,4 +1,4 @@
-"""``whoami`` and ``can``: self-subject reviews of authentication and authorization."""
+"""``whoami`` and ``can``: self-subject reviews."""
 
 from __future__ import annotations
 

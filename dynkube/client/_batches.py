@@ -1,4 +1,7 @@
-"""The events of one open watch in batches: the events completed by one chunk, then the reason it ended."""
+"""The events of one open watch in batches.
+
+Each has the events completed by one chunk; then comes the reason it ended.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ Batch: TypeAlias = list[WatchEvent]
 
 
 class Batches(AsyncIterator[Batch]):
-    """The events of one open watch. A class, as an unfinished async generator would warn when dropped."""
+    """The events of one open watch.
+
+    A class, as an unfinished async generator would warn when dropped.
+    """
 
     __slots__ = ("_decoder", "_error", "_lines", "_request", "_stream")
 

@@ -76,7 +76,9 @@ class APIClient(Bound):
         return self._session.field_manager
 
     def resource(self, resource: ResourceLike) -> ResourceClient:
-        """Return the verbs of a resource. Does no I/O: an unknown resource is an error when a verb is called.
+        """Return the verbs of a resource.
+
+        Does no I/O: an unknown resource is an error when a verb is called.
 
         Args:
             resource: a name as kubectl takes it (``"deploy"``, ``"Deployment"``, ``"deployments.apps"``,
@@ -104,7 +106,9 @@ class APIClient(Bound):
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> Answer:
-        """Send an arbitrary request, with the client's credentials, retries and errors (like ``kubectl get --raw``).
+        """Send an arbitrary request (like ``kubectl get --raw``).
+
+        It has the client's credentials, retries and errors.
 
         Args:
             method: ``"GET"``, ``"POST"``, ...

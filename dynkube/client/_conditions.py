@@ -1,4 +1,4 @@
-"""Conditions of ``wait_for``: kubectl's syntax parsed into predicates on an object. Pure."""
+"""Conditions of ``wait_for``: predicates on an object, in kubectl's syntax. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ class Condition(Protocol):
     """A condition on the state of one object."""
 
     def holds(self, obj: Unstructured | None) -> bool:
-        """Whether ``obj`` meets the condition; ``None`` means that there is no such object."""
+        """Whether ``obj`` meets the condition.
+
+        ``None`` means that there is no such object.
+        """
 
     def seen(self, obj: Unstructured | None) -> str:
         """Describe the actual state, for an error message."""
@@ -102,7 +105,9 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class StatusCondition:
-    """``condition=NAME[=STATUS]``: an entry of ``status.conditions``; case-insensitive, as with kubectl.
+    """``condition=NAME[=STATUS]``: an entry of ``status.conditions``.
+
+    Case-insensitive, as with kubectl.
 
     An entry for an older generation of the object does not count.
     """
@@ -143,7 +148,7 @@ class StatusCondition:
 
 @dataclass(frozen=True, slots=True)
 class JSONPathCondition:
-    """``jsonpath={PATH}[=VALUE]``: the value at the path equals VALUE, or is not empty.
+    """``jsonpath={PATH}[=VALUE]``: the value equals VALUE, or is not empty.
 
     If the path selects several values, all of them must match (kubectl rejects that).
     """
@@ -172,7 +177,10 @@ class JSONPathCondition:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A function of the object; not called while the object does not exist. An exception of it ends the wait."""
+    """A function of the object; not called while the object does not exist.
+
+    An exception of it ends the wait.
+    """
 
     function: Callable[[Unstructured], bool]
 
@@ -208,7 +216,10 @@ def _observed_generation(obj: Unstructured, entry: Mapping[str, object]) -> int:
 
 
 def _parse_jsonpath(text: str) -> JSONPathCondition:
-    """Parse ``PATH[=VALUE]``. The path ends at the first ``=`` outside of quotes and brackets."""
+    """Parse ``PATH[=VALUE]``.
+
+    The path ends at the first ``=`` outside of quotes and brackets.
+    """
     closing: list[str] = []
     quote = ""
     end = len(text)

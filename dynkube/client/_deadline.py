@@ -15,7 +15,9 @@ from dynkube.errors import DeadlineExceeded
 
 @contextmanager
 def within(seconds: float | None, missed: str) -> Iterator[None]:
-    """Cancel the block after ``seconds``; with ``None`` each request in it has the client's default.
+    """Cancel the block after ``seconds``.
+
+    With ``None`` each request in it has the client's default.
 
     Raises:
         DeadlineExceeded: the time is up; ``missed`` says what is missing.
@@ -29,7 +31,10 @@ def within(seconds: float | None, missed: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """Deadline of a verb, on trio's clock; ``None`` leaves each of its requests the client's default."""
+    """Deadline of a verb, on trio's clock.
+
+    ``None`` leaves each of its requests the client's default.
+    """
 
     seconds: float | None
     at: float | None

@@ -1,4 +1,7 @@
-"""Check that a response is the requested object, in case a server or proxy mixes up responses."""
+"""Check that a response is the requested object.
+
+A server or proxy may mix up responses.
+"""
 
 from __future__ import annotations
 

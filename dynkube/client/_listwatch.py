@@ -1,4 +1,6 @@
-"""List and watch of one collection, decoded from the socket: a list, and batches of watch events.
+"""List and watch of one collection, decoded from the socket.
+
+A list, and batches of watch events.
 
 The hot path under informers and verbs. A :class:`ListWatch` keeps no position, does not retry and has no state between
 calls; its callers handle errors.
@@ -41,7 +43,9 @@ DEFAULT_LIST_TIMEOUT: Final = 75.0
 
 
 class ListWatch:
-    """Lists and watches one collection: a resource, in one namespace or in all, restricted by selectors.
+    """Lists and watches one collection.
+
+    That is a resource, in one namespace or in all, restricted by selectors.
 
     Args:
         rest: sends the requests.
@@ -104,7 +108,10 @@ class ListWatch:
         )
 
     def pacing_itself(self) -> ListWatch:
-        """Return a copy for callers with their own backoff: its requests do not honor Retry-After."""
+        """Return a copy whose requests do not honor Retry-After.
+
+        For callers with their own backoff.
+        """
         other = copy(self)
         other._obliging = False
         return other
@@ -176,7 +183,10 @@ class ListWatch:
         continue_token: str | None = None,
         timeout: float | None = None,
     ) -> Request:
-        """Return the request that :meth:`list` sends, for callers that need the response in another form."""
+        """Return the request that :meth:`list` sends.
+
+        For callers that need the response in another form.
+        """
         asked = {
             "resourceVersion": resource_version,
             "resourceVersionMatch": resource_version_match,
@@ -246,10 +256,11 @@ class ListWatch:
         bookmarks: bool = True,
         send_initial_events: bool = False,
     ) -> AbstractAsyncContextManager[Batches]:
-        """Send one watch request. Entering it waits for the response's head, leaving it closes the request.
+        """Send one watch request.
 
-        No deadline applies once it is open: callers use their own cancel scope for each step. After a step was
-        cancelled the watch cannot be used any more; open another one from the last resourceVersion seen.
+        Entering it waits for the response's head, leaving it closes the request. No deadline applies once it is open:
+        callers use their own cancel scope for each step. After a step was cancelled the watch cannot be used any
+        more; open another one from the last resourceVersion seen.
 
         Args:
             resource_version: start after this one; ``""`` starts with an Added for each existing object.

@@ -14,7 +14,10 @@ ObjectLike: TypeAlias = Unstructured | Mapping[str, object] | bytes | str
 
 
 def as_object(obj: ObjectLike) -> Unstructured:
-    """Return ``obj`` as :class:`Unstructured`. Raises InvalidObject if it is not a JSON object."""
+    """Return ``obj`` as :class:`Unstructured`.
+
+    Raises InvalidObject if it is not a JSON object.
+    """
     return obj if isinstance(obj, Unstructured) else Unstructured(obj)
 
 
@@ -72,7 +75,9 @@ def check_name(obj: Unstructured, *, generate: bool = False) -> None:
 
 
 def namespace_of_one(resource: APIResource, namespace: str | None, *, default: str) -> str | None:
-    """Return the namespace of one object: the one given, else the context's; ``None`` if cluster-scoped.
+    """Return the namespace of one object: the one given, else the context's.
+
+    ``None`` if cluster-scoped.
 
     Raises:
         WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.

@@ -1,4 +1,6 @@
-"""Options of the verbs, validated and converted to query parameters and bodies. Pure.
+"""Options of the verbs, validated and converted to query parameters and bodies.
+
+Pure: no I/O.
 
 Each record is validated when it is created, so that an invalid argument is an error before any request is sent.
 """
@@ -45,7 +47,10 @@ class Selection:
 
     @classmethod
     def parse(cls, label_selector: LabelSelectorLike, field_selector: FieldSelectorLike) -> Selection:
-        """Parse both selectors in any of their forms. Raises InvalidSelector if one is malformed."""
+        """Parse both selectors in any of their forms.
+
+        Raises InvalidSelector if one is malformed.
+        """
         return cls(
             label_selector=LabelSelector.parse(label_selector), field_selector=FieldSelector.parse(field_selector)
         )
@@ -58,9 +63,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions:
-    """Options for reading a collection. Without ``limit`` all of it is read, ``page_size`` objects per request.
+    """Options for reading a collection.
 
-    ``page_size=None`` reads everything in a single request.
+    Without ``limit`` all of it is read, ``page_size`` objects per request. ``page_size=None`` reads everything in
+    a single request.
     """
 
     resource_version: str | None = None
@@ -119,7 +125,10 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteOptions:
-    """Options for deleting. ``uid`` and ``resource_version`` are preconditions: 409 if they do not match."""
+    """Options for deleting.
+
+    ``uid`` and ``resource_version`` are preconditions: 409 if they do not match.
+    """
 
     propagation_policy: PropagationPolicy | None = None
     grace_period_seconds: int | None = None

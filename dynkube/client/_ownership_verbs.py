@@ -133,7 +133,9 @@ class OwnershipVerbs(Verbs):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> Applied:
-        """Migrate ownership from client-side apply (``kubectl apply`` without ``--server-side``) to server-side apply.
+        """Migrate ownership from client-side to server-side apply.
+
+        Client-side apply is ``kubectl apply`` without ``--server-side``.
 
         Before that, the fields belong to a manager with operation Update, so that omitting one from an apply does not
         remove it. Semantics are those of client-go's csaupgrade; in addition, this checks whether there is anything to

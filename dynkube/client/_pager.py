@@ -47,7 +47,9 @@ class Pages(Protocol[PageT_co]):
 
 
 async def list_all(collection: Pages[PageT], options: ListOptions, join: Callable[[Sequence[PageT]], PageT]) -> PageT:
-    """Read the whole collection, or one page if ``options.limit`` or ``options.continue_token`` is set.
+    """Read the whole collection, or one page.
+
+    One page if ``options.limit`` or ``options.continue_token`` is set.
 
     Raises:
         EndlessList: there are too many pages, or a page repeats.
@@ -110,7 +112,9 @@ def joined(pages: Sequence[UnstructuredList]) -> UnstructuredList:
 
 
 class ObjectIterator(Bound, AsyncIterator[Unstructured]):
-    """The objects of a collection, one page in memory at a time: ``async for obj in resource.iterate()``.
+    """The objects of a collection, one page in memory at a time.
+
+    ``async for obj in resource.iterate(): ...``
 
     Not an async generator, so leaving the loop early needs no cleanup. A cancelled step can be repeated: it requests
     the same page again.
@@ -173,7 +177,10 @@ class ObjectIterator(Bound, AsyncIterator[Unstructured]):
             self._items = iter(page)
 
     async def take(self) -> list[Unstructured]:
-        """Return the rest of the current page, else the next page with objects; ``[]`` at the end."""
+        """Return the rest of the current page, else the next page with objects.
+
+        The result is ``[]`` at the end.
+        """
         try:
             first = await self.__anext__()
         except StopAsyncIteration:

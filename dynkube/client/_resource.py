@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
-    """The verbs of one resource; created by :meth:`APIClient.resource`, which does no I/O.
+    """The verbs of one resource; created by :meth:`APIClient.resource`.
 
     Group, version and scope are looked up in the REST mapper when a verb is called, so a CRD that is created
     later, or recreated with another scope, is found without making a new client.
@@ -78,7 +78,9 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
         return await self._target.resolve(timeout)
 
     async def availability(self, *, timeout: float | None = None) -> ResourceAvailability:
-        """Ask the server whether the resource is served: scope, verbs, versions and the conditions of its CRD.
+        """Ask the server whether the resource is served.
+
+        The result has scope, verbs, versions and the conditions of its CRD.
 
         ::
 
@@ -87,8 +89,8 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
 
         A resource that is not served is a false result, not an error. A CRD that exists but is not established yet is
         found if the resource is given as plural and full group. If the CRD cannot be read, ``message`` gives the reason
-        and the result has what discovery returned. Notebooks render the result; the notebook display of the client
-        itself sends no requests and shows only what was read before.
+        and the result has what discovery returned. Notebooks render the result; the display of a ResourceClient
+        sends no requests and shows only what was read before.
 
         Args:
             timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
@@ -105,7 +107,9 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
         return await _availability.availability(self._target, timeout)
 
     def subresource(self, name: str) -> SubresourceClient:
-        """Return the verbs of a subresource. Does no I/O: an unknown subresource is an error when a verb is called.
+        """Return the verbs of a subresource.
+
+        Does no I/O: an unknown subresource is an error when a verb is called.
 
         Args:
             name: ``"status"``, ``"scale"``, ``"eviction"``, ...
@@ -174,10 +178,10 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
         timeout: float | None = 30.0,
         uid: str | None = None,
     ) -> Unstructured | None:
-        """Wait until an object meets a condition, like ``kubectl wait``. It need not exist yet.
+        """Wait until an object meets a condition, like ``kubectl wait``.
 
-        Lists and watches this single object, which requires RBAC permission for both verbs. Reconnects like
-        :meth:`watch`.
+        It need not exist yet. Lists and watches this single object, which requires RBAC permission for both verbs.
+        Reconnects like :meth:`watch`.
 
         Args:
             name: name of the object.

@@ -1,4 +1,6 @@
-"""``Resources``: the resources of a cluster as attributes and keys of one object, for completion at a prompt.
+"""``Resources``: the resources of a cluster as attributes and keys.
+
+For completion at a prompt.
 
 It uses discovery data that the client has read so far and sends no request, as completion must neither block nor fail.
 Its own names all begin with an underscore, as any other name may be that of a resource.
@@ -22,7 +24,9 @@ R = TypeVar("R")
 
 
 class Resources(Shown, Generic[R]):
-    """The resources of a cluster by name: ``client.resources.deployments`` is ``client.resource("deployments")``.
+    """The resources of a cluster as attributes and keys.
+
+    ``client.resources.deployments`` is ``client.resource("deployments")``.
 
     Attributes are plurals of any group, with kubectl's choice if several groups have the same; any other form of name
     is a key: ``client.resources["deployments.v1.apps"]``. ``dir()``, ``len()``, ``in`` and iteration show the resources

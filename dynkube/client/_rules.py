@@ -1,4 +1,6 @@
-"""Virtual resources: names that RBAC rules use but no server serves, for impersonation and for signing.
+"""Virtual resources: names in RBAC rules that no server serves.
+
+They are used for impersonation and for signing.
 
 API docs, "User impersonation" and "Certificate signing requests"; KEP-5284 for constrained impersonation.
 With these verbs the names always mean the virtual resources, even if a resource of the same name is served.
@@ -39,7 +41,9 @@ class VirtualResources:
     only: bool = False
 
     def find(self, resource: str) -> APIResource | None:
-        """Return the virtual resource; ``None`` if the name has to be resolved by discovery.
+        """Return the virtual resource.
+
+        ``None`` if the name has to be resolved by discovery.
 
         Raises:
             NoMatch: it is similar to a virtual resource, or the verb applies to nothing else.

@@ -33,7 +33,10 @@ _LEAST_QUOTED: Final = 6  # shorter ones occur in messages by chance
 
 
 class _Hidden(str):
-    """Placeholder of a value: equal strings for equal values. ``shown`` is the string to display."""
+    """Placeholder of a value: equal strings for equal values.
+
+    ``shown`` is the string to display.
+    """
 
     __slots__ = ("shown",)
     shown: str
@@ -138,12 +141,12 @@ def _without_secrets(value: Any, *, secret: bool, inside: bool) -> Any:
 
 
 def without_values(error: APIError, obj: Unstructured) -> APIError:
-    """Return an error response to the write of an object, without Secret values that it quotes."""
+    """Redact the Secret values quoted in an error response to an object's write."""
     return without_values_in(error, obj.json, secret=obj.kind == "Secret")
 
 
 def without_values_in(error: APIError, document: bytes, *, secret: bool) -> APIError:
-    """Return an error response to the write of a document, without Secret values that it quotes.
+    """Redact the Secret values quoted in an error response to a write.
 
     Servers quote values of the wrong type (``expected string, got &value.valueUnstructured{Value:5432}``).
 

@@ -1,4 +1,7 @@
-"""The state that a watch has emitted so far, and its difference to a new list. Pure."""
+"""The state that a watch has emitted so far, and its difference to a new list.
+
+Pure: no I/O.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class _Identity(NamedTuple):
 
 
 class Seen:
-    """The keys of the objects that a watch has emitted as present, each with uid and resourceVersion.
+    """The objects that a watch has emitted as present: keys, uids, resourceVersions.
 
     Two short strings per object instead of the object: about 250 bytes. Required to compute the difference after the
     resourceVersion has expired (410).
@@ -46,7 +49,9 @@ class Seen:
                 pass
 
     def difference(self, present: Iterable[Unstructured]) -> list[WatchEvent]:
-        """Return the events from the emitted state to ``present``, which becomes the emitted state.
+        """Return the events from the emitted state to ``present``.
+
+        Afterwards ``present`` is the emitted state.
 
         Deletions come first. An object whose uid changed was deleted and another one was added. A deleted object has
         only what was stored: apiVersion, kind and, in metadata, name, namespace, uid and the last emitted

@@ -1,4 +1,4 @@
-"""Shortcuts for interactive use: ``client["deploy"]``, ``get``, ``api_resources``, ``whoami``, ``can``."""
+"""Shortcuts for interactive use: ``client["deploy"]``, ``get``, ``whoami``, ..."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from dynkube.meta import Unstructured, UnstructuredTable, is_version
 
 
 class ShortWays:
-    """Shortcuts that a client offers besides its components. Resource names are as with kubectl."""
+    """Shortcuts that a client offers besides its components.
+
+    Resource names are as with kubectl.
+    """
 
     __iter__: ClassVar[None] = None  # otherwise iteration would fall back to client[0], client[1], ...
     __contains__: ClassVar[None] = None
@@ -35,7 +38,9 @@ class ShortWays:
         raise NotImplementedError
 
     def __getitem__(self, resource: ResourceLike) -> ResourceClient:
-        """Return the verbs of a resource: ``client["deploy"]`` is ``client.resource("deploy")``.
+        """Return the verbs of a resource.
+
+        ``client["deploy"]`` is ``client.resource("deploy")``.
 
         Does no I/O: a name that the server does not serve raises :class:`~dynkube.errors.NoMatch` when a verb is
         called. Notebooks and IPython complete the names after ``["`` once discovery has been read.
@@ -48,7 +53,9 @@ class ShortWays:
 
     @property
     def resources(self) -> Resources[ResourceClient]:
-        """The resources as attributes, for completion at a prompt: ``client.resources.deployments``.
+        """The resources as attributes: ``client.resources.deployments``.
+
+        For completion at a prompt.
 
         Shows and completes only what was discovered already, without a request; :meth:`api_resources` sends one.
 
@@ -145,7 +152,7 @@ class ShortWays:
         all_versions: bool = False,
         timeout: float | None = None,
     ) -> APIResources:
-        """Request the resources that the server serves, as listed by ``kubectl api-resources``.
+        """Request the served resources, as ``kubectl api-resources`` lists them.
 
         Args:
             group: only this API group, by its full name; ``""`` is the core group. A group that is not served
@@ -186,7 +193,7 @@ class ShortWays:
         )
 
     async def whoami(self, *, timeout: float | None = None) -> UserInfo:
-        """Request the user name and groups that the server authenticates this client as (``kubectl auth whoami``).
+        """Request the client's user name and groups (``kubectl auth whoami``).
 
         Args:
             timeout: seconds for the whole call; ``None`` means the client's default.
@@ -215,7 +222,9 @@ class ShortWays:
         subresource: str | None = None,
         timeout: float | None = None,
     ) -> Permission:
-        """Check whether the user is allowed to do something: ``if await client.can("create", "pods", "shop"): ...``.
+        """Check whether the user is allowed to do something.
+
+        ``if await client.can("create", "pods", "shop"): ...``
 
         Sends a SelfSubjectAccessReview (``kubectl auth can-i``), which the server evaluates with all its authorizers.
         The result may have changed by the time of the request itself.

@@ -1,4 +1,4 @@
-"""``SubresourceClient``: the verbs of ``status``, ``scale`` and any other subresource."""
+"""``SubresourceClient``: the verbs of a subresource, such as ``status``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from dynkube.meta import Missing, PatchType, Unstructured
 
 
 class SubresourceClient(Bound):
-    """One subresource of the objects of a resource; created by :meth:`ResourceClient.subresource`.
+    """One subresource of a resource; from :meth:`ResourceClient.subresource`.
 
-    Each method sends one request (``apply`` two, as it reads the object first). ``namespace=None`` means the context's
-    namespace. If a subresource does not support a verb, the server answers 404 or 405. Use :meth:`APIClient.raw` for
-    responses that are not objects (``pods/log``).
+    Each method sends one request, except ``apply``, which reads the object first. ``namespace=None`` means the
+    context's namespace. If a subresource does not support a verb, the server answers 404 or 405. Use
+    :meth:`APIClient.raw` for responses that are not objects (``pods/log``).
 
     All methods raise the errors listed at :class:`ResourceClient`, besides those that they list themselves.
     """
@@ -120,7 +120,9 @@ class SubresourceClient(Bound):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Replace the subresource: for ``status`` pass the object with a new status, for ``scale`` a ``Scale``.
+        """Replace the subresource.
+
+        For ``status`` pass the object with a new status, for ``scale`` a ``Scale``.
 
         Args:
             obj: the body. If it has a resourceVersion, the write fails when the object was modified since.
@@ -217,7 +219,9 @@ class SubresourceClient(Bound):
         timeout: float | None = None,
         live: Unstructured | Missing | None = None,
     ) -> Applied:
-        """Server-side apply to the subresource; on ``status`` only fields of the status are owned.
+        """Server-side apply to the subresource.
+
+        On ``status`` only fields of the status are owned.
 
         Args:
             obj: an object of the resource's own kind, or for ``scale`` a ``Scale``: apiVersion, kind, metadata.name and

@@ -1,4 +1,6 @@
-"""A collection as a table: one request returns the objects and the cells of their rows.
+"""A collection as a table.
+
+One request returns the objects and the cells of their rows.
 
 A server without table support responds with the list itself; one that ignores ``includeObject`` returns rows with
 metadata only, and the list is requested as well. A page is decoded when it is complete, some rows at a time, while

@@ -1,4 +1,4 @@
-"""Common to all verbs: the client's settings, the resource, and how requests are sent."""
+"""Common to all verbs: settings, the resource, and how requests are sent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ OptionsT = TypeVar("OptionsT", GetOptions, ListOptions, WriteOptions, DeleteOpti
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One resource as the caller named it. Resolved by the mapper on each use, as CRDs change."""
+    """One resource as the caller named it.
+
+    Resolved by the mapper on each use, as CRDs change.
+    """
 
     session: Session
     spec: ResourceLike
@@ -133,7 +136,9 @@ class Target:
         return resource_path(resource.gvr, namespace=namespace, name=name, subresource=subresource)
 
     def namespace_of(self, resource: APIResource, namespace: str | None) -> str | None:
-        """Return the namespace of one object: the one given, else the context's; ``None`` if cluster-scoped.
+        """Return the namespace of one object: the one given, else the context's.
+
+        ``None`` if cluster-scoped.
 
         Raises:
             WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.

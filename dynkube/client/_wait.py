@@ -1,4 +1,7 @@
-"""``wait_for``: a watch of a single object, with a deadline whose error describes the last state."""
+"""``wait_for``: a watch of a single object.
+
+The error at the deadline describes the last state.
+"""
 
 from __future__ import annotations
 

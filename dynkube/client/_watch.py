@@ -57,11 +57,11 @@ _GONE_HINT: Final = (
 
 
 class Watch(Bound, AsyncIterator[WatchEvent]):
-    """The events of one collection: ``async for event in events``. Created by :meth:`ResourceClient.watch`.
+    """The events of one collection: ``async for event in events``.
 
-    It has no task of its own: everything runs in the step that waits for the next event, so a slow consumer applies
-    backpressure to the server instead of filling memory. A cancelled step loses no event; the next one continues from
-    the same position. Not for use by several tasks at once.
+    Created by :meth:`ResourceClient.watch`. It has no task of its own: everything runs in the step that waits for
+    the next event, so a slow consumer applies backpressure to the server instead of filling memory. A cancelled
+    step loses no event; the next one continues from the same position. Not for use by several tasks at once.
 
     Attributes:
         last_error: the last error; ``None`` again once events arrive.

@@ -1,4 +1,7 @@
-"""Write requests: create, update, patch, delete. Each validates its arguments, then sends one request."""
+"""Write requests: create, update, patch, delete.
+
+Each validates its arguments, then sends one request.
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,9 @@ class Application:
     deadline: Deadline
 
     def check_live(self, live: object) -> None:
-        """Validate the live object given by the caller; MISSING means there is none.
+        """Validate the live object given by the caller.
+
+        MISSING means that it does not exist.
 
         Raises:
             InvalidInput: it was not read from a server, or is another object.
@@ -64,7 +66,7 @@ class Application:
             raise InvalidInput(f"live is {live!r}, and this is about {obj!r}: give the same object, or leave live out")
 
     async def read(self) -> Unstructured | None:
-        """Read the live object; ``None`` if there is none.
+        """Read the live object; ``None`` if it does not exist.
 
         Raises:
             APIError: the server returned an error response other than 404.
@@ -156,12 +158,14 @@ async def prepare(
 
 
 def seen(live: Unstructured | Missing) -> Unstructured | None:
-    """Return the object given by a caller; ``None`` if it stated that there is none."""
+    """Return the object given by a caller; ``None`` if it does not exist."""
     return None if isinstance(live, Missing) else live
 
 
 def guarded(obj: Unstructured, resource_version: str) -> Unstructured:
-    """Return ``obj`` with a precondition: the live object has ``resource_version``, or does not exist.
+    """Return ``obj`` with a precondition on the resourceVersion.
+
+    The live object must have ``resource_version``, or not exist.
 
     A resourceVersion in an applied object is a precondition: 409 if the live object has another. Without a live
     object the server creates one all the same. A precondition set by the caller is kept.

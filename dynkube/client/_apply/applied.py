@@ -29,7 +29,7 @@ class Change(StrEnum):
 
 
 class Applied(Unstructured):
-    """The result of an apply: an :class:`~dynkube.Unstructured` with the kind of change.
+    """The result of an apply: the object as stored, with the kind of change.
 
     Args:
         source: the object as JSON or as a mapping.
@@ -44,7 +44,10 @@ class Applied(Unstructured):
 
     @property
     def changed(self) -> bool:
-        """Whether something was written. Also true if that is unknown, so that no change is missed."""
+        """Whether something was written.
+
+        Also true if that is unknown, so that no change is missed.
+        """
         return self.change is not Change.UNCHANGED
 
     @property
@@ -71,7 +74,7 @@ class Applied(Unstructured):
 
 
 def change_of(before: Unstructured | None, after: Unstructured, *, dry_run: bool) -> Change:
-    """Return the change between two states of an object, the second of which is the response to a write.
+    """Return the change made by a write.
 
     Args:
         before: the object before; may lack managedFields (informers drop them).

@@ -1,4 +1,6 @@
-"""Server-side apply: send the fields to own; the server merges them and records the owners.
+"""Server-side apply: send the fields to own.
+
+The server merges them and records the owners.
 
 Semantics are the server's (KEP-555): a field that was in this manager's last apply and is not in this one is released,
 and removed if it has no other owner; a field that another manager owns with another value is a conflict, unless

@@ -1,4 +1,7 @@
-"""CPU-bound work on large objects, run in a thread so that it does not block the event loop."""
+"""CPU-bound work on large objects, run in a thread.
+
+It would block the event loop.
+"""
 
 from __future__ import annotations
 

@@ -38,7 +38,10 @@ def differences(before: Any, after: Any, shape: Shape, path: FieldPath = ROOT) -
 
 
 def _steps(before: Any, after: Any, shape: Shape, path: FieldPath) -> tuple[dict[Step, Any], dict[Step, Any]] | None:
-    """Return the children of both values by step; ``None`` if they are compared as a whole."""
+    """Return the children of both values by step.
+
+    ``None`` if they are compared as a whole.
+    """
     if isinstance(before, list) and isinstance(after, list):
         return _items(before, after, shape, path)
     is_field = not path.steps or isinstance(path.steps[-1], Field)

@@ -1,4 +1,6 @@
-"""Complete the conflicts in a response with paths, owners, times and both values. Pure.
+"""Complete the conflicts in a response with paths, owners, times and both values.
+
+Pure: no I/O.
 
 kube-apiserver 1.20 names some fields wrongly if several below one list item conflict: two paths are both given as the
 last one (``.spec.containers[name="web"].image`` twice, for ``args`` and ``image``). The managers are correct. So if a
@@ -65,7 +67,10 @@ def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | Non
 
 
 def conflict_at(path: FieldPath, manager: Manager, ours: Side, live: Side) -> FieldConflict:
-    """Return the conflict of ``ours`` with the field at ``path`` of ``live``, owned by ``manager``."""
+    """Return the conflict at ``path``.
+
+    ``manager`` owns the field in ``live``, and ``ours`` has another value.
+    """
     return FieldConflict(
         path=str(path),
         manager=manager.name,
@@ -124,7 +129,10 @@ def clashing(fields: FieldSet, values: Values) -> FieldSet:
 
 
 def _replaced(path: FieldPath, values: Values) -> FieldPath | None:
-    """Return the ancestor of ``path`` whose value cannot have children; ``None`` if there is none."""
+    """Return the ancestor of ``path`` whose value cannot have children.
+
+    ``None`` if there is none.
+    """
     value: Any = values.obj
     for length, step in enumerate(path.steps):
         if not isinstance(value, Mapping if isinstance(step, Field) else list | tuple):

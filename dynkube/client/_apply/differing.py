@@ -1,4 +1,4 @@
-"""Compute :class:`Diff`: the effect of an apply, and the deviation from what was applied. Pure."""
+"""Compute :class:`Diff`: the effect of an apply, and drift. Pure."""
 
 from __future__ import annotations
 
@@ -98,7 +98,10 @@ def _diff(
     others: Iterable[ManagedFieldsEntry],
     conflicts: tuple[Any, ...] = (),
 ) -> Diff:
-    """Return the diff of two objects; the first is its subject. The states are private copies and may be modified."""
+    """Return the diff of two objects; the first is its subject.
+
+    The states are private copies and may be modified.
+    """
     about, _ = objects
     hiding = Hiding(before, after, of=objects)
     owners = Owners(others)

@@ -1,4 +1,6 @@
-"""Change ownership by rewriting ``managedFields``, with the resourceVersion as precondition.
+"""Change ownership by rewriting ``managedFields``.
+
+The resourceVersion is a precondition.
 
 Sends a JSON patch of ``metadata.managedFields`` and ``metadata.resourceVersion``, as client-go's csaupgrade does. No
 value changes. After a concurrent write (409) the patch is computed again from the current object.

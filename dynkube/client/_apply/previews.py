@@ -77,7 +77,10 @@ def _hides_owners(live: Unstructured | Missing) -> bool:
 
 
 def _is_of_one_moment(live: Unstructured | None, answer: Answer) -> bool:
-    """Whether both are of one state: a dry run returns the resourceVersion it was tried on, and none for a create."""
+    """Whether the live object and the dry run are of one state.
+
+    A dry run returns the resourceVersion it was tried on, and none for a create.
+    """
     if live is None or answer.status == 201:
         return live is None and answer.status == 201
     return as_answered(answer).resource_version == live.resource_version

@@ -1,4 +1,7 @@
-"""Parse field paths as printed by a server, which are ambiguous for names with dots. Pure."""
+"""Parse field paths as printed by a server. Pure.
+
+They are ambiguous for names with dots.
+"""
 
 from __future__ import annotations
 

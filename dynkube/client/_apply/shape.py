@@ -1,4 +1,6 @@
-"""How list items are identified, derived from managedFields instead of a schema. Pure.
+"""How list items are identified, derived from managedFields instead of a schema.
+
+Pure: no I/O.
 
 ``managedFields`` identify list items by keys, by value, or not at all, according to the list's schema. What is known
 of one item's lists holds for its siblings. A list without owned fields is treated as a whole.
