@@ -16,7 +16,9 @@ _CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
 async def availability(target: Target, timeout: float | None) -> ResourceAvailability:
-    """Read a resource from discovery, and its CRD; without the latter the result has the reason.
+    """Read a resource from discovery, and its CRD.
+
+    If the latter cannot be read, the result has the reason.
 
     Raises:
         DynkubeError: it cannot be determined whether the resource is served.

@@ -35,7 +35,10 @@ class Batches(AsyncIterator[Batch]):
         self._error: Exception | None = None  # raised once the events before it were returned
 
     def wake_by(self, scope: trio.CancelScope) -> None:
-        """Have ``scope``, in which the caller waits for a batch, cancelled when the stream is abandoned."""
+        """Have ``scope`` cancelled when the stream is abandoned.
+
+        The caller waits for a batch in this scope.
+        """
         self._stream.reader = scope
 
     def check_trusted(self) -> None:

@@ -77,7 +77,7 @@ class Exists:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """``delete``: the object does not exist, or was replaced by another of the same name.
+    """``delete``: the object does not exist, or was replaced by another.
 
     ``uid`` is the uid of the object to wait for; without it any object of the name counts.
     """

@@ -45,7 +45,7 @@ class Deadline:
         return cls(seconds, None if seconds is None else trio.current_time() + seconds)
 
     def left(self) -> float | None:
-        """Return the seconds left, for the ``timeout`` of the next :class:`~dynkube.rest.Request`.
+        """Return the seconds left, for the ``timeout`` of the next request.
 
         Raises:
             DeadlineExceeded: no time is left.

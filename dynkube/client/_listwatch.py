@@ -1,9 +1,7 @@
 """List and watch of one collection, decoded from the socket.
 
-A list, and batches of watch events.
-
-The hot path under informers and verbs. A :class:`ListWatch` keeps no position, does not retry and has no state between
-calls; its callers handle errors.
+The results are a list, and batches of watch events. This is the hot path under informers and verbs. A
+:class:`ListWatch` keeps no position, does not retry and has no state between calls; its callers handle errors.
 """
 
 from __future__ import annotations
@@ -110,7 +108,7 @@ class ListWatch:
     def pacing_itself(self) -> ListWatch:
         """Return a copy whose requests do not honor Retry-After.
 
-        For callers with their own backoff.
+        It is for callers with their own backoff.
         """
         other = copy(self)
         other._obliging = False
@@ -185,7 +183,7 @@ class ListWatch:
     ) -> Request:
         """Return the request that :meth:`list` sends.
 
-        For callers that need the response in another form.
+        It is for callers that need the response in another form.
         """
         asked = {
             "resourceVersion": resource_version,
@@ -198,7 +196,9 @@ class ListWatch:
         return Request(method="GET", path=self._path, params=params, timeout=seconds, obliging=self._obliging)
 
     async def read(self, answer: Answer) -> UnstructuredList:
-        """Decode a complete response to such a request, yielding to the event loop in between.
+        """Decode a complete response to such a request.
+
+        Yields to the event loop in between.
 
         Raises:
             ProtocolError: it is not a list, or was truncated.

@@ -26,7 +26,7 @@ class WrongKind(InvalidObject):
 
 
 def check_kind(obj: Unstructured, resource: APIResource) -> None:
-    """Reject an object whose apiVersion or kind is missing or is not that of the resource.
+    """Reject an object that is not of the resource's apiVersion and kind.
 
     Raises:
         InvalidObject: apiVersion or kind is missing.
@@ -47,7 +47,9 @@ def check_kind(obj: Unstructured, resource: APIResource) -> None:
 
 
 def check_complete(obj: Unstructured, subresource: str) -> None:
-    """Reject an object without apiVersion or kind, for a subresource with a kind of its own.
+    """Reject an object without apiVersion or kind.
+
+    This is for subresources with a kind of their own.
 
     Raises:
         InvalidObject: apiVersion or kind is missing.
@@ -104,7 +106,9 @@ def namespace_of_many(resource: APIResource, namespace: str | None) -> str | Non
 
 
 def namespace_of_object(obj: Unstructured, resource: APIResource, namespace: str | None, *, default: str) -> str | None:
-    """Return the namespace to write ``obj`` to: its own, else the one given, else the context's.
+    """Return the namespace to write ``obj`` to.
+
+    It is the object's own, else the one given, else the context's.
 
     Raises:
         InvalidObject: its own namespace differs from the one given.

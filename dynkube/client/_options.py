@@ -166,13 +166,19 @@ class DeleteOptions:
 
 
 def check_dry_run(dry_run: object) -> None:
-    """Reject anything but a bool: ``"none"`` and ``"client"`` would silently count as true."""
+    """Reject anything but a bool.
+
+    ``"none"`` and ``"client"`` would silently count as true.
+    """
     if not isinstance(dry_run, bool):
         raise InvalidInput(f"dry_run must be True or False, not {dry_run!r}")
 
 
 def check_field_manager(name: object, argument: str = "field_manager") -> None:
-    """Reject a field manager that the server would reject; ``argument`` is its name in messages."""
+    """Reject a field manager that the server would reject.
+
+    ``argument`` is its name in messages.
+    """
     if not isinstance(name, str) or not name:
         meant = "your program" if argument == "field_manager" else "a field manager"
         raise InvalidInput(f"{argument} must be the name of {meant}, not {name!r}")
@@ -183,7 +189,7 @@ def check_field_manager(name: object, argument: str = "field_manager") -> None:
 
 
 def check_timeout(timeout: object) -> None:
-    """Raise InvalidInput unless ``timeout`` is a positive number of seconds, or ``None``."""
+    """Raise InvalidInput unless it is a positive number of seconds, or ``None``."""
     if timeout is not None and not is_seconds(timeout):
         raise InvalidInput(f"timeout must be a positive number of seconds, or None for the default, not {timeout!r}")
 

@@ -159,7 +159,7 @@ class ReadVerbs(Verbs):
             timeout: seconds for each page; ``None`` means 75.
 
         Returns:
-            An asynchronous iterator over the objects.
+            An iterator over the objects.
 
         Raises:
             InvalidSelector: a selector is malformed.

@@ -59,7 +59,10 @@ class VirtualResources:
         return None
 
     def no_match(self, resource: str, cause: NoMatch | None = None) -> NoMatch:
-        """Return the error for a resource the verb does not apply to; ``cause`` is the error of discovery."""
+        """Return the error for a resource the verb does not apply to.
+
+        ``cause`` is the error of discovery.
+        """
         name, _, group = resource.partition(".")
         if cause is not None and not self._may_be(group):
             return cause

@@ -43,7 +43,9 @@ class _Hidden(str):
 
 
 class Hiding:
-    """Redacts Secret values in two states of an object, in place, while these are compared.
+    """Redacts Secret values in two states of an object while these are compared.
+
+    The states are modified.
 
     During the comparison the placeholders can only be distinguished from each other. At the end it is known which
     values differ; these are displayed as with ``kubectl diff``: ``*** (before)`` and ``*** (after)``.

@@ -55,7 +55,7 @@ class ShortWays:
     def resources(self) -> Resources[ResourceClient]:
         """The resources as attributes: ``client.resources.deployments``.
 
-        For completion at a prompt.
+        They are completed at a prompt.
 
         Shows and completes only what was discovered already, without a request; :meth:`api_resources` sends one.
 

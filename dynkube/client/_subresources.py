@@ -9,7 +9,10 @@ _SAME_KIND = frozenset({"status", "ephemeralcontainers", "resize"})
 
 
 def shows_whole_object(subresource: str | None) -> bool:
-    """Whether it takes and returns the object itself, like ``status``, instead of a kind of its own."""
+    """Whether it takes and returns the object itself, like ``status``.
+
+    Others have a kind of their own.
+    """
     return subresource is None or subresource in _SAME_KIND
 
 

@@ -124,7 +124,9 @@ class Target:
         )
 
     def path(self, resource: APIResource, name: str, namespace: str | None, *, subresource: str | None = None) -> str:
-        """Return the path of one object, in ``namespace`` or the context's, or of a subresource of it.
+        """Return the path of one object, or of a subresource of it.
+
+        The object is in ``namespace``, or the context's.
 
         Raises:
             InvalidInput: the name is empty or cannot be part of a path.
@@ -188,7 +190,10 @@ class Target:
 
     @contextmanager
     def noticing_absence(self, gvr: GVR) -> Iterator[None]:
-        """Pass on errors; a 404 that names no object means the resource is gone: invalidate the mapper."""
+        """Pass on errors, and invalidate the mapper if the resource is gone.
+
+        A 404 that names no object means that it is.
+        """
         try:
             yield
         except NotFound as exc:

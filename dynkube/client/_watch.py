@@ -147,7 +147,10 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         return self._ready.popleft()
 
     async def take(self) -> list[WatchEvent]:
-        """Return the next event and all others that arrived with it: one step for many events."""
+        """Return the next event and all others that arrived with it.
+
+        This is one step for many events.
+        """
         events = [await self.__anext__(), *self._ready]
         self._ready.clear()
         return events

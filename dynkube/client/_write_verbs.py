@@ -18,7 +18,10 @@ from dynkube.meta import PatchType, Unstructured, UnstructuredList
 
 
 class WriteVerbs(Verbs):
-    """``create``, ``update``, ``update_status``, ``patch``, ``delete`` and ``delete_collection``."""
+    """The writing verbs.
+
+    ``create``, ``update``, ``update_status``, ``patch``, ``delete`` and ``delete_collection``.
+    """
 
     __slots__ = ()
 

@@ -114,7 +114,9 @@ class FieldPath:
         return value_at(obj, self.steps)
 
     def as_server(self) -> str:
-        """Format it as the API server prints it: like ``str()``, but without quoting names.
+        """Format it as the API server prints it.
+
+        Like ``str()``, but without quoting names.
 
         Differs from the server's output for values with characters that Go escapes differently from JSON.
         """

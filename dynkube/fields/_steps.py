@@ -1,4 +1,4 @@
-"""The steps of a path: a field, or a list item by its keys, its value or its index.
+"""The steps of a path: a field, or a list item by keys, value or index.
 
 The FieldsV1 encoding of a step is its identity: two steps are equal if their encodings are. (In Python ``True`` equals
 ``1``; for the API server it does not.) Semantics and order are those of structured-merge-diff's path elements.

@@ -1,4 +1,7 @@
-"""Apply objects in parallel, with exactly one entry for each, even if it fails, waits or is cancelled."""
+"""Apply objects in parallel, with exactly one entry for each.
+
+Even if it fails, waits or is cancelled.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,9 @@ class Applier:
         """Namespaces that a dry run would have created; objects in them cannot be checked."""
 
     async def apply(self, wave: Sequence[Item], readiness: Readiness | None = None) -> None:
-        """Apply all objects of ``wave``, in order; an object that waits for its CRD does not block others.
+        """Apply all objects of ``wave``, in order.
+
+        An object that waits for its CRD does not block others.
 
         Args:
             wave: the objects.

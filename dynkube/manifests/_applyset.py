@@ -194,7 +194,9 @@ class Parent:
         return all(one.annotations.get(key) == other.annotations.get(key) for key in (KINDS, RESOURCES, NAMESPACES))
 
     def scope(self, live: Unstructured) -> tuple[Scope, frozenset[str]]:
-        """Return the scope recorded in ``live``, and the group-resources written by an older kubectl.
+        """Return the scope recorded in ``live``.
+
+        And the group-resources written by an older kubectl.
 
         Raises:
             InvalidObject: neither is recorded.
@@ -241,7 +243,9 @@ def check_member(live: Unstructured, applyset_id: str) -> None:
 
 
 def bound(obj: Unstructured, live: Unstructured | None) -> Unstructured:
-    """Return ``obj`` with the precondition that ``live`` is unchanged, or still absent.
+    """Return ``obj`` with a precondition.
+
+    It is that ``live`` is unchanged, or still absent.
 
     A resourceVersion in ``obj`` is kept.
     """
@@ -259,7 +263,10 @@ def _split(annotations: Mapping[str, str], key: str) -> frozenset[str]:
 
 
 def scope_of(members: Collection[tuple[GVK, str]]) -> Scope:
-    """Return the scope of objects, given the kind and namespace (``""`` if cluster-scoped) of each."""
+    """Return the scope of objects.
+
+    Given the kind and namespace (``""`` if cluster-scoped) of each.
+    """
     return Scope(
         frozenset(GroupKind.of(gvk) for gvk, _ in members),
         frozenset(namespace for _, namespace in members if namespace),

@@ -162,7 +162,7 @@ async def diff_all(
     on_entry: Callable[[DiffEntry], object] | None = None,
     stdin: Callable[[], bytes] = read_stdin,
 ) -> DiffReport:
-    """Return what applying ``source`` would change; see :meth:`dynkube.Client.diff_all`."""
+    """Return what applying ``source`` would change."""
     manifests = await judged(await read_async(source, stdin), options.namespace or api.namespace)
     check_not_empty(manifests, options.prune)
     return DiffReport(await _Differ(api, options, manifests).run(on_entry or _nobody))

@@ -1,4 +1,4 @@
-"""Manages an ApplySet on the server: its parent before and after a run, and pruning.
+"""Manages an ApplySet on the server: its parent, and pruning.
 
 An object is deleted only while it has the set's label: the resourceVersion in which the label was seen is a
 precondition of the delete, so an object that another set takes over concurrently is kept. kubectl deletes by name only.
@@ -176,7 +176,9 @@ class Keeper:
     async def prune(
         self, applied: Collection[str], named: Collection[tuple[GroupKind, str, str]], tell: Callable[[Entry], None]
     ) -> None:
-        """Delete the members that were not applied by this run, and reduce the parent's scope to the rest.
+        """Delete the members that were not applied by this run.
+
+        Then reduce the parent's scope to the rest.
 
         If a member could not be deleted, the parent's scope is kept, and the next run tries again. Does nothing if the
         set was not opened.

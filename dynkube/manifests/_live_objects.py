@@ -1,4 +1,7 @@
-"""Read the live objects of many manifests, by list requests if that saves requests."""
+"""Read the live objects of many manifests.
+
+By list requests if that saves requests.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ class Collection(NamedTuple):
 
 
 class LiveObjects:
-    """Listed live objects of a source; each is returned once, as it would be stale later.
+    """Listed live objects of a source.
+
+    Each is returned once, as it would be stale later.
 
     Args:
         timeout: seconds for each request; ``None`` means the client's default.
@@ -49,7 +54,9 @@ class LiveObjects:
     async def read(
         self, collection: Collection, verbs: ResourceClient, wanted: Mapping[str, int], limiter: trio.CapacityLimiter
     ) -> None:
-        """List a collection for its wanted objects, unless it is too large or there are too few of these.
+        """List a collection for its wanted objects.
+
+        Unless it is too large, or there are too few of these.
 
         If the list fails, none of the objects is known afterwards; reading them one by one raises the error.
 

@@ -1,4 +1,7 @@
-"""Convert documents to objects: expand lists, keep locations, and mark objects that cannot be applied. Pure."""
+"""Convert documents to objects. Pure.
+
+Expand lists, keep locations, and mark objects that cannot be applied.
+"""
 
 from __future__ import annotations
 

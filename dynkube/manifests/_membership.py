@@ -1,4 +1,4 @@
-"""Label the objects to be applied as members of an ApplySet, and determine its scope."""
+"""Label the objects to be applied as members of an ApplySet."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ class Members:
 async def join(
     items: Iterable[Item], applyset_id: str, sender: Sender, fail: Callable[[Item, DynkubeError], None]
 ) -> Members:
-    """Label the objects of ``items``; ``fail`` is called with those that cannot be members."""
+    """Label the objects of ``items``.
+
+    ``fail`` is called with those that cannot be members.
+    """
     places: list[tuple[GVK, str]] = []
     named: set[tuple[GroupKind, str, str]] = set()
     for item in items:

@@ -1,4 +1,6 @@
-"""Wait until custom resources can be applied: until the CRD in the same source is served.
+"""Wait until custom resources can be applied.
+
+That is until the CRD in the same source is served.
 
 A CRD without objects in its source is waited for at the end of the run, so that the next run finds it.
 """
@@ -52,7 +54,10 @@ class Readiness:
         self._reading = trio.Lock()  # discovery read by one waiter serves the others
 
     def is_new(self, definition: Definition) -> bool:
-        """Whether this run has written the CRD, so that parts of the server may not know it yet."""
+        """Whether this run has written the CRD.
+
+        Parts of the server may not know it yet.
+        """
         written = {Outcome.CREATED, Outcome.CHANGED, Outcome.APPLIED}
         return not self._dry_run and self._definitions[definition.name].outcome in written
 
@@ -92,14 +97,19 @@ class Readiness:
         raise NoMatch(f"{gvr} was not served within {self._timeout:g} s after its CRD was applied; {why}")
 
     def is_awaited(self, definition: Definition) -> bool:
-        """Whether this run has applied the CRD, and not all of its versions are known to be served."""
+        """Whether this run has applied the CRD and must wait for it.
+
+        Not all of its versions are known to be served.
+        """
         entry = self._definitions[definition.name]
         if self._dry_run or entry.outcome not in DONE or entry.terminating:
             return False
         return self.is_new(definition) or not all(self.is_ready(definition, each) for each in definition.versions)
 
     async def wait_found(self, definition: Definition) -> None:
-        """Wait until discovery has all versions of ``definition``, so that any client finds them.
+        """Wait until discovery has all versions of ``definition``.
+
+        Then any client finds them.
 
         Raises:
             NoMatch: a version is not served by the deadline.

@@ -1,4 +1,7 @@
-"""Apply one object: read the live one, send the apply if needed, and report the result."""
+"""Apply one object.
+
+Read the live one, send the apply if needed, and report the result.
+"""
 
 from __future__ import annotations
 
@@ -176,7 +179,9 @@ class Sender:
         return _done(item, _OUTCOMES[applied.change], applied)
 
     async def diff(self, item: Item) -> tuple[Diff, Unstructured | None]:
-        """Return the diff of applying it, and the live object, if it exists and may be read.
+        """Return the diff of applying it, and the live object.
+
+        The latter if it exists and may be read.
 
         For an object that is up to date no dry run is sent, as apply would not send it either: admission could reject
         it.

@@ -51,7 +51,9 @@ Leaf: TypeAlias = "_Data | _Text | Path | None"
 
 
 def leaves(source: object) -> list[Leaf]:
-    """Flatten ``source`` without reading anything, not even objects, of which there may be thousands.
+    """Flatten ``source`` without reading anything.
+
+    Not even objects, of which there may be thousands.
 
     A ``str`` with a line break or a brace is content, ``"-"`` is standard input, any other is a path.
 
@@ -115,7 +117,9 @@ def _path(text: str) -> Path:
 
 
 async def read_async(found: Sequence[Leaf], stdin: Callable[[], bytes]) -> list[Manifest]:
-    """Like :func:`read`, without blocking the event loop by files, long strings or many objects.
+    """Like :func:`read`, without blocking the event loop.
+
+    Files, long strings or many objects would block it.
 
     Objects are read in the event loop, a few per step, as only code in the loop may modify them. If it is cancelled
     while reading other sources, a thread is abandoned.
@@ -146,7 +150,10 @@ async def _read_data(found: Iterable[Leaf], stdin: Callable[[], bytes], manifest
 
 
 async def judged(manifests: Sequence[Manifest], namespace: str) -> list[Manifest]:
-    """:func:`refuse_contradictions`, in a thread for many manifests, as it would block the event loop."""
+    """Call :func:`refuse_contradictions`, in a thread for many manifests.
+
+    It would block the event loop.
+    """
     judging = partial(refuse_contradictions, manifests, namespace)
     if len(manifests) <= _FEW:
         return judging()

@@ -1,4 +1,7 @@
-"""The sequence of one run: checks before anything is sent, then wave after wave, then pruning."""
+"""The sequence of one run.
+
+Checks before anything is sent, then wave after wave, then pruning.
+"""
 
 from __future__ import annotations
 

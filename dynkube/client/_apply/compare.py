@@ -71,7 +71,9 @@ def _positions(items: list[Any]) -> Iterator[tuple[Step, Any]]:
 
 
 def restricted(wanted: Any, live: Any, shape: Shape, kept: Collection[FieldPath], path: FieldPath = ROOT) -> Any:
-    """Return the part of ``live`` that ``wanted`` specifies, in the order of ``wanted``.
+    """Return the part of ``live`` that ``wanted`` specifies.
+
+    Fields are in the order of ``wanted``.
 
     Args:
         wanted: what was applied.

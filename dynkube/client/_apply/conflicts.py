@@ -86,7 +86,7 @@ def conflict_at(path: FieldPath, manager: Manager, ours: Side, live: Side) -> Fi
 def taken(
     before: Unstructured, after: Unstructured, *, manager: str, subresource: str | None
 ) -> dict[Manager, FieldSet]:
-    """Return the fields that a forced apply of ``manager`` took over, by previous owner.
+    """Return the fields that a forced apply took over, by previous owner.
 
     These are the conflicts of the same apply without force.
 
@@ -129,10 +129,7 @@ def clashing(fields: FieldSet, values: Values) -> FieldSet:
 
 
 def _replaced(path: FieldPath, values: Values) -> FieldPath | None:
-    """Return the ancestor of ``path`` whose value cannot have children.
-
-    ``None`` if there is none.
-    """
+    """Return the ancestor of ``path`` whose value cannot have children; ``None`` if all can."""
     value: Any = values.obj
     for length, step in enumerate(path.steps):
         if not isinstance(value, Mapping if isinstance(step, Field) else list | tuple):
@@ -144,7 +141,10 @@ def _replaced(path: FieldPath, values: Values) -> FieldPath | None:
 
 
 def is_of(conflict: FieldConflict, manager: Manager) -> bool:
-    """Whether a conflict is with this manager; the version is compared if the conflict has it."""
+    """Whether a conflict is with this manager.
+
+    The version is compared if the conflict has it.
+    """
     return (
         (conflict.manager, conflict.operation, conflict.subresource)
         == (manager.name, manager.operation, manager.subresource)

@@ -1,4 +1,7 @@
-"""Notebook display of a :class:`Diff`: a table of fields, with status collapsed, and YAML."""
+"""Notebook display of a :class:`Diff`.
+
+It is a table of fields, with status collapsed, and YAML.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def unified(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, n
 def unified_lines(old: Sequence[str], new: Sequence[str], names: tuple[str, str]) -> Iterator[str]:
     """Yield the unified diff of two sequences of lines.
 
-    With three lines of context, as ``diff -u`` and ``difflib``.
+    The output has three lines of context, as with ``diff -u`` and ``difflib``.
     """
     for number, group in enumerate(LineMatcher(old, new).get_grouped_opcodes(_AROUND)):
         if not number:

@@ -24,7 +24,7 @@ def diff_between(
     """Return what an apply changes.
 
     Args:
-        live: the live object; ``None`` if there is none.
+        live: the live object; ``None`` if it does not exist.
         trial: the response to a forced dry run.
         ours: the applied object.
         manager: the applying manager.
@@ -58,7 +58,7 @@ def drift_between(wanted: Unstructured, live: Unstructured | None, *, manager: s
 
     Args:
         wanted: what was applied.
-        live: the live object; ``None`` if there is none.
+        live: the live object; ``None`` if it does not exist.
         manager: the manager that applied it.
         subresource: the subresource applied to.
 

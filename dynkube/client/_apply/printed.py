@@ -17,7 +17,9 @@ _BRACKETS: Final = re.compile(r"""\[(?:"(?:[^"\\]|\\.)*"|[^]"])*\]""", re.DOTALL
 
 
 def meant(text: str, *objects: Values | None) -> FieldPath:
-    """Resolve a path printed by a server by the names that occur in one of the objects.
+    """Resolve a path printed by a server.
+
+    The names that occur in one of the objects resolve ambiguities.
 
     Args:
         text: for example ``.data.tls.crt``, which is ambiguous because of the dots.

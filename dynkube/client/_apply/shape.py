@@ -61,7 +61,9 @@ class Shape:
         return found if len(found) == len(value) else None  # duplicate or missing keys
 
     def pairs(self, path: FieldPath, wanted: list[Any], live: list[Any]) -> list[tuple[Step, Any, Any]] | None:
-        """Return each item of ``wanted`` with its step and its counterpart in ``live``, or MISSING.
+        """Return each item of ``wanted`` with its step and its counterpart.
+
+        The counterpart is that in ``live``, or MISSING.
 
         Also matches items that omit a key with a default. Items without identification are matched by position if both
         lists are of the same length; else the result is ``None``.
@@ -81,7 +83,10 @@ class Shape:
         return found
 
     def full(self, path: FieldPath, obj: Mapping[str, Any]) -> FieldPath:
-        """Return a path with all keys of each list item, as in ``obj``: keys with a default may have been omitted."""
+        """Return a path with all keys of each list item, as in ``obj``.
+
+        Keys with a default may have been omitted.
+        """
         if self._has_all_keys(path):
             return path
         found = FieldPath()

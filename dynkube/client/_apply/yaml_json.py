@@ -24,7 +24,10 @@ _TO_ESCAPE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def readable_as_yaml(document: bytes) -> bytes:
-    """Return equivalent JSON that YAML reads identically; most documents are returned unchanged."""
+    """Return equivalent JSON that YAML reads identically.
+
+    Most documents are returned unchanged.
+    """
     if document.isascii() and b"\x7f" not in document and b"\\u" not in document:  # a hundred times faster
         return document
     if _READ_OTHERWISE.search(document) is None:
