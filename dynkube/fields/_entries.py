@@ -69,7 +69,7 @@ class ManagedFieldsEntry:
 def managed(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
     """Return the entries of an object's ``metadata.managedFields``.
 
-    In its order; empty if it has none.
+    They are in its order; the result is empty if it has none.
 
     Args:
         obj: An object as read from a server.

@@ -1,6 +1,6 @@
 """``FieldPath``: the path of one field in an object.
 
-As written by people, and as in managedFields.
+It has the notation of people, and that of managedFields.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class FieldPath:
     def __truediv__(self, step: Step | str | int | Mapping[str, JSON]) -> FieldPath:
         """Append a step.
 
-        A name (taken literally), an index, the keys of an item, or a :class:`Step`.
+        It is a name (taken literally), an index, the keys of an item, or a :class:`Step`.
         """
         if isinstance(step, str):
             step = Field(step)
@@ -116,7 +116,7 @@ class FieldPath:
     def as_server(self) -> str:
         """Format it as the API server prints it.
 
-        Like ``str()``, but without quoting names.
+        It is like ``str()``, but without quoted names.
 
         Differs from the server's output for values with characters that Go escapes differently from JSON.
         """
