@@ -1,6 +1,6 @@
 """Apply objects in parallel, with exactly one entry for each.
 
-Even if it fails, waits or is cancelled.
+That holds even if it fails, waits or is cancelled.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ class Parent:
     def scope(self, live: Unstructured) -> tuple[Scope, frozenset[str]]:
         """Return the scope recorded in ``live``.
 
-        And the group-resources written by an older kubectl.
+        The second value has the group-resources written by an older kubectl.
 
         Raises:
             InvalidObject: neither is recorded.
@@ -265,7 +265,7 @@ def _split(annotations: Mapping[str, str], key: str) -> frozenset[str]:
 def scope_of(members: Collection[tuple[GVK, str]]) -> Scope:
     """Return the scope of objects.
 
-    Given the kind and namespace (``""`` if cluster-scoped) of each.
+    ``members`` has the kind and namespace (``""`` if cluster-scoped) of each.
     """
     return Scope(
         frozenset(GroupKind.of(gvk) for gvk, _ in members),

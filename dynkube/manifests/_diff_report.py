@@ -63,7 +63,7 @@ class DiffEntry:
 class DiffReport(Shown, Entries[DiffEntry]):
     """What applying a source would change.
 
-    In the order of the source; false if nothing would change.
+    Entries are in the order of the source; it is false if nothing would change.
 
     ``print()`` of it shows all diffs like ``kubectl diff``; a notebook shows the same.
     """

@@ -1,6 +1,6 @@
 """Read the live objects of many manifests.
 
-By list requests if that saves requests.
+List requests are used if that saves requests.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LiveObjects:
     ) -> None:
         """List a collection for its wanted objects.
 
-        Unless it is too large, or there are too few of these.
+        Does nothing if it is too large, or there are too few of these.
 
         If the list fails, none of the objects is known afterwards; reading them one by one raises the error.
 

@@ -1,6 +1,6 @@
 """Wait until custom resources can be applied.
 
-That is until the CRD in the same source is served.
+They can once the CRD in the same source is served.
 
 A CRD without objects in its source is waited for at the end of the run, so that the next run finds it.
 """

@@ -114,7 +114,7 @@ class Entry:
 class Report(Shown, Entries[Entry]):
     """The results for all objects of a source.
 
-    In its order, followed by pruned objects.
+    Entries are in its order, followed by pruned objects.
 
     ``print()`` of it shows a table, the errors, and a summary; a notebook shows the same as HTML.
 

@@ -181,7 +181,7 @@ class Sender:
     async def diff(self, item: Item) -> tuple[Diff, Unstructured | None]:
         """Return the diff of applying it, and the live object.
 
-        The latter if it exists and may be read.
+        The latter is ``None`` if it does not exist or may not be read.
 
         For an object that is up to date no dry run is sent, as apply would not send it either: admission could reject
         it.

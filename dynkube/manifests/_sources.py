@@ -1,6 +1,6 @@
 """Convert a source to manifests.
 
-Dicts, objects, strings, files, directories, standard input, or a mix.
+A source may have dicts, objects, strings, files, directories and standard input.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Leaf: TypeAlias = "_Data | _Text | Path | None"
 def leaves(source: object) -> list[Leaf]:
     """Flatten ``source`` without reading anything.
 
-    Not even objects, of which there may be thousands.
+    Objects are not read either, as there may be thousands.
 
     A ``str`` with a line break or a brace is content, ``"-"`` is standard input, any other is a path.
 

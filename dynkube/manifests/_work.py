@@ -1,6 +1,6 @@
 """The sequence of one run.
 
-Checks before anything is sent, then wave after wave, then pruning.
+It checks everything before anything is sent, then applies wave after wave, then prunes.
 """
 
 from __future__ import annotations
