@@ -305,7 +305,7 @@ class Client(Bound, ShortWays, ManifestVerbs):
     def statistics(self) -> RESTStatistics:
         """Return counters of the client's requests.
 
-        By verb and code, retried, throttled, in flight.
+        They count requests by verb and code, retried, throttled and in flight.
 
         Does not block, may be called from any thread. Discovery has its own counters: ``client.mapper.statistics()``.
         """
