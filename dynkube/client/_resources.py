@@ -1,4 +1,4 @@
-"""``Resources``: the resources of a cluster as attributes and keys, completed at a prompt.
+"""``Resources``: resources as attributes and keys, for completion at a prompt.
 
 It uses discovery data that the client has read so far and sends no request, as completion must neither block nor fail.
 Its own names all begin with an underscore, as any other name may be that of a resource.

@@ -232,8 +232,9 @@ class ShortWays:
         Args:
             verb: an API verb: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch`` (also for apply),
                 ``delete``, ``deletecollection``, ``"*"`` for all; or one that only authorization knows (``bind``, ...).
-            resource: as for :meth:`get`. One that is not served yet must be given in full
-                (``"widgets.v1.example.com"``). ``"*"`` means every resource; a string that starts with ``/`` is a
+            resource: as with kubectl: plural, singular, short name or kind, optionally with group or version and
+                group. One that is not served yet must be given in full (``"widgets.v1.example.com"``). ``"*"``
+                means every resource; a string that starts with ``/`` is a
                 non-resource path (``"/metrics"``). Virtual resources are known for their verbs: ``impersonate`` with
                 ``users``, ``groups``, ``uids`` and ``userextras``; ``approve`` and ``sign`` with ``signers``.
             namespace: ``None`` means the default of the call in question: all namespaces for ``list`` and ``watch``
