@@ -1,4 +1,4 @@
-"""Floor 8: dynkube without await, for notebooks, scripts and REPLs.
+"""Layer 8: the blocking API, for notebooks, scripts and REPLs.
 
 ::
 
@@ -6,13 +6,14 @@
 
     k = dynkube.sync.connect()
     k.resource("deployments").list(namespace="shop")
-    routes = k.informer("httproutes.v1.gateway.networking.k8s.io")   # followed from here on
+    routes = k.informer("httproutes.v1.gateway.networking.k8s.io")   # starts watching now
     routes.list()
 
-The same names and arguments as the async face, carried out by it: one thread runs trio, is started by the first
-``connect``, and ends with the process. A call that is interrupted (Ctrl-C, a notebook's stop button) is cancelled, and
-informers go on. What is waited for takes a ``timeout``. Reads of informers, and everything that is plain in the async
-face, wait for nobody. Start reading in ``_thread.py``; ``_delegation.py`` says how the methods are made.
+The names and arguments are those of the async API, which does the work in one background thread running trio. The
+first ``connect`` starts this thread; it ends with the process. An interrupted call (KeyboardInterrupt: Ctrl-C, a
+notebook's stop button) is cancelled, while informers keep running. Waiting methods take a ``timeout``. Informer reads,
+and methods that are not async in the async API, do not block. Start reading in ``_thread.py``; ``_delegation.py``
+explains how the methods are generated.
 """
 
 from dynkube.sync._client import APIClient, Client, Mapper, connect

@@ -1,4 +1,4 @@
-"""One blocking call: what is run in the trio thread, and what comes of it for the thread that waits."""
+"""One blocking call: an async function run in the trio thread, and its result for the waiting thread."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from dynkube.errors import ClosedError
 T = TypeVar("T")
 
 ENDED: Final = "the trio thread that this belongs to has ended: connect again"
-# Seconds after which a waiting thread looks for interrupts by itself. CPython looks between two steps of Python code;
-# one that comes after that and before the wait in C wakes nobody, and on Windows none does (python/cpython#74157).
+# Seconds between checks for interrupts in the waiting thread. CPython checks for signals between bytecodes: a signal
+# after the last check and before the wait in C does not end the wait, and on Windows none does (python/cpython#74157).
 _LOOK: Final = 0.1
 
 
 class Call(Generic[T]):
-    """One call, for one thread that waits.
+    """A call, awaited by one thread.
 
-    That thread may be interrupted at any point. So the two share no lock that Python code takes, as futures have one:
-    if an interrupt left it locked, the trio thread would stop for ever. A ``SimpleQueue`` is written in C.
+    The waiting thread may get a KeyboardInterrupt at any point. So the threads share no lock that Python code takes, as
+    futures do: if an interrupt left it locked, the trio thread would block for ever. ``SimpleQueue`` is written in C.
 
     Args:
-        function: what to run.
-        on_late: told what it returned, in the trio thread, if whoever waited was interrupted by then.
+        function: the async function to run.
+        on_late: called in the trio thread with the function's result, if the waiting thread was interrupted before.
 
     Attributes:
-        scope: what is cancelled to interrupt it.
-        over: whether it has an outcome.
-        misfit: whether the function was given arguments that it does not take.
+        scope: cancelled to interrupt the call.
+        over: whether the call has an outcome.
+        misfit: whether the function was called with arguments that do not match its signature.
     """
 
     __slots__ = (
@@ -54,7 +54,7 @@ class Call(Generic[T]):
         self._on_late = on_late
         self._given_up = False
         self._over: SimpleQueue[None] = SimpleQueue()
-        self._settled: SimpleQueue[None] = SimpleQueue()  # it was given up, and is over
+        self._settled: SimpleQueue[None] = SimpleQueue()  # given up and over
         self._value: T
         self._error: BaseException | None = None
         self.over: bool = False
@@ -63,15 +63,15 @@ class Call(Generic[T]):
 
     @property
     def name(self) -> str:
-        """What the task is called."""
+        """The name of the task."""
         inner = self._function.func if isinstance(self._function, partial) else self._function
         return str(getattr(inner, "__qualname__", inner))
 
-    # ── in the thread that waits ─────────────────────────────────────────────────────────────
+    # ── in the waiting thread ────────────────────────────────────────────────────────────────
 
     def result(self) -> T:
-        """Wait for what it returns or raises."""
-        __tracebackhide__ = True  # IPython leaves such frames out
+        """Wait for the outcome; return the result or raise the error."""
+        __tracebackhide__ = True  # IPython omits such frames
         while not self.over:
             self.wait(_LOOK)
         if self._error is not None:
@@ -79,17 +79,17 @@ class Call(Generic[T]):
         return self._value
 
     def wait(self, timeout: float | None) -> None:
-        """Wait until it is over, at most so many seconds."""
+        """Wait until the call is over, for at most ``timeout`` seconds."""
         with suppress(Empty):
             self._over.get(timeout=timeout)
 
     def settle(self, timeout: float) -> None:
-        """Wait until it is over and known to be given up: what came too late was told by then."""
+        """Wait until the call is over after :meth:`give_up`, when ``on_late`` has been called."""
         with suppress(Empty):
             self._settled.get(timeout=timeout)
 
     def give_up(self) -> None:
-        """Say that nobody will ask for the result any more. To be called in the trio thread."""
+        """Cancel the call, as its result is not awaited any more. Must be called in the trio thread."""
         self._given_up = True
         self.scope.cancel()
         if self.over:
@@ -98,10 +98,10 @@ class Call(Generic[T]):
     # ── in the trio thread ───────────────────────────────────────────────────────────────────
 
     async def run(self, calls: set[Call[Any]]) -> None:
-        """The task. What its function raises is its caller's, an exit or an interrupt included.
+        """Run the function as a task. All exceptions go to the waiting thread, SystemExit and KeyboardInterrupt too.
 
         Args:
-            calls: those that are under way; it is among them meanwhile.
+            calls: the running calls; contains this one while it runs.
         """
         calls.add(self)
         try:
@@ -111,7 +111,7 @@ class Call(Generic[T]):
         except BaseException as exc:
             if is_cancellation(exc):
                 raise
-            self._end(exc)  # let out, it would end the loop
+            self._end(exc)  # an exception that leaves the task would end the loop
         finally:
             calls.discard(self)
             if not self.over:  # cancelled
@@ -120,14 +120,14 @@ class Call(Generic[T]):
     def _begun(self) -> Awaitable[T]:
         try:
             return self._function()
-        except TypeError as exc:  # arguments that do not fit: no code of the function has run
-            # The async method may be of a class that whoever called has never heard of.
+        except TypeError as exc:  # arguments do not match the signature: none of the function's code has run
+            # The message names the async class, which callers of the blocking API do not use.
             exc.args = (str(exc).replace(f"{self.name}()", f"{self.name.rpartition('.')[2]}()"),)
             self.misfit = True
             raise
 
     def fail(self, error: BaseException) -> None:
-        """Have whoever waits get an error, unless there is an outcome already."""
+        """Set an error as the outcome, unless there is an outcome already."""
         if not self.over:
             self._end(error)
 
@@ -146,7 +146,7 @@ class Call(Generic[T]):
 
 
 def is_cancellation(error: BaseException) -> bool:
-    """Whether it is trio's word for having been cancelled, alone or in a nursery's group."""
+    """Return whether it is a trio.Cancelled, or an exception group of nothing else."""
     if isinstance(error, BaseExceptionGroup):
         return error.split(trio.Cancelled)[1] is None
     return isinstance(error, trio.Cancelled)

@@ -1,4 +1,4 @@
-"""The client without await, and ``connect``."""
+"""The blocking client, and ``connect``."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from dynkube.sync._manifests import carry_out
 from dynkube.sync._resource import ResourceClient
 from dynkube.sync._thread import Process, TrioThread
 
-_PROCESS = Process()  # the one thing that a process has one of; it starts nothing before the first connect
+_PROCESS = Process()  # the only process-wide state; the thread starts at the first connect
 
 
 class Client(Facade[aio.Client]):
-    """One cluster: resources to read and write, informers to follow. Open as :func:`dynkube.sync.connect` gives it.
+    """A blocking client for one cluster, with verbs and informers; created open by :func:`dynkube.sync.connect`.
 
-    Everything it starts ends with :meth:`close`, with the end of a ``with`` block around it, or with the process. It
-    may be used from several threads. In a process that was forked from the one that opened it, it is closed: connect
+    :meth:`close`, the end of a ``with`` block around it, or the end of the process stops everything it has started.
+    It is thread-safe. It does not survive a fork: in the child process it is closed, and ``connect`` must be called
     again.
     """
 
@@ -63,43 +63,43 @@ class Client(Facade[aio.Client]):
         self.close()
 
     def close(self) -> None:
-        """End everything it has started, its informers first. Safe to call twice.
+        """Stop everything the client has started, informers first, and wait until it has ended. Idempotent.
 
         Raises:
-            Exception: what a handler raised that was to end the client with it (``on_error="cancel"``).
+            Exception: the exception of a handler registered with ``on_error="cancel"``.
         """
         __tracebackhide__ = True
-        with ExitStack() as stack:  # what one of them raises keeps none from being closed
+        with ExitStack() as stack:  # closes the others even if one of them raises
             stack.callback(self._held.close)
             while self._informers:
                 stack.callback(self._informers.popitem()[0].close)
 
-    # ── what it talks to ─────────────────────────────────────────────────────────────────────
+    # ── configuration ────────────────────────────────────────────────────────────────────────
 
     @property
     def config(self) -> ClientConfig:
-        """Which cluster, and as whom."""
+        """Address, TLS settings and credentials of the cluster."""
         return self._open.config
 
     @property
     def namespace(self) -> str:
-        """The context's namespace: where single objects are looked for if a call names none."""
+        """The context's namespace: the default for calls on single objects."""
         return self._open.namespace
 
     @property
     def api(self) -> APIClient:
-        """The verbs without informers, and requests of your own (``client.api.raw``)."""
+        """The verbs without informers, and raw requests (``client.api.raw``)."""
         return APIClient(self._open.api, self._thread, Origin(self._thread, self._start))
 
     @property
     def mapper(self) -> Mapper:
-        """What says which resource a name means."""
+        """The REST mapper, which resolves resource names by discovery."""
         return Mapper(self._open.mapper, self._thread)
 
     @blocking(aio.Client.server_version)
     def server_version(self) -> None: ...
 
-    # ── short ways in ────────────────────────────────────────────────────────────────────────
+    # ── shortcuts ────────────────────────────────────────────────────────────────────────────
 
     __iter__: ClassVar[None] = None
     __contains__: ClassVar[None] = None
@@ -110,9 +110,9 @@ class Client(Facade[aio.Client]):
 
     @property
     def resources(self) -> Resources[ResourceClient]:
-        """The resources as attributes, for prompts that complete them: ``k.resources.deployments``.
+        """The resources as attributes, for tab completion: ``k.resources.deployments``.
 
-        What of it is known is shown and completed without asking the server; :meth:`api_resources` asks.
+        Completion uses cached discovery and sends no request; :meth:`api_resources` asks the server.
 
         Raises:
             ClosedError: the client is closed.
@@ -156,7 +156,7 @@ class Client(Facade[aio.Client]):
     @blocking(aio.Client.can)
     def can(self) -> None: ...
 
-    # ── what it does ─────────────────────────────────────────────────────────────────────────
+    # ── resources, informers, manifests ──────────────────────────────────────────────────────
 
     @wrapping(aio.Client.resource)
     def resource(self, inner: AsyncResourceClient) -> ResourceClient:
@@ -164,12 +164,12 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.informer)
     def informer(self, inner: AsyncInformer) -> Informer:
-        """A live, local copy of a collection, whether or not its resource exists; followed from now on.
+        """Start an informer: a local cache of a collection, kept current by a watch. The resource need not exist yet.
 
-        While no CRD defines the resource, reads are empty; when one appears the informer lists and follows the objects,
-        and handlers hear of them; when it goes, of their deletion. It ends with :meth:`Informer.close`, with the
-        client, or with the process. Informers share one watch where all arguments but ``filter`` and
-        ``indexes`` are equal.
+        While no CRD defines the resource, the cache is empty. Once it is served, the informer lists and watches it, and
+        handlers are called with the objects; when the CRD is removed, they are called with their deletion. The informer
+        runs until :meth:`Informer.close`, the end of the client, or the end of the process. Informers share one watch
+        if all their arguments except ``filter`` and ``indexes`` are equal.
         """
         __tracebackhide__ = True
         informer = Informer(inner, self._thread, self._forget)
@@ -178,10 +178,11 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.apply_all)
     def apply_all(self, inner: AsyncApplyRun) -> Report:
-        """Server-side apply of many objects: ``report = k.apply_all("manifests/")``. See the async one for its order.
+        """Apply many objects by server-side apply: ``report = k.apply_all("manifests/")``.
 
-        Returns when all is done. What goes wrong with single objects is in the report and not raised. Interrupted, what
-        was done by then is a note of the exception. ``on_entry`` is called in the trio thread: it may not use ``k``.
+        Blocks until all objects are done: namespaces and CRDs first, then the rest in parallel. Failures of single
+        objects are in the report, not raised. If the call is interrupted, the exception gets a note with what was done
+        so far. ``on_entry`` is called in the trio thread, so it must not make blocking calls such as those of ``k``.
         """
         __tracebackhide__ = True
         return carry_out(self._thread, inner)
@@ -189,7 +190,7 @@ class Client(Facade[aio.Client]):
     @blocking(aio.Client.diff_all)
     def diff_all(self) -> None: ...
 
-    # ── how it is doing ──────────────────────────────────────────────────────────────────────
+    # ── diagnostics ──────────────────────────────────────────────────────────────────────────
 
     @at_once(aio.Client.informers)
     def informers(self) -> None: ...
@@ -198,7 +199,7 @@ class Client(Facade[aio.Client]):
     def statistics(self) -> None: ...
 
     def _ipython_key_completions_(self) -> list[str]:
-        """The names that fit after ``k["``: what is known of the server by now, without asking it."""
+        """Return completions for ``k["``, from cached discovery without a request."""
         known = self._known()
         return [] if known is None else completions(known.discovery)
 
@@ -209,8 +210,8 @@ class Client(Facade[aio.Client]):
             return None
 
     async def _read(self) -> None:
-        # Every verb needs it, and would begin with it: whichever comes first, the other one waits for the same answer.
-        with suppress(DynkubeError):  # nobody has asked for this: whoever wants a resource will hear of it
+        # Prefetches discovery, which every verb needs first. A verb called meanwhile waits for the same request.
+        with suppress(DynkubeError):  # the first verb that needs discovery raises the error
             await self._inner.mapper.load()
 
     @property
@@ -232,7 +233,7 @@ class Client(Facade[aio.Client]):
 
 
 class APIClient(Facade[AsyncAPIClient]):
-    """Reads and writes objects of any type, without informers; see :class:`dynkube.client.APIClient`."""
+    """The verbs on resources of any type, without informers; blocking twin of :class:`dynkube.client.APIClient`."""
 
     __slots__ = ("_origin",)
 
@@ -242,17 +243,17 @@ class APIClient(Facade[AsyncAPIClient]):
 
     @property
     def namespace(self) -> str:
-        """Where single objects are looked for if a call names no namespace."""
+        """The default namespace for calls on single objects."""
         return self._inner.namespace
 
     @property
     def field_manager(self) -> str:
-        """Who is recorded as owner of written fields if a call does not say."""
+        """The default field manager: recorded as owner of written fields unless a call names another."""
         return self._inner.field_manager
 
     @property
     def mapper(self) -> Mapper:
-        """What says which resource a name means."""
+        """The REST mapper, which resolves resource names by discovery."""
         return Mapper(self._inner.mapper, self._thread)
 
     @blocking(AsyncAPIClient.raw)
@@ -267,7 +268,7 @@ class APIClient(Facade[AsyncAPIClient]):
 
 
 class Mapper(Facade[DeferredRESTMapper]):
-    """What says which resource a name means, with the newest knowledge that is needed."""
+    """A REST mapper that loads discovery on first use and refreshes it when needed; blocking."""
 
     __slots__ = ()
 
@@ -285,16 +286,16 @@ class Mapper(Facade[DeferredRESTMapper]):
 
     @property
     def loaded(self) -> RESTMapper | None:
-        """The mapper as last read, perhaps out of date by now; ``None`` before the first load."""
+        """The mapper of the last load, possibly stale; ``None`` before the first load. Does not block."""
         return self._inner.loaded
 
 
 @arguments_of(connect_async)
 def connect(inner: aio.Client) -> Client:
-    """A client for one cluster, open at once: ``k = dynkube.sync.connect()``.
+    """Return an open client for one cluster: ``k = dynkube.sync.connect()``.
 
-    Without arguments: the cluster that kubectl would use, or, inside a pod, the one the pod runs in. It is open until
-    :meth:`Client.close`, the end of a ``with`` block around it, or the end of the process.
+    Without arguments it uses the cluster that kubectl would use or, inside a pod, the cluster of the pod. The client
+    stays open until :meth:`Client.close`, the end of a ``with`` block around it, or the end of the process.
     """
     __tracebackhide__ = True
     return Client(inner, _PROCESS.thread())

@@ -1,4 +1,4 @@
-"""How the methods of the blocking face are made of the async ones: one line each, with their signatures and texts.
+"""Decorators that make blocking methods from async ones, with their signatures and docstrings.
 
 ::
 
@@ -6,8 +6,8 @@
         @blocking(dynkube.client.ResourceClient.get)
         def get(self) -> None: ...
 
-For type checkers, ``inspect.signature`` and ``help`` such a ``get`` is the async one without ``await``. What returns
-something that has to be wrapped first says how::
+Type checkers, ``inspect.signature`` and ``help`` show such a ``get`` as the async one without ``await``. If the result
+has to be wrapped, the decorated function does that::
 
         @wrapping(dynkube.client.ResourceClient.subresource)
         def subresource(self, inner: dynkube.client.SubresourceClient) -> SubresourceClient:
@@ -32,7 +32,7 @@ W = TypeVar("W")
 
 
 class Facade(Bound, Generic[I]):
-    """An async object, and the thread in which it lives."""
+    """Base of the blocking classes: an async object and the trio thread that it belongs to."""
 
     __slots__ = ("__weakref__", "_inner", "_thread")
 
@@ -44,14 +44,14 @@ class Facade(Bound, Generic[I]):
         return repr(self._inner)
 
 
-# That F is a Facade of S cannot be said: verbs are inherited, and TypeVars have no bounds with TypeVars in them.
+# F is a Facade[S], which cannot be expressed: verbs are inherited, and bounds may not contain TypeVars.
 F = TypeVar("F", bound=Facade[Any])
 
 
 def blocking(
     function: Callable[Concatenate[S, P], Coroutine[object, object, T]],
 ) -> Callable[[Callable[[F], None]], Callable[Concatenate[F, P], T]]:
-    """A method that runs an async one in the trio thread, and waits for it."""
+    """Make a method that runs an async one in the trio thread, and waits for its result."""
 
     def made(stub: Callable[[F], None]) -> Callable[Concatenate[F, P], T]:
         def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -66,9 +66,9 @@ def blocking(
 def then(
     function: Callable[Concatenate[S, P], Coroutine[object, object, W]],
 ) -> Callable[[Callable[[F, W, Mapping[str, Any]], T]], Callable[Concatenate[F, P], T]]:
-    """The same, and the decorated function makes something of what was returned, and of how it was called.
+    """Make a method that runs an async one in the trio thread, and returns what the decorated function makes of it.
 
-    It gets the arguments that were given, by name.
+    The decorated function gets the result, and a mapping of the arguments that were given, by name.
     """
 
     def made(wrap: Callable[[F, W, Mapping[str, Any]], T]) -> Callable[Concatenate[F, P], T]:
@@ -85,14 +85,14 @@ def then(
 def overloaded(
     function: Callable[..., Coroutine[object, object, Any]],
 ) -> Callable[[Callable[[F, Any, Mapping[str, Any]], Any]], Callable[..., Any]]:
-    """The same for one with overloads, which do not go through a ParamSpec: they are written above it once more."""
+    """Make a method as :func:`then` does, from one with overloads: a ParamSpec loses these, so they are repeated."""
     return then(function)
 
 
 def in_loop(
     function: Callable[Concatenate[S, P], T],
 ) -> Callable[[Callable[[F], None]], Callable[Concatenate[F, P], T]]:
-    """A method that runs a plain one in the trio thread, where it belongs, and waits for it."""
+    """Make a method that runs a plain one in the trio thread, and waits for its result."""
 
     def made(stub: Callable[[F], None]) -> Callable[Concatenate[F, P], T]:
         def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -107,7 +107,7 @@ def in_loop(
 def at_once(
     function: Callable[Concatenate[S, P], T],
 ) -> Callable[[Callable[[F], None]], Callable[Concatenate[F, P], T]]:
-    """A method that calls a plain one which any thread may call: it waits for nobody, not even for the trio thread."""
+    """Make a method that calls a thread-safe plain one in the calling thread; it does not block."""
 
     def made(stub: Callable[[F], None]) -> Callable[Concatenate[F, P], T]:
         def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -122,7 +122,7 @@ def at_once(
 def wrapping(
     function: Callable[Concatenate[S, P], W],
 ) -> Callable[[Callable[[F, W], T]], Callable[Concatenate[F, P], T]]:
-    """A method that hands what a plain one returned to the decorated function, which makes a blocking thing of it."""
+    """Make a method that calls a plain one, and returns the blocking object that the decorated function makes of it."""
 
     def made(wrap: Callable[[F, W], T]) -> Callable[Concatenate[F, P], T]:
         def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -135,7 +135,7 @@ def wrapping(
 
 
 def arguments_of(function: Callable[P, W]) -> Callable[[Callable[[W], T]], Callable[P, T]]:
-    """The same for functions: with the arguments of one, and what the decorated one makes of its result."""
+    """Make a function with the arguments of another, which returns what the decorated one makes of its result."""
 
     def made(wrap: Callable[[W], T]) -> Callable[P, T]:
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -148,14 +148,14 @@ def arguments_of(function: Callable[P, W]) -> Callable[[Callable[[W], T]], Calla
 
 
 def like(function: Callable[..., object], stub: Callable[..., object], method: Callable[P, T]) -> Callable[P, T]:
-    """``method`` with the name of ``stub``, and the signature and the text of ``function``.
+    """Give ``method`` the name of ``stub``, and the signature and docstring of ``function``.
 
-    A text of ``stub`` takes the place of what the other says before ``Args:``, and of what it says of the result.
+    A docstring of ``stub`` replaces the part of the other before ``Args:``, and its ``Returns:`` section.
     """
     for name in ("__module__", "__name__", "__qualname__"):
         setattr(method, name, getattr(stub, name))
     method.__doc__ = _text(inspect.cleandoc(stub.__doc__ or ""), inspect.cleandoc(function.__doc__ or ""))
-    method.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # what inspect.signature looks for
+    method.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # read by inspect.signature
     return method
 
 
@@ -172,5 +172,5 @@ _ASYNC: Final = re.compile(r"\b(?:await|async(?= (?:with|for)\b)) ")
 
 
 def without_await(text: str) -> str:
-    """A text whose examples are for async code, for code without it."""
+    """Remove ``await`` and ``async`` from the examples in a docstring."""
     return _ASYNC.sub("", text)

@@ -1,4 +1,4 @@
-"""What a blocking call raises, without the way it took through the event loop."""
+"""Shorter tracebacks for blocking calls: without the frames of the event loop."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _INNER: Final = frozenset(
 
 
 def shorten(error: BaseException, *, wholly: bool = False) -> None:
-    """Take what libraries did out of an error's traceback, and the causes that nobody but libraries saw.
+    """Remove library frames from an error's traceback, and causes whose traceback has only such frames.
 
-    Fifty lines of event loop and HTTP say nothing to somebody in a notebook, and the message says what the causes were.
-    What is of their own (a filter, a handler) stays. An error that is none of dynkube's is left whole, as it may be a
-    bug. All of it is logged at level DEBUG.
+    Fifty lines of event loop and HTTP do not help in a notebook, and the message names the causes. Frames of user code
+    (a filter, a handler) stay. Errors other than DynkubeError are left unchanged, as they may be bugs. The full
+    traceback is logged at level DEBUG.
 
     Args:
         error: what the call raised.
-        wholly: whichever class it is of.
+        wholly: shorten errors of any class.
     """
     if not (wholly or isinstance(error, DynkubeError)):
         return
@@ -36,7 +36,7 @@ def shorten(error: BaseException, *, wholly: bool = False) -> None:
         if cause.__traceback__ is not None:
             link.__cause__ = cause
             link = cause
-    link.__cause__ = None  # which also keeps its context from being shown
+    link.__cause__ = None  # also sets __suppress_context__
 
 
 def _chain(error: BaseException) -> list[BaseException]:
@@ -49,7 +49,7 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def without_libraries(traceback: TracebackType | None) -> TracebackType | None:
-    """The frames of a traceback that are a user's own; there may be as many as Python allows."""
+    """Return the traceback with user frames only. Not recursive, as tracebacks may exceed the recursion limit."""
     kept: list[TracebackType] = []
     while traceback is not None:
         module: object = traceback.tb_frame.f_globals.get("__name__", "")

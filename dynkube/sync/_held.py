@@ -1,4 +1,4 @@
-"""An async context manager that is kept open by a task of its own, for callers without one."""
+"""An async context manager held open by a task in the trio thread, for blocking callers."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from dynkube.sync._thread import TrioThread
 T = TypeVar("T")
 
 Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], object]
-"""Starts a task of something that ends it; to be called in the trio thread. It raises ClosedError after the end."""
+"""Starts a task in an owner, which cancels it at its own end. Call it in the trio thread. Raises ClosedError later."""
 
 _log = get_logger("dynkube.sync")
 
 
 class Held(Generic[T]):
-    """What ``async with manager`` gives, from :meth:`open` to :meth:`close`, whichever threads call these.
+    """Holds ``async with manager`` open from :meth:`open` to :meth:`close`, which any threads may call.
 
-    Entering and leaving happen in one task, as the structured concurrency inside demands. Other tasks may use what was
-    opened: they end before it is left.
+    One task enters and exits the manager, as nurseries and cancel scopes inside require. Other tasks may use the value:
+    they are cancelled before the manager is exited.
 
     Args:
-        thread: where.
+        thread: the trio thread.
         manager: what to enter.
-        users: tasks that begin when it is open, and must not raise; :meth:`start` is for others.
-        owner: the :meth:`start` of what this uses, and is left with at the latest; ``None`` for what stands alone.
+        users: tasks to start once it is open; they must not raise. Start others with :meth:`start`.
+        owner: the :meth:`start` of the owner: this is closed at the latest when the owner is. ``None`` for no owner.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Held(Generic[T]):
         self._value: T
         self._open = False
         self._begun = False
-        self._turn = trio.Event()  # it was opened, or could not be
+        self._turn = trio.Event()  # opened, or failed to open
         self._leave = trio.Event()
         self._ended = trio.Event()
         self._error: BaseException | None = None
         self._users: trio.Nursery | None = None
 
     def open(self) -> T:
-        """Enter, and wait until that is done. Interrupted, it is left again.
+        """Enter the manager, and wait until that is done. If interrupted, it is exited again.
 
         Raises:
             Exception: what entering raised.
@@ -77,20 +77,20 @@ class Held(Generic[T]):
         return self._value
 
     def close(self) -> None:
-        """Leave, and wait until that is done. Safe to call twice, and where opening failed.
+        """Exit the manager, and wait until that is done. Idempotent; does nothing if opening failed.
 
         Raises:
-            Exception: what leaving raised, such as the error of a handler that was to end its client; once.
+            Exception: what the manager raised, such as the error of a handler with ``on_error="cancel"``. Raised once.
         """
         __tracebackhide__ = True
         if self._begun and self._thread.alive:
             self._thread.call(self._close)
 
     def start(self, function: Callable[[], Awaitable[None]]) -> None:
-        """Start a task that uses what was opened, and must not raise. To be called in the trio thread.
+        """Start a task that uses the value, and must not raise. Must be called in the trio thread.
 
         Raises:
-            ClosedError: it is not open.
+            ClosedError: the manager is not open.
         """
         if self._users is None:
             raise ClosedError("what this would use is closed")
@@ -100,7 +100,7 @@ class Held(Generic[T]):
         self._leave.set()
         try:
             await self._ended.wait()
-        except trio.Cancelled:  # whoever has no patience gets an end without it
+        except trio.Cancelled:  # an interrupted close cancels instead of waiting
             self.scope.cancel()
             raise
         await self._raise_error()
@@ -113,7 +113,7 @@ class Held(Generic[T]):
 
     @property
     def ended(self) -> bool:
-        """Whether it was left, also by itself."""
+        """Whether the manager was exited, by :meth:`close` or by itself."""
         return self._ended.is_set() or not self._thread.alive
 
     async def _run_owned(self) -> None:
@@ -136,8 +136,8 @@ class Held(Generic[T]):
         except BaseException as exc:
             if is_cancellation(exc):
                 raise
-            self._error = exc  # told to whoever opens or closes it
-            if self._open and not self._leave.is_set():  # nobody may ever close it
+            self._error = exc  # raised by open() or close()
+            if self._open and not self._leave.is_set():  # close() may never be called
                 _log.error("a client or a stream has ended by itself, and all that is in it", exc_info=exc)
         finally:
             self._ended.set()

@@ -1,4 +1,4 @@
-"""Informers without await: followed from the moment they are made, and read from any thread."""
+"""The blocking informer: it starts when it is created, and may be read from any thread."""
 
 from __future__ import annotations
 
@@ -31,60 +31,62 @@ T = TypeVar("T")
 
 
 class Registration(Facade[aio.Registration]):
-    """One handler on one informer; made by :meth:`Informer.add_handler`.
+    """A handler registered with an informer; created by :meth:`Informer.add_handler`.
 
-    Its functions are called one at a time, in order, in a thread that is not the event loop's: they may take their
-    time, and call the client.
+    Its plain functions are called one at a time, in order, in a worker thread: they may block and call the client.
     """
 
     __slots__ = ()
 
     @in_loop(aio.Registration.remove)
     def remove(self) -> None:
-        """Take the handler off: nothing comes after this returned; it finishes what it is doing. Safe to call twice."""
+        """Remove the handler: no call starts after this returns; a running call is not interrupted. Idempotent."""
 
     @property
     def name(self) -> str:
-        """For logs and statistics."""
+        """The name of the handler in logs and statistics."""
         return self._inner.name
 
     @property
     def backlog(self) -> int:
-        """How many objects wait to be shown."""
+        """The number of objects with a queued event."""
         return self._inner.backlog
 
     @property
     def errors(self) -> int:
-        """How often it raised."""
+        """How often the handler has raised."""
         return self._inner.errors
 
     @property
     def has_synced(self) -> bool:
-        """Whether the initial objects have been handled. Once true, stays true."""
+        """Whether the handler has handled the initial objects. Stays true once true."""
         return self._inner.has_synced
 
     def statistics(self) -> HandlerStatistics:
-        """The handler in numbers, as of now."""
+        """Return counters of the handler. Does not block."""
         return self._inner.statistics()
 
     def wait_synced(self, *, timeout: float | None = None) -> None:
-        """Wait until the initial objects have been handled.
+        """Wait until the handler has handled the initial objects.
+
+        Args:
+            timeout: seconds; ``None`` waits for ever.
 
         Raises:
-            ClosedError: it was removed, or the informer closed, before that.
-            DeadlineExceeded: not within ``timeout`` seconds.
+            ClosedError: the handler was removed, or the informer closed, before that.
+            DeadlineExceeded: not within ``timeout``.
         """
         __tracebackhide__ = True
         self._thread.call(within, self._inner.wait_synced, timeout, f"handler {self.name} had not synced")
 
 
 class Informer(Facade[aio.Informer], Shown):
-    """A live, local copy of one collection, whether or not its resource exists. Made by :meth:`Client.informer`.
+    """A local cache of one collection, kept current by a watch; created by :meth:`Client.informer`.
 
-    It is followed from then on, also while no cell runs, until it or its client is closed, or the process ends; a
-    ``with`` block closes it too. Reads (:meth:`list`, :meth:`get`, :meth:`by_index`, ``len()``, iteration,
-    :attr:`state`, :meth:`statistics`) look at what was published last and wait for nobody. See
-    :class:`dynkube.Informer`.
+    The resource need not exist. The informer runs in the background from its creation on, also between notebook cells,
+    until it or its client is closed, a ``with`` block around it ends, or the process ends. Reads (:meth:`list`,
+    :meth:`get`, :meth:`by_index`, ``len()``, iteration, :attr:`state`, :meth:`statistics`) return the cache as last
+    published; they never block, and any thread may call them. Blocking twin of :class:`dynkube.Informer`.
     """
 
     __slots__ = ("_forget", "_held")
@@ -106,7 +108,7 @@ class Informer(Facade[aio.Informer], Shown):
         self.close()
 
     def close(self) -> None:
-        """Stop: handlers get nothing more, and reads are empty. Safe to call twice."""
+        """Stop the informer: handlers are not called any more, and reads are empty. Idempotent."""
         __tracebackhide__ = True
         self._forget(self)
         self._held.close()
@@ -139,7 +141,7 @@ class Informer(Facade[aio.Informer], Shown):
 
     @property
     def gvr(self) -> GVR | None:
-        """The resource."""
+        """The group, version and resource that is watched."""
         return self._inner.gvr
 
     @property
@@ -149,12 +151,15 @@ class Informer(Facade[aio.Informer], Shown):
 
     @property
     def printer_columns(self) -> tuple[PrinterColumn, ...]:
-        """What the resource's CRD says that tables should show; see :attr:`dynkube.Informer.printer_columns`."""
+        """The printer columns of the resource's CRD (``additionalPrinterColumns``), besides name and age.
+
+        Empty if the CRD has none, there is no CRD, or reading CRDs is forbidden. Updated when the CRD changes.
+        """
         return self._inner.printer_columns
 
     @property
     def state(self) -> State:
-        """The phase now, why, and since when. ``print(informer.state)`` tells it in words."""
+        """The current phase, its reason, and since when; ``print(informer.state)`` describes it."""
         return self._inner.state
 
     @property
@@ -164,41 +169,41 @@ class Informer(Facade[aio.Informer], Shown):
 
     @property
     def has_synced(self) -> bool:
-        """Whether the initial truth was known and handled by every handler there was; once true, stays true."""
+        """Whether the initial sync is complete, including every handler registered before. Stays true once true."""
         return self._inner.has_synced
 
     def _card(self, now: datetime) -> Card:
         return self._inner._card(now)
 
-    # ── on a page ────────────────────────────────────────────────────────────────────────────
+    # ── live tables ──────────────────────────────────────────────────────────────────────────
 
     def live(
         self, columns: Mapping[str, ColumnSource] | None = None, limit: int = 200, *, wide: bool = False
     ) -> LiveTable:
-        """A table for notebooks that keeps itself up to date: objects, filter and state, also while no cell runs.
+        """Return a table for notebooks that updates itself, also between cells: objects, filter and state.
 
         ::
 
             pods.live(columns={"image": "{.spec.containers[*].image}"})
 
-        Shows namespaces where there are several, names, what the resource's definition asks for or else how objects
-        fare, and ages. A resource that is absent shows why, and becomes a table when it is there. Ends with
-        :meth:`close`, of this informer or of the table.
+        The columns are the namespace (if there are several), the name, the printer columns of the CRD or else the
+        health of the object, and the age. For an absent resource the table shows the reason, and fills once the
+        resource is served. It stops with :meth:`close` of this informer or of the table.
 
         Args:
-            columns: more columns, by heading: a JSONPath, or a function of the object, which runs in the trio thread
-                and has to be fast.
-            limit: rows, at most 2,000. Of more objects the first are shown by namespace and name, and it is said how
-                many there are; :meth:`set_filter` narrows them.
-            wide: also the columns that the resource's definition has for wide screens (``kubectl get -o wide``).
+            columns: additional columns, by heading: a JSONPath, or a function of the object, which runs in the trio
+                thread and has to be fast.
+            limit: rows, at most 2,000. If there are more objects, the first by namespace and name are shown, with the
+                total; :meth:`set_filter` narrows them.
+            wide: also show the CRD's columns for wide output (priority > 0, as in ``kubectl get -o wide``).
 
         Raises:
-            InvalidInput: the columns or the limit are none.
+            InvalidInput: the columns or the limit are invalid.
             ClosedError: the informer is closed.
         """
         __tracebackhide__ = True
         self._inner._check_open()
-        start = self._held.start  # it ends with the informer, which is not the table's
+        start = self._held.start  # the table ends with the informer, but does not close it
         return live_table(
             lambda: nullcontext(self._inner), self._thread, start, columns=columns, limit=limit, wide=wide
         )
@@ -214,26 +219,26 @@ class Informer(Facade[aio.Informer], Shown):
         on_error: OnError = "log",
         name: str = "",
     ) -> Registration:
-        """Have functions called with what happens: ``on_add(obj)``, ``on_update(old, new)``, ``on_delete(obj)``.
+        """Register event handlers: ``on_add(obj)``, ``on_update(old, new)``, ``on_delete(obj)``.
 
-        As :meth:`dynkube.Informer.add_handler`, but plain functions run in a thread of their own, and may use the
-        client. Async functions are called in the trio thread. Does not wait for the handler: see
+        Plain functions are called in a worker thread of their own, one at a time, and may use the client. Async
+        functions are called in the trio thread. Returns without waiting for the initial objects; for that, see
         :meth:`Registration.wait_synced`.
 
         Args:
-            on_add: what is there already comes first, by this. One with a parameter called ``initial`` is also given,
-                by that name, whether the object belongs to the handler's initial list.
-            on_update: gets the state shown last and the new one.
-            on_delete: gets the state shown last, also where an object only left the filter.
-            on_error: ``"log"``, ``"cancel"`` the client with it, or a plain function of the error and the event, which
-                runs in the trio thread.
-            name: for logs and statistics.
+            on_add: called with each new object, beginning with those in the cache. If it has a parameter named
+                ``initial``, this is passed by keyword: whether the object belongs to the handler's initial list.
+            on_update: called with the state last passed to the handler, and the new one.
+            on_delete: called with the state last passed to the handler, also when an object only leaves the filter.
+            on_error: what happens when a handler raises: ``"log"``; ``"cancel"``, which closes the client with the
+                error; or a plain function of the error and the event, which runs in the trio thread.
+            name: the name of the handler in logs and statistics.
 
         Raises:
             ClosedError: the informer is closed.
         """
         __tracebackhide__ = True
-        alone = trio.CapacityLimiter(1)  # a slow handler takes no thread from anybody else
+        alone = trio.CapacityLimiter(1)  # so that a slow handler does not use up trio's default thread limit
         registration = self._thread.run(
             self._inner.add_handler,
             on_add=_in_thread(on_add, alone),
@@ -245,9 +250,9 @@ class Informer(Facade[aio.Informer], Shown):
         return Registration(registration, self._thread)
 
     def events(self) -> EventStream:
-        """What happens, to iterate over: ``with informer.events() as events``, then ``for event in events``.
+        """Return an iterator over events: ``with informer.events() as events``, then ``for event in events``.
 
-        Begins with an Added for each object that is there. The iteration ends when the informer is closed.
+        It begins with an Added for each object in the cache. The iteration ends when the informer is closed.
 
         Raises:
             ClosedError: the informer is closed.
@@ -257,9 +262,10 @@ class Informer(Facade[aio.Informer], Shown):
         return EventStream(self._thread, self._held.start, self._inner.events())
 
     def states(self) -> States:
-        """The state now, then each other state as it comes: ``for state in informer.states()``. Ends after ``STOPPED``.
+        """Return an iterator over states: ``for state in informer.states()``.
 
-        Of states that pass between two steps only the newest is given.
+        The first is the current state; the last is ``STOPPED``. If the state changes several times between two steps,
+        only the newest is returned.
         """
         return States(self._thread, self._inner)
 
@@ -275,44 +281,52 @@ class Informer(Facade[aio.Informer], Shown):
     # ── waiting ──────────────────────────────────────────────────────────────────────────────
 
     def wait_synced(self, *, timeout: float | None = None) -> None:
-        """Wait until the truth is known: the resource is absent, or its objects are here, and every handler has them.
+        """Wait for the initial sync: the initial list is complete, or the resource is known to be absent.
+
+        Handlers registered before have handled all initial objects when this returns. Unlike client-go's
+        ``WaitForCacheSync``, it does not wait for ever if the resource does not exist.
 
         Args:
-            timeout: seconds; ``None`` waits for ever, also while the server cannot be reached.
+            timeout: seconds; ``None`` waits for ever, also while the server is unreachable or forbids listing.
 
         Raises:
-            ClosedError: the informer is closed, perhaps before that.
-            DeadlineExceeded: not within ``timeout``; the message tells the state.
+            ClosedError: the informer is closed, or was closed while waiting.
+            DeadlineExceeded: not within ``timeout``; the message contains the state.
         """
         __tracebackhide__ = True
         self._wait(self._inner.wait_synced, timeout, "had not synced")
 
     def wait_state(self, *phases: Phase, timeout: float | None = None) -> State:
-        """Wait until the phase is one of ``phases``, and return the state; at once if it is now.
+        """Wait until the phase is one of ``phases``, and return the state; immediately if it is one already.
 
         Args:
-            phases: ``dynkube.LIVE`` and its like.
+            phases: such as ``dynkube.LIVE``.
             timeout: seconds; ``None`` waits for ever.
 
         Raises:
-            InvalidInput: no phase was given, or something that is none.
+            InvalidInput: no phase was given, or a value that is not a phase.
             ClosedError: the informer was closed while waiting for another phase.
-            DeadlineExceeded: not within ``timeout``; the message tells the state.
+            DeadlineExceeded: not within ``timeout``; the message contains the state.
         """
         __tracebackhide__ = True
         return self._wait(lambda: self._inner.wait_state(*phases), timeout, f"was not {' or '.join(map(str, phases))}")
 
     def wait_for(self, obj: Unstructured, *, timeout: float | None = None) -> None:
-        """Wait until the cache has caught up with ``obj``, as a write returned it: read your writes.
+        """Wait until the cache has caught up with ``obj``, as returned by a write (read-your-writes).
+
+        Returns once the cache holds that resourceVersion or a newer one, or the watch has passed it (the object may
+        have been deleted since), or the resource is known to be absent since the write. If the informer is ABSENT, it
+        lists the resource again, as the object shows that it was served. An interrupt ends only the waiting.
 
         Args:
-            obj: see :meth:`dynkube.Informer.wait_for`.
+            obj: an object with a resourceVersion, as returned by create, update, patch or apply.
             timeout: seconds; ``None`` waits for ever.
 
         Raises:
-            InvalidInput: ``obj`` has no resourceVersion.
+            InvalidInput: ``obj`` has no resourceVersion, or is not one that this informer follows: it has another API
+                group or namespace, or the label selector does not match it.
             ClosedError: the informer was closed while waiting.
-            DeadlineExceeded: not within ``timeout``; the message tells the state.
+            DeadlineExceeded: not within ``timeout``; the message contains the state.
         """
         __tracebackhide__ = True
         self._wait(lambda: self._inner.wait_for(obj), timeout, f"had not caught up with {obj!r}")
@@ -326,21 +340,21 @@ class Informer(Facade[aio.Informer], Shown):
 def _in_thread(
     function: Callable[P, Awaitable[None] | None] | None, alone: trio.CapacityLimiter
 ) -> Callable[P, Awaitable[None] | None] | None:
-    """A handler's function, called in a thread, unless it is async or none at all."""
+    """Wrap a plain handler function to run in a thread; return an async one, or ``None``, unchanged."""
     if not callable(function) or inspect.iscoroutinefunction(function):
-        return function  # what cannot be called is refused with the others
+        return function  # add_handler rejects what is not callable
 
     @wraps(function)
     async def call(*args: P.args, **kwargs: P.kwargs) -> None:
-        # Abandoned where the informer is closed: a thread cannot be stopped, and closing must not wait for it.
+        # Abandoned when the informer is closed: a thread cannot be stopped, and closing must not wait for it.
         try:
             pending = await trio.to_thread.run_sync(
                 partial(function, *args, **kwargs), abandon_on_cancel=True, limiter=alone
             )
-        except BaseException as exc:  # its way through the thread says nothing to whoever reads the log
+        except BaseException as exc:  # keeps the frames of trio's thread machinery out of the log
             exc.__traceback__ = without_libraries(exc.__traceback__)
             raise
-        if inspect.isawaitable(pending):  # a partial of an async function, or its like
+        if inspect.isawaitable(pending):  # such as a partial of an async function
             await pending
 
     return call

@@ -1,4 +1,4 @@
-"""Lists and tables that know how to become live: by an informer of the same selection."""
+"""Lists and tables with ``live()``, which follows the same selection with an informer."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NARROWER = "a label_selector, or a namespace, of the list narrows all"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What watches and lists need from the client that they are from.
+    """What watches and lists need from the client that made them.
 
     Attributes:
-        thread: where it lives.
-        start: starts a task that ends with the client, at the latest.
-        informer: makes informers, with the arguments of ``Client.informer``; ``None`` where it has none.
+        thread: the client's trio thread.
+        start: starts a task that is cancelled when the client is closed.
+        informer: makes informers, with the arguments of ``Client.informer``; ``None`` if the client has no informers.
     """
 
     thread: TrioThread
@@ -34,12 +34,12 @@ class Origin:
 
 
 class Follow:
-    """How to follow what a list was read with.
+    """Makes live tables of the selection of a list.
 
     Args:
-        resource: which resource.
-        given: the arguments that it was read with, by name.
-        origin: the client that read it.
+        resource: the resource.
+        given: the arguments of the list call, by name.
+        origin: the client that read the list.
     """
 
     def __init__(self, resource: AsyncResourceClient, given: Mapping[str, Any], origin: Origin) -> None:
@@ -48,7 +48,7 @@ class Follow:
         self._origin = origin
 
     def live(self, columns: Mapping[str, ColumnSource] | None, limit: int, *, wide: bool) -> LiveTable:
-        """A live table, which has an informer of its own for as long as it follows."""
+        """Return a live table with an informer of its own, which runs while the table is updated."""
         __tracebackhide__ = True
         thread, start = self._origin.thread, self._origin.start
         return live_table(self._opened, thread, start, columns=columns, limit=limit, wide=wide, narrower=_NARROWER)
@@ -62,7 +62,7 @@ class Follow:
 
 
 class _Selected:
-    """What lists and tables have besides, as they were read by a client that can follow."""
+    """Mixin of lists and tables read by a blocking client."""
 
     __slots__ = ()
 
@@ -71,19 +71,21 @@ class _Selected:
     def live(
         self, columns: Mapping[str, ColumnSource] | None = None, limit: int = 200, *, wide: bool = False
     ) -> LiveTable:
-        """A table for notebooks that keeps itself up to date, of what this was read with: resource and selectors.
+        """Return a table for notebooks that updates itself, for the resource and selectors of this list.
 
-        Made by an informer of its own, from now on and not from when this was read, which ends with the table. A
-        ``limit`` or ``continue_token`` of the list does not count. See :meth:`Informer.live`.
+        It has an informer of its own, which lists anew and ends with the table. A ``limit`` or ``continue_token`` of
+        the list is ignored. The columns are the namespace (if there are several), the name, the printer columns of the
+        CRD or else the health of the object, and the age.
 
         Args:
-            columns: more columns, by heading: a JSONPath, or a function of the object.
+            columns: additional columns, by heading: a JSONPath, or a function of the object, which runs in the trio
+                thread and has to be fast.
             limit: rows, at most 2,000.
-            wide: also the columns that the resource's definition has for wide screens; of a
-                table that is :meth:`wide` they are always shown.
+            wide: also show the CRD's columns for wide output (priority > 0, as in ``kubectl get -o wide``); always
+                shown for a table that is :meth:`wide`.
 
         Raises:
-            InvalidInput: the columns or the limit are none, or the list was not read by a client that follows.
+            InvalidInput: the columns or the limit are invalid, or the list was not read by a client with informers.
             ClosedError: the client is closed.
         """
         __tracebackhide__ = True
@@ -91,23 +93,23 @@ class _Selected:
             raise InvalidInput(
                 "nobody knows where this list is from: read it by client.get(...) or client.resource(...).list()"
             )
-        shows_all = wide or getattr(self, "_wide", False)  # which lists have not
+        shows_all = wide or getattr(self, "_wide", False)  # lists have no _wide
         return self._follow.live(columns, limit, wide=shows_all)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        # A copy, or what was pickled, may be in another process, where there is no client.
-        state: Any = object.__getstate__(self)  # of what has slots: None and these
+        # A copy or pickle may be loaded in another process, where there is no client.
+        state: Any = object.__getstate__(self)  # of a class with slots: (None, {slot: value})
         return None, {**state[1], "_follow": None}
 
 
 class UnstructuredList(_Selected, meta.UnstructuredList):
-    """One answer to a list request, which :meth:`live` follows; see :class:`dynkube.UnstructuredList`."""
+    """A :class:`dynkube.UnstructuredList` with :meth:`live`: the response to one list request."""
 
     __slots__ = ("_follow",)
 
     @classmethod
     def of(cls, found: meta.UnstructuredList, follow: Follow | None) -> UnstructuredList:
-        """The same list, and how it is followed."""
+        """Return the same list with :meth:`live`."""
         self = cls(
             tuple(found),
             resource_version=found.resource_version,
@@ -121,19 +123,19 @@ class UnstructuredList(_Selected, meta.UnstructuredList):
 
 
 class UnstructuredTable(_Selected, meta.UnstructuredTable):
-    """A list with the server's columns, which :meth:`live` follows; see :class:`dynkube.meta.UnstructuredTable`."""
+    """A :class:`dynkube.meta.UnstructuredTable` with :meth:`live`: a list with the server's columns."""
 
     __slots__ = ("_follow",)
 
     def wide(self) -> Self:
-        """The same table, which shows all of its columns, live ones too; see :meth:`dynkube.UnstructuredTable.wide`."""
+        """Return the same table with all columns shown, as ``kubectl get -o wide`` does; also in :meth:`live`."""
         found = super().wide()
-        found._follow = self._follow  # which other copies do not have
+        found._follow = self._follow  # __getstate__ drops it from copies
         return found
 
     @classmethod
     def of(cls, found: meta.UnstructuredTable, follow: Follow | None) -> UnstructuredTable:
-        """The same table, and how it is followed."""
+        """Return the same table with :meth:`live`."""
         self = cls(
             tuple(found),
             columns=found.columns,

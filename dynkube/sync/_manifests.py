@@ -1,4 +1,4 @@
-"""Runs of many objects, without await."""
+"""``apply_all``, blocking."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dynkube.sync._thread import TrioThread
 
 
 def carry_out(thread: TrioThread, run: ApplyRun) -> Report:
-    """Everything of a run, and its report; if it is interrupted, the exception has a note of what was done by then."""
+    """Carry out a run and return its report; if interrupted, add a note to the exception with what was done so far."""
     __tracebackhide__ = True
 
     async def await_run() -> Report:

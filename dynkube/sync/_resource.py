@@ -1,4 +1,4 @@
-"""The verbs on a resource, without await."""
+"""The verbs on a resource, blocking."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class SubresourceClient(Facade[aio.SubresourceClient]):
-    """One subresource of every object of a resource; see :class:`dynkube.client.SubresourceClient`."""
+    """The verbs on one subresource, such as ``scale``; blocking twin of :class:`dynkube.client.SubresourceClient`."""
 
     __slots__ = ()
 
     @property
     def name(self) -> str:
-        """Which subresource."""
+        """The name of the subresource."""
         return self._inner.name
 
     @blocking(aio.SubresourceClient.get)
@@ -46,9 +46,10 @@ class SubresourceClient(Facade[aio.SubresourceClient]):
 
 
 class ResourceClient(Facade[aio.ResourceClient], Shown):
-    """The verbs on one resource; made by :meth:`Client.resource`. See :class:`dynkube.ResourceClient`.
+    """The verbs on one resource; created by :meth:`Client.resource`. Blocking twin of :class:`dynkube.ResourceClient`.
 
-    Each blocks until the server answered. Interrupted, it is cancelled, which leaves open whether the server did it.
+    Each call blocks until the server has answered. An interrupted call is cancelled; the server may still have
+    carried it out.
     """
 
     __slots__ = ("_origin",)
@@ -129,5 +130,5 @@ class ResourceClient(Facade[aio.ResourceClient], Shown):
         return SubresourceClient(inner, self._thread)
 
     def _follow(self, given: Mapping[str, Any]) -> Follow | None:
-        """How to follow what a list was read with, if somebody can."""
+        """Return how to follow the list's selection; ``None`` if the client has no informers."""
         return Follow(self._inner, given, self._origin) if self._origin.informer is not None else None

@@ -1,4 +1,4 @@
-"""What is iterated over: objects, events, states. One step into trio fetches all that is there."""
+"""Blocking iterators over objects, events and states. Each call into trio fetches all items that are ready."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ T = TypeVar("T")
 
 
 class Stream(Bound, Iterator[T], Generic[T]):
-    """Items that come in batches from the trio thread; for one thread at a time.
+    """An iterator that gets its items in batches from the trio thread; for use by one thread at a time.
 
-    A step that is interrupted loses nothing: what had come by then is the next step's. One that nobody holds any more
-    is closed at once: nothing in it refers to itself, and nothing in the trio thread to it.
+    An interrupted step loses nothing: the next step returns what had arrived by then. There are no reference cycles,
+    and no references from the trio thread, so a stream that goes out of use is closed at once.
     """
 
     def __init__(self, thread: TrioThread) -> None:
@@ -40,7 +40,7 @@ class Stream(Bound, Iterator[T], Generic[T]):
 
     @abstractmethod
     async def _take(self) -> list[T]:
-        """What is there, waiting for the first of it; nothing at the end."""
+        """Return the items that are ready, after waiting for the first; an empty list at the end."""
 
     def __iter__(self) -> Self:
         return self
@@ -50,11 +50,11 @@ class Stream(Bound, Iterator[T], Generic[T]):
         return self._next(None)
 
     def next(self, timeout: float) -> T:
-        """The next item, if it comes within ``timeout`` seconds.
+        """Return the next item, waiting for at most ``timeout`` seconds.
 
         Raises:
-            DeadlineExceeded: it did not; the next call goes on waiting for it.
-            StopIteration: there are no more.
+            DeadlineExceeded: no item within ``timeout``; nothing is lost, and the method may be called again.
+            StopIteration: there are no more items.
         """
         __tracebackhide__ = True
         _check(timeout)
@@ -68,7 +68,7 @@ class Stream(Bound, Iterator[T], Generic[T]):
 
     def _fetch(self, timeout: float | None) -> None:
         __tracebackhide__ = True
-        # What comes although the step was interrupted, or a moment after it was, is the next step's.
+        # Items that arrive while the step is being interrupted are kept for the next step.
         call = Call(lambda: within(self._take, timeout, "nothing came"), on_late=self._buffer.extend)
         batch = self._thread.wait(call)
         if not batch:
@@ -77,7 +77,7 @@ class Stream(Bound, Iterator[T], Generic[T]):
 
 
 class ObjectIterator(Stream[Unstructured]):
-    """The objects of a collection, a page in memory at a time; made by :meth:`ResourceClient.iterate`."""
+    """The objects of a collection, with one page in memory at a time; created by :meth:`ResourceClient.iterate`."""
 
     def __init__(self, thread: TrioThread, inner: AsyncObjectIterator) -> None:
         super().__init__(thread)
@@ -88,17 +88,17 @@ class ObjectIterator(Stream[Unstructured]):
 
     @property
     def resource_version(self) -> str:
-        """The moment in history that the pages show; ``""`` before the first page."""
+        """The resourceVersion of the pages; ``""`` before the first page."""
         return self._inner.resource_version
 
     @property
     def consistent(self) -> bool:
-        """``False`` once pages of another moment followed, which only ``allow_inconsistent`` permits."""
+        """Whether all pages so far have the same resourceVersion; they differ only with ``allow_inconsistent``."""
         return self._inner.consistent
 
 
 class Watch(Stream[WatchEvent]):
-    """The events of one collection; made by :meth:`ResourceClient.watch`. Enter it (``with``), then iterate.
+    """The watch events of one collection; created by :meth:`ResourceClient.watch`. Enter it (``with``), then iterate.
 
     ::
 
@@ -106,7 +106,7 @@ class Watch(Stream[WatchEvent]):
             for event in events:        # Added | Modified | Deleted | Bookmark
                 ...
 
-    It resumes by itself. Ctrl-C during a step leaves it usable.
+    A watch that ends or fails is resumed automatically. Ctrl-C during a step leaves the iterator usable.
     """
 
     def __init__(self, thread: TrioThread, owner: Start, manager: AbstractAsyncContextManager[AsyncWatch]) -> None:
@@ -116,7 +116,7 @@ class Watch(Stream[WatchEvent]):
         self._inner: AsyncWatch | None = None
 
     def __enter__(self) -> Self:
-        """Make the first contact; raises whatever prevents that, the network included."""
+        """Open the watch; raises the error if that fails, including network errors."""
         __tracebackhide__ = True
         self._inner = self._held.open()
         return self
@@ -128,24 +128,24 @@ class Watch(Stream[WatchEvent]):
         self.close()
 
     def close(self) -> None:
-        """End its request. Safe to call twice."""
+        """End the watch request. Idempotent."""
         __tracebackhide__ = True
         self._buffer.clear()
         self._held.close()
 
     @property
     def restarts(self) -> int:
-        """How often another watch request was needed after the first."""
+        """The number of watch requests after the first."""
         return self._inner.restarts if self._inner is not None else 0
 
     @property
     def pending(self) -> int:
-        """How many events were received and not handed out yet."""
+        """The number of events received and not returned yet."""
         return len(self._buffer) + (self._inner.pending if self._inner is not None else 0)
 
     @property
     def last_error(self) -> Exception | None:
-        """What went wrong last; ``None`` again once events come."""
+        """The last error; ``None`` again once events arrive."""
         return self._inner.last_error if self._inner is not None else None
 
     async def _take(self) -> list[WatchEvent]:
@@ -155,9 +155,9 @@ class Watch(Stream[WatchEvent]):
 
 
 class EventStream(Stream[InformerEvent]):
-    """An informer's events, to iterate over in a ``with`` block or until :meth:`close`. Informer.events makes it.
+    """An informer's events; created by :meth:`Informer.events`. Close it with :meth:`close` or a ``with`` block.
 
-    A consumer that is slow gets fewer, larger steps: for each key only the newest state waits.
+    Events are coalesced for a slow consumer: of each object only the newest state is queued.
     """
 
     def __init__(
@@ -178,19 +178,19 @@ class EventStream(Stream[InformerEvent]):
         self.close()
 
     def close(self) -> None:
-        """Get no more events; an iteration ends. Safe to call twice."""
+        """Stop receiving events; an iteration ends. Idempotent."""
         __tracebackhide__ = True
         self._buffer.clear()
         self._held.close()
 
     @property
     def backlog(self) -> int:
-        """How many objects wait to be shown."""
+        """The number of objects with a queued event."""
         return len(self._buffer) + self._inner.backlog
 
     @property
     def has_synced(self) -> bool:
-        """Whether the initial objects have been handed out. Once true, stays true."""
+        """Whether the events of the initial objects have been returned. Stays true once true."""
         return self._inner.has_synced
 
     async def _take(self) -> list[InformerEvent]:
@@ -198,7 +198,7 @@ class EventStream(Stream[InformerEvent]):
 
 
 class States(Stream[State]):
-    """An informer's states, the one of now first; made by :meth:`Informer.states`."""
+    """An informer's states, beginning with the current one; created by :meth:`Informer.states`."""
 
     def __init__(self, thread: TrioThread, informer: AsyncInformer) -> None:
         super().__init__(thread)
@@ -206,7 +206,7 @@ class States(Stream[State]):
         self._shown: State | None = None
 
     async def _take(self) -> list[State]:
-        # Another generator for each step: one whose step was interrupted has ended.
+        # A new generator for each step: cancelling a step ends the generator.
         async with aclosing(self._informer.states()) as states:
             async for state in states:
                 if state != self._shown:
@@ -223,10 +223,17 @@ def _check(timeout: object) -> None:
 async def within(
     function: Callable[[], Awaitable[T]], timeout: float | None, what: str, why: Callable[[], str] = str
 ) -> T:
-    """What an async function returns, if it does within ``timeout`` seconds; ``None`` waits for ever.
+    """Return the result of an async function, waiting for at most ``timeout`` seconds; ``None`` waits for ever.
+
+    Args:
+        function: the function.
+        timeout: seconds, or ``None``.
+        what: begins the error message: what has not happened.
+        why: ends the error message; called when the timeout expires.
 
     Raises:
-        DeadlineExceeded: it did not; ``what`` says what was missed, and ``why()``, asked then, what was in the way.
+        InvalidInput: ``timeout`` is not a number >= 0.
+        DeadlineExceeded: the function did not return in time.
     """
     if timeout is None:
         return await function()

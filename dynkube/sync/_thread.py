@@ -1,9 +1,9 @@
-"""The trio thread: one event loop in the background of a process, in which blocking calls are carried out.
+"""The trio thread: one event loop in the background of the process, which runs the blocking calls.
 
-A call is a task of that loop. Whoever waits for it may be interrupted (Ctrl-C, the stop button of a notebook): then
-this task is cancelled, and everything else in the loop, informers above all, goes on. Built on anyio's blocking portal,
-which carries the caller's context along, so that what a notebook's handler prints appears below the cell that
-registered it.
+Each call is a task of that loop. If the waiting thread gets a KeyboardInterrupt (Ctrl-C, the stop button of a
+notebook), this task is cancelled; everything else in the loop, such as informers, keeps running. Built on anyio's
+blocking portal, which propagates the caller's contextvars, so that the output of a notebook's handler appears below
+the cell that registered it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ T = TypeVar("T")
 
 _log = get_logger("dynkube.sync")
 
-_AT_EXIT: Final = 1.5  # seconds; Jupyter sends SIGTERM 2.5 s after it asked a kernel to end
-_CANCELLING: Final = 0.5  # seconds for a call that was interrupted to clean up
+_AT_EXIT: Final = 1.5  # seconds; Jupyter sends SIGTERM 2.5 s after it requested the kernel's shutdown
+_CANCELLING: Final = 0.5  # seconds for an interrupted call to clean up
 
 
 class TrioThread:
@@ -43,38 +43,38 @@ class TrioThread:
         self.pid: int = os.getpid()
         self._scope = trio.CancelScope()
         self._token: trio.lowlevel.TrioToken | None = None
-        self._portal: BlockingPortal | None = None  # from the beginning of the loop on
+        self._portal: BlockingPortal | None = None  # set when the loop has started
         self._began: SimpleQueue[None] = SimpleQueue()
         self._unwanted = False
-        self._failure: BaseException | None = None  # what has ended the loop, if it was not closed
-        self._calls: set[Call[Any]] = set()  # what somebody waits for; belongs to the loop
-        # A daemon: the interpreter would wait for any other before it calls what atexit was told.
+        self._failure: BaseException | None = None  # what ended the loop, unless it was closed
+        self._calls: set[Call[Any]] = set()  # running calls; accessed only in the trio thread
+        # A daemon thread: the interpreter joins all other threads before it runs atexit callbacks.
         self._thread = threading.Thread(target=self._run, name="dynkube-trio", daemon=True)
         try:
             self._thread.start()
             self._began.get()
-        except BaseException:  # interrupted: nobody will have it
+        except BaseException:  # interrupted: the object is never returned
             self._unwanted = True
             self.cancel(self._scope)
             raise
 
-    # ── for callers in other threads ─────────────────────────────────────────────────────────
+    # ── called from other threads ────────────────────────────────────────────────────────────
 
     def call(self, function: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run an async function in the loop, and wait for what it returns or raises.
+        """Run an async function in the loop, and wait for its outcome.
 
-        Interrupted, it is cancelled; should it be through by then, what it returned is lost.
+        A KeyboardInterrupt cancels it; if it has completed by then, its result is lost.
 
         Raises:
-            InvalidInput: called from the loop's own thread, which would wait for itself, or by a user's function
-                that a read asks about each object.
-            ClosedError: the loop has ended, or belongs to the process that this one was forked from.
+            InvalidInput: called in the trio thread or in another trio run, which it would block, or in a filter or
+                index function.
+            ClosedError: the loop has ended, or was started before this process was forked.
         """
-        __tracebackhide__ = True  # IPython leaves such frames out
+        __tracebackhide__ = True  # IPython omits such frames
         return self.wait(Call(partial(function, *args, **kwargs)))
 
     def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The same for a plain function that belongs in the loop's thread."""
+        """Run a plain function in the trio thread, and wait for its outcome; raises as :meth:`call` does."""
         __tracebackhide__ = True
 
         async def plain() -> T:
@@ -83,21 +83,21 @@ class TrioThread:
         return self.call(plain)
 
     def wait(self, call: Call[T]) -> T:
-        """Start a call and wait for it; see :meth:`call`."""
+        """Start a call and wait for its outcome; raises as :meth:`call` does."""
         __tracebackhide__ = True
         portal = self._open()
         try:
             _start(portal, call.run, self._calls, name=call.name)
             return call.result()
         except BaseException as exc:  # noqa: BLE001  # raised again
-            if not (call.over and isinstance(exc, Exception)):  # else it is what the call raised
+            if not (call.over and isinstance(exc, Exception)):  # otherwise the call itself raised it
                 self._give_up(call)
             shorten(exc, wholly=call.misfit)
             error = exc
         return _raise(error)
 
     def hold(self, function: Callable[[], Coroutine[object, object, None]], scope: trio.CancelScope) -> None:
-        """Start a task that nobody waits for; it ends with ``scope``, or with the loop. It must not raise."""
+        """Start a background task, which ends with ``scope`` or with the loop. It must not raise."""
 
         async def held() -> None:
             try:
@@ -106,28 +106,28 @@ class TrioThread:
             except BaseException as exc:
                 if is_cancellation(exc):
                     raise
-                # Let out, it would end the loop, and everything in it.
+                # An exception that leaves the task would end the loop.
                 _log.critical("%r has failed", function, exc_info=exc)
 
         _start(self._open(), held)
 
     def cancel(self, scope: trio.CancelScope) -> None:
-        """Cancel what runs in ``scope``, from any thread; does not wait."""
+        """Cancel ``scope``, from any thread; does not block."""
         self.post(scope.cancel)
 
     def post(self, function: Callable[[], object]) -> None:
-        """Have a plain function run in the loop soon, which must not raise; does not wait. Nothing after its end."""
+        """Run a plain function in the loop soon; it must not raise. Does not block; does nothing after the loop's end."""
         if self._token is not None and self.alive:
             with suppress(trio.RunFinishedError):
                 self._token.run_sync_soon(function)
 
     @property
     def alive(self) -> bool:
-        """Whether it takes calls: not after its end, nor in a process forked from the one that started it."""
+        """Whether the thread accepts calls: not after its end, nor in a forked child process."""
         return self.pid == os.getpid() and self._thread.is_alive()
 
     def close(self, timeout: float = _AT_EXIT) -> None:
-        """Cancel everything in the loop, and wait for its end, at most ``timeout`` seconds. Safe to call twice."""
+        """Cancel everything in the loop, and wait for its end for at most ``timeout`` seconds. Idempotent."""
         if not self.alive or threading.current_thread() is self._thread:
             return
         self.cancel(self._scope)
@@ -163,7 +163,7 @@ class TrioThread:
         return error
 
     def _give_up(self, call: Call[T]) -> None:
-        """Cancel a call, and give it a moment to end: the next one may use the same stream."""
+        """Cancel a call, and give it 0.5 s to end, as the next call may use the same stream."""
         self.post(call.give_up)
         call.settle(_CANCELLING)
 
@@ -172,7 +172,7 @@ class TrioThread:
     def _run(self) -> None:
         try:
             trio.run(self._main)
-        except BaseException as exc:  # noqa: BLE001  # nobody else would hear of it
+        except BaseException as exc:  # noqa: BLE001  # logged here; a thread's exception is not raised anywhere
             _log.critical("the trio thread has failed, everything in it has ended", exc_info=exc)
             self._failure = exc
         finally:
@@ -192,7 +192,7 @@ class TrioThread:
 
 
 class Process:
-    """The trio thread of a process: started when it is first needed, closed at exit, another one after a fork."""
+    """The trio thread of a process: started on first use, closed at exit, and replaced after a fork."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -200,7 +200,7 @@ class Process:
         self._registered = False
 
     def thread(self) -> TrioThread:
-        """The thread; started now, if there is none that lives."""
+        """Return the thread; start one if none is alive."""
         with self._lock:
             if self._thread is None or not self._thread.alive:
                 self._thread = TrioThread()
@@ -225,9 +225,9 @@ def _start(
 ) -> None:
     try:
         portal.start_task_soon(task, *args, name=name)
-    except RuntimeError as exc:  # the portal's word for having ended
+    except RuntimeError as exc:  # raised by the portal after its end
         raise ClosedError(ENDED) from exc
 
 
 def _raise(error: BaseException) -> NoReturn:
-    raise error  # IPython shows the last frame, hidden or not: let it be this one
+    raise error  # IPython always shows the last frame, even a hidden one: make it this short one
