@@ -1,8 +1,8 @@
-"""Who looks at a live table, as far as that can be known.
+"""Tracks which pages show a live table.
 
-A page says that it is there ("hello"), answers what it hears, and says goodbye when its output is cleared, its cell run
-again, or the notebook closed. Some go without a word: the browser was closed, the network is gone. While a cell runs,
-though, silence says nothing, since front-ends without subshells deliver no word before it ends.
+A page sends "hello" when it opens, answers messages, and sends "bye" when its output is cleared, its cell run again, or
+the notebook closed. Some pages disappear without a message: the browser was closed, or the network failed. A timeout
+does not count while a cell runs, as front-ends without subshells deliver no message before the cell ends.
 """
 
 from __future__ import annotations
@@ -11,46 +11,46 @@ import math
 from typing import Final
 
 SILENCE: Final = 120.0
-"""Seconds without a word after which a page is gone; it hears something every 15, and answers every 30."""
+"""Seconds without a message after which a page is gone; it gets a message every 15 s, and answers every 30 s."""
 GRACE: Final = 60.0
-"""Seconds without any page after which nobody will look: to come back, a page says hello."""
-_EAGER: Final = 10  # pictures that are sent at the full rate while no page has said that it is there
-_SLOW: Final = 2.0  # seconds between those that come after
+"""Seconds without any page after which the table rests; a page that comes back sends "hello"."""
+_EAGER: Final = 10  # snapshots sent at the full rate while no page has sent "hello"
+_SLOW: Final = 2.0  # seconds between the following ones
 
 
 class Audience:
-    """Plain data; moments are seconds of a clock of the caller's."""
+    """The pages of one table. No I/O; times are seconds of the caller's clock."""
 
     __slots__ = ("_deaf", "_expected", "_pages", "_sent", "_since")
 
     def __init__(self, now: float) -> None:
-        self._pages: dict[str, float] = {}  # when each was heard last
-        self._since = now  # how long there has been none
+        self._pages: dict[str, float] = {}  # time of each page's last message
+        self._since = now  # since when there is no page
         self._deaf = False
-        self._expected = True  # nobody has come yet, and may be there without being heard
-        self._sent = 0  # pictures to whom it may concern
+        self._expected = True  # no page has sent "hello" yet, but one may be open
+        self._sent = 0  # snapshots sent while none has
 
     def expect(self, now: float) -> None:
-        """Somebody is about to look: the table was made, or is displayed once more."""
+        """Expect a page: the table was created, or is displayed again."""
         self._since = now
         self._expected, self._sent = not self._pages, 0
 
     def came(self, page: str, now: float, *, stays: bool = False) -> None:
-        """A page said something. One that ``stays`` never speaks again, and is there until it went."""
+        """Note a message of a page. With ``stays`` the page never times out, as it sends no further messages."""
         self._pages[page] = math.inf if stays else now
         self._expected = False
 
     def went(self, page: str, now: float) -> None:
-        """A page said goodbye."""
+        """Remove a page that is gone."""
         if self._pages.pop(page, None) is not None and not self._pages:
             self._since = now
 
     def deafen(self) -> None:
-        """From now on, pages may speak without being heard."""
+        """Suspend timeouts: from now on, messages of pages may be delayed."""
         self._deaf = True
 
     def listen(self, now: float) -> None:
-        """From now on every word is heard, those included that were said meanwhile."""
+        """Resume timeouts, counted from now: messages are delivered again, delayed ones too."""
         self._deaf = False
         self._since = max(self._since, now)
         self._pages = {page: max(heard, now) for page, heard in self._pages.items()}
@@ -59,25 +59,25 @@ class Audience:
         return page in self._pages
 
     def wants(self, now: float, told: float) -> bool:
-        """Whether there should be another picture, the last word having been sent at ``told``.
+        """Return whether to send another snapshot, the last message having been sent at ``told``.
 
-        While no page was heard of, one may be there all the same: it gets pictures, after a while more slowly.
+        A page may be open before its "hello" arrives, so snapshots are sent without one too, after a while more slowly.
         """
         return bool(self._pages) or (self._expected and (self._sent < _EAGER or now - told >= _SLOW))
 
     def needs_whole(self) -> bool:
-        """Whether the picture that is being sent has to be a whole one, as nobody has said that the last one came."""
+        """Return whether the next snapshot must be complete, as no page has confirmed the last one; counts it."""
         if self._expected:
             self._sent += 1
         return self._expected
 
     @property
     def is_eager(self) -> bool:
-        """Whether it gets whole pictures also where nothing is new: the ones before may have come too early."""
+        """Whether to send complete snapshots even without changes, as the page may have opened after the last one."""
         return self._expected and self._sent <= _EAGER
 
     def is_gone(self, now: float) -> bool:
-        """Whether nobody looks any more."""
+        """Return whether no page has shown the table for ``GRACE`` seconds; removes pages that have timed out."""
         if not self._deaf:
             for page in [page for page, heard in self._pages.items() if now - heard >= SILENCE]:
                 self.went(page, now)

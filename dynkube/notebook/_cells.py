@@ -1,4 +1,4 @@
-"""The cells of the kernel that this runs in, if it runs in one: when they begin and end, and which one runs now."""
+"""Notifications of when the kernel's cells begin and end, and the id of the running cell."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any, Protocol
 
 
 class Listener(Protocol):
-    """Who is told, in the loop's thread."""
+    """Called in the loop's thread when cells begin and end."""
 
     def cell_begins(self, cell: str) -> None:
-        """A cell begins, which may have run before."""
+        """A cell begins; it may have run before."""
         ...
 
     def cell_ends(self) -> None:
-        """It has ended, or was interrupted."""
+        """The cell has ended or was interrupted."""
         ...
 
 
 class Cells:
-    """Tells listeners of cells.
+    """Notifies listeners of cells.
 
     Args:
-        post: has something called in the loop's thread soon; IPython tells the thread in which cells run.
+        post: runs a function in the loop's thread soon; IPython's callbacks come in the thread that runs cells.
     """
 
     def __init__(self, post: Callable[[Callable[[], object]], object]) -> None:
@@ -34,12 +34,12 @@ class Cells:
 
     @property
     def exist(self) -> bool:
-        """Whether this runs in a kernel: then, in a cell most likely."""
+        """Whether this process is an IPython kernel: then this code most likely runs in a cell."""
         return self._shell is not None
 
     @contextmanager
     def told(self, listener: Listener) -> Iterator[None]:
-        """From entering to leaving: one that begins while a cell runs, as most do, hears of its end too."""
+        """Notify ``listener`` while the context is open, including of the end of a cell that is running already."""
         if self._shell is None:
             yield
             return
@@ -57,12 +57,12 @@ class Cells:
             yield
         finally:
             for event, function in (("pre_run_cell", begins), ("post_run_cell", ends)):
-                with suppress(ValueError):  # somebody has reset them
+                with suppress(ValueError):  # other code has reset the callbacks
                     events.unregister(event, function)
 
 
 def cell_now(shell: Any) -> str:
-    """A name for the cell that runs; ``""`` where the front-end gives cells none."""
+    """Return a name for the running cell; ``""`` if the front-end has no cell ids."""
     metadata = shell.kernel.get_parent("shell").get("metadata") or {}
     return _page(metadata.get("cellId"))
 
@@ -72,6 +72,6 @@ def _page(cell: str | None) -> str:
 
 
 def _shell() -> Any:
-    module: Any = sys.modules.get("IPython")  # whoever runs in a kernel has it
+    module: Any = sys.modules.get("IPython")  # a kernel has imported it
     shell = module.get_ipython() if module is not None else None
     return shell if hasattr(shell, "kernel") else None

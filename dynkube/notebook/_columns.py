@@ -1,7 +1,6 @@
-"""The columns of a live table: what an object has in each, as a piece of text with a tone.
+"""The columns of a live table: functions that return the cell of an object.
 
-Functions of one object; nothing here knows of notebooks. A column that fails on an object says so in that cell, and
-nowhere else.
+Independent of notebooks. If a column raises for an object, only that cell shows the error.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ from dynkube.informers import PrinterColumn
 from dynkube.meta import JSONPath, Unstructured, encode_json
 
 ColumnSource: TypeAlias = "str | JSONPath | Callable[[Unstructured], object]"
-"""Where a column of one's own comes from: a JSONPath, or a function of the object."""
+"""The source of a user's column: a JSONPath, or a function of the object."""
 
 _WIDTH: Final = 200
-"""Characters of one cell; the page shows fewer, and these where the mouse rests."""
+"""Characters of one cell; the page shows fewer, and all of these in the tooltip."""
 _CONDITIONS: Final = 12
 
 
 class Cell(NamedTuple):
-    """What an object has in one column.
+    """One cell of the table.
 
     Attributes:
-        text: for people, and safe to print.
-        tone: how it is meant.
-        title: more of it, for where the mouse rests.
-        moment: seconds since 1970, in the place of a text: it is shown as how long ago that is.
+        text: safe to print.
+        tone: the style.
+        title: the tooltip.
+        moment: seconds since 1970, instead of a text; shown as an age.
     """
 
     text: str
@@ -52,13 +51,13 @@ class Kind(StrEnum):
 
 
 class When(StrEnum):
-    """Which columns are not always worth their place."""
+    """When a column is shown."""
 
     ALWAYS = "always"
     FILLED = "filled"
-    """Where some row has something there."""
+    """If some row has a value."""
     SEVERAL = "several"
-    """Where there is more than one namespace."""
+    """If there is more than one namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +65,11 @@ class Column:
     """One column.
 
     Attributes:
-        name: its heading.
-        cell: what an object has there; may raise.
-        kind: how it is aligned and sorted.
-        shown: whether it may be left out.
-        title: more about it.
+        name: the heading.
+        cell: returns the cell of an object; may raise.
+        kind: how the column is aligned and sorted.
+        shown: when the column is shown.
+        title: the tooltip of the heading.
     """
 
     name: str
@@ -80,7 +79,7 @@ class Column:
     title: str = ""
 
     def of(self, obj: Unstructured) -> Cell:
-        """What an object has there. Never raises for reasons of the object or of a user's function."""
+        """Return the cell of an object; if the column raises, a cell with the error."""
         failures: list[Exception] = []
         cell = attempt_with(self.cell, obj, None, failures.append)
         return cell if cell is not None else Cell("(failed)", Tone.BAD, clean(", ".join(map(text_of, failures))))
@@ -91,12 +90,12 @@ NAME: Final = Column("Name", lambda obj: Cell(clean(obj.name)))
 
 
 def columns_for(own: Sequence[Column], printer: Sequence[PrinterColumn], *, wide: bool = False) -> tuple[Column, ...]:
-    """All columns of a table.
+    """Return all columns of a table.
 
     Args:
-        own: what its user asked for besides.
-        printer: what the resource's definition says that a table of it should show; none where it says nothing.
-        wide: also the columns that it has for wide screens.
+        own: the user's additional columns.
+        printer: the printer columns of the CRD; may be empty.
+        wide: include printer columns with priority > 0.
     """
     told = [each for each in printer if (wide or each.priority <= 0) and not _is_age(each)]
     state = [_ENDING, *map(_printed, told)] if told else [_READY, _STATUS]
@@ -104,10 +103,10 @@ def columns_for(own: Sequence[Column], printer: Sequence[PrinterColumn], *, wide
 
 
 def own_columns(columns: Mapping[str, ColumnSource] | None) -> tuple[Column, ...]:
-    """Columns as users give them: ``{"image": "{.spec.containers[*].image}"}``.
+    """Parse the user's columns: ``{"image": "{.spec.containers[*].image}"}``.
 
     Raises:
-        InvalidInput: they are no mapping from headings to paths or functions, or a path does not parse.
+        InvalidInput: not a mapping from headings to JSONPaths or functions, or a path does not parse.
     """
     given: object = columns if columns is not None else {}
     if not isinstance(given, Mapping):
@@ -116,11 +115,11 @@ def own_columns(columns: Mapping[str, ColumnSource] | None) -> tuple[Column, ...
 
 
 def clean(text: str) -> str:
-    """A text of at most some length on one line, in which nothing steers whatever shows it."""
+    """Return a string on one line without control characters, cut to 200 characters."""
     return short(printable(" ".join(text[: 4 * _WIDTH].split())), _WIDTH)
 
 
-# ── what every kind may have ─────────────────────────────────────────────────────────────────
+# ── built-in columns ─────────────────────────────────────────────────────────────────────────
 
 
 def _ready(obj: Unstructured) -> Cell:
@@ -153,7 +152,7 @@ _ENDING: Final = Column("Status", _ending, shown=When.FILLED)
 _AGE: Final = Column("Age", _age, Kind.AGE)
 
 
-# ── what a definition or a user asks for ─────────────────────────────────────────────────────
+# ── printer columns and the user's columns ───────────────────────────────────────────────────
 
 
 def _own(heading: object, source: object) -> Column:
@@ -189,12 +188,12 @@ _KINDS: Final = {"integer": Kind.NUMBER, "number": Kind.NUMBER, "date": Kind.AGE
 
 
 def _is_age(column: PrinterColumn) -> bool:
-    """Whether it is the one that every table here has anyway."""
+    """Return whether it is an age column, which every live table has already."""
     return column.type == "date" and column.json_path.strip("{}") == ".metadata.creationTimestamp"
 
 
 def _printed(column: PrinterColumn) -> Column:
-    """A column of a definition; what its path does not find, or finds to be of another type, is empty."""
+    """Return a printer column; a cell is empty if the path finds nothing, or a value of another type."""
     kind = _KINDS.get(column.type, Kind.TEXT)
     title = clean(column.description or column.json_path)
     return Column(clean(column.name), lambda obj: _first(obj, column), kind, title=title)
@@ -228,7 +227,7 @@ def _found(obj: Unstructured, path: str) -> Iterator[object]:
 
 
 def _moment(value: object) -> Cell:
-    """A ``metav1.Time`` as a moment."""
+    """Parse a ``metav1.Time``."""
     try:
         moment = datetime.fromisoformat(str(value))
     except ValueError:

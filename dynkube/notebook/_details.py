@@ -1,4 +1,4 @@
-"""What a row shows when somebody opens it: the object's own card, as plain data for the page."""
+"""The details of an unfolded row: the object's card, as JSON for the page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dynkube.meta import Unstructured
 
 
 def details_of(obj: Unstructured, now: datetime) -> list[Any]:
-    """An object's card as nested lists: what ``_repr_html_`` shows of it, Secrets' values left out as there."""
+    """Return an object's card as nested lists: the same content as its ``_repr_html_``, without values of Secrets."""
     try:
         card = object_card(obj, now=now, size=len(obj.json))
     except InvalidObject as exc:

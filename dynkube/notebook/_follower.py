@@ -1,9 +1,9 @@
-"""The task behind a live table: it folds the events of a source, and draws at most four pictures a second.
+"""The task behind a live table: it applies the events of a source, and renders at most four snapshots a second.
 
-The task ends, and with it whatever it holds open, when nobody looks any more; it begins anew when somebody does.
+The task ends and closes its source when no page shows the table any more; it is started again when one does.
 
-Everything here belongs to the event loop's thread, so nothing is locked. The loop is held for milliseconds at a
-stretch, however much there is to do.
+Everything here runs in the event loop's thread, so there are no locks. It blocks the loop for milliseconds at a time,
+whatever the number of objects.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ from dynkube.notebook._source import Source, head_of, title_of
 _log = get_logger("dynkube.notebook")
 
 PERIOD: Final = 0.25
-"""Seconds between two pictures."""
-_IDLE: Final = 1.0  # how often to look at what no event tells: the filter's words, how many objects it hides
-_PULSE: Final = 15.0  # how often to say that there is nothing to say
+"""Seconds between two snapshots."""
+_IDLE: Final = 1.0  # seconds between checks of what has no event: the filter, the number of objects that it hides
+_PULSE: Final = 15.0  # seconds between keep-alive messages
 _UNSETTLED: Final = (Phase.UNKNOWN, Phase.SYNCING)
 
 
 class Outlet(Protocol):
-    """Where pictures go."""
+    """Where snapshots are sent."""
 
     def show(self, message: Message, picture: Picture) -> None:
-        """Show a picture; the message says what is new in it. Must neither block nor raise."""
+        """Show a snapshot; ``message`` has what changed. Must neither block nor raise."""
         ...
 
 
 Opening: TypeAlias = Callable[[], AbstractAsyncContextManager[Source]]
-"""Opens what is to be followed, for as long as it is; more than once, one after the other."""
+"""Opens the source; entered each time that following starts, but never twice at once."""
 Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], object]
-"""Starts a task, and is called in the loop's thread. It raises ClosedError where there is nothing left to own it."""
+"""Starts a task; called in the loop's thread. Raises ClosedError if the owner of the task is closed."""
 
 
 class Follower:
     """Follows one source for one table.
 
     Args:
-        opening: what to follow.
-        start: starts its task.
-        columns: more columns than the usual ones.
-        limit: rows.
-        wide: show also the columns that a definition has for wide screens.
-        narrower: what to do about objects that are beyond the limit.
-        now: the time of day.
-        cpu_clock: measures how long the loop is held.
-        cells: entered for as long as it follows; has it told of the cells that run.
+        opening: opens the source.
+        start: starts the task.
+        columns: the user's additional columns.
+        limit: the maximum number of rows.
+        wide: also show the CRD's columns for wide output.
+        narrower: a hint on how to narrow the selection, shown if there are more objects than ``limit``.
+        now: the wall clock.
+        cpu_clock: measures how long the loop is blocked.
+        cells: entered while following; calls ``cell_begins`` and ``cell_ends``.
     """
 
     def __init__(
@@ -82,9 +82,9 @@ class Follower:
     ) -> None:
         self.outlet: Outlet | None = None
         self.resting: bool = True
-        """Whether it does not follow now, and would if somebody looked; may be read by any thread."""
+        """Whether it does not follow now, and will when a page shows the table; may be read by any thread."""
         self.error: DynkubeError | None = None
-        """Why it could not begin."""
+        """Why the source could not be opened."""
         self._opening = opening
         self._start = start
         self._own = columns
@@ -96,8 +96,8 @@ class Follower:
         self._cells = cells
         self._picture: Picture | PackedPicture = Picture(Head(title="", phase=str(Phase.UNKNOWN)))
         self._closed = False
-        self._whole = False  # whether the next picture is to be sent as a whole
-        self._kept: Picture | None = None  # shown on until there is something to show
+        self._whole = False  # whether to send the next snapshot as a whole
+        self._kept: Picture | None = None  # an old snapshot, shown until the source has synced
         self._seq = 0
         self._told = 0.0
         self._audience = Audience(0.0)
@@ -120,17 +120,17 @@ class Follower:
 
     @property
     def picture(self) -> Picture:
-        """What was drawn last; may be read by any thread."""
+        """The last snapshot; may be read by any thread."""
         return self._picture.unpack()
 
-    # ── its life ─────────────────────────────────────────────────────────────────────────────
+    # ── starting and stopping ────────────────────────────────────────────────────────────────
 
     def begin(self) -> None:
-        """Follow from now on, unless it does or was closed; for a while also if no page comes."""
+        """Start following, unless it does already or was closed; stops again if no page opens within 60 s."""
         now = trio.current_time()
         self._audience.expect(now)
         if self.resting:
-            self._audience.listen(now)  # at rest, it was told of no cell's end
+            self._audience.listen(now)  # while resting, cell_ends was not called
             self._follow()
 
     def _follow(self) -> None:
@@ -145,14 +145,14 @@ class Follower:
             self.resting = False
 
     async def _run(self) -> None:
-        """Follow until nobody looks, or until the source or this is closed. Raises nothing, as nobody waits for it."""
+        """Follow until no page shows the table, or the source or this is closed. Never raises: a background task."""
         over = True
         try:
             with self._scope, self._cells(self):
                 over = await self._open_and_follow()
         except ClosedError as exc:
             self.error = exc
-        except DynkubeError as exc:  # the source could not be opened; whoever looks again tries again
+        except DynkubeError as exc:  # the source could not be opened; retried when a page shows the table
             self.error, over = exc, False
             head = replace(self._picture.head, phase=str(Phase.UNKNOWN), reason="NotFollowed", message=str(exc))
             self._send_picture(replace(self.picture, head=head))
@@ -162,11 +162,11 @@ class Follower:
             over = over or self._closed
             is_wanted = not over and self.error is None and not self._audience.is_gone(trio.current_time())
             self._end(over=over)
-            if is_wanted:  # somebody came while the source was being closed
+            if is_wanted:  # a page opened while the source was being closed
                 self._follow()
 
     async def _open_and_follow(self) -> bool:
-        """Returns whether there is nothing more to come."""
+        """Follow the source; return whether its events have ended."""
         async with self._opening() as source:
             self._source = source
             if self._kept is None:
@@ -177,13 +177,13 @@ class Follower:
                 await self._fold(events)
                 nursery.cancel_scope.cancel()
                 return True
-        return False  # the nursery was cancelled: nobody looks
+        return False  # the nursery was cancelled: no page shows the table
 
     def _end(self, *, over: bool = True) -> None:
         if over:
             self._closed = True
             self._send_picture(replace(self.picture, head=self._closed_head()))
-            self._selection = self._selection.first(self._limit)  # rows can be opened still; the others may go
+            self._selection = self._selection.first(self._limit)  # shown rows can still be unfolded
         else:
             self._selection = Selection()
         self._painter, self._picture = Painter(), self._picture.pack()
@@ -193,60 +193,60 @@ class Follower:
         self._ended.set()
 
     def end(self) -> None:
-        """End it for good; does not wait."""
+        """Stop for good; does not wait."""
         if self.resting:
             self._end()
         self._closed = True
         self._scope.cancel()
 
     async def close(self) -> None:
-        """End it for good, and wait for that."""
+        """Stop for good, and wait until the task has ended."""
         self.end()
         await self._ended.wait()
 
     async def wait_settled(self) -> None:
-        """Wait until a picture was drawn of a source that knows what there is."""
+        """Wait until a snapshot of a synced source was rendered, or following has ended."""
         await self._settled.wait()
 
     async def look(self) -> Picture:
-        """A picture as of now, whether or not a page shows any; the last one, where it does not follow."""
+        """Render and return a current snapshot; if it does not follow, return the last one."""
         if self._source is not None:
             return await self._paint(self._source)
         await trio.lowlevel.checkpoint()
         return self.picture
 
-    # ── what pages say ───────────────────────────────────────────────────────────────────────
+    # ── messages of pages ────────────────────────────────────────────────────────────────────
 
     def hear(self, message: Message) -> None:
-        """A page said something. What it cannot have said is ignored."""
+        """Handle a message of a page; invalid ones are ignored."""
         now, page = trio.current_time(), str(message.get("page", ""))
         if message.get("kind") == "bye":
             self._audience.went(page, now)
             return
         if self.resting:
-            self.begin()  # a whole picture follows
+            self.begin()  # sends a complete snapshot
         elif message.get("kind") == "hello":
             self._tell(table_message(self.picture))
         self._audience.came(page, now, stays=message.get("stays") is True)
-        if message.get("kind") == "details" and self._kept is None:  # else it will ask again
+        if message.get("kind") == "details" and self._kept is None:  # otherwise the page asks again later
             self._tell(self._details(str(message.get("id", ""))))
         self._changed.set()
 
     def cell_begins(self, cell: str) -> None:
-        """A cell begins: what it showed the last time is gone, and pages may not be heard until it ends."""
+        """A cell begins: its old output is gone, and messages of pages may be delayed until it ends."""
         self._audience.went(cell, trio.current_time())
         self._audience.deafen()
 
     def cell_ends(self) -> None:
-        """The cell that ran has ended."""
+        """The running cell has ended."""
         self._audience.listen(trio.current_time())
 
     def is_on(self, page: str) -> bool:
-        """Whether a page shows it, as far as is known; may be asked by any thread."""
+        """Return whether a page is known to show the table; thread-safe."""
         return page in self._audience
 
     def get(self, row_id: str) -> Unstructured | None:
-        """The object of a row."""
+        """Return the object of a row, or ``None``."""
         namespace, _, name = row_id.rpartition("/")
         return self._selection.get((namespace, name))
 
@@ -281,16 +281,16 @@ class Follower:
                 await self._changed.wait()
         following.cancel()
 
-    # ── pictures ─────────────────────────────────────────────────────────────────────────────
+    # ── snapshots ────────────────────────────────────────────────────────────────────────────
 
     async def _paint(self, source: Source) -> Picture:
         if self._kept is not None and not self._has_caught_up:
             old = self._kept.head
             head = replace(self._head(source, shown=old.shown), matching=old.matching, total=old.total)
             return replace(self._kept, head=head)
-        if self._kept is not None:  # a page that gets all of it asks anew for what is unfolded
+        if self._kept is not None:  # sent as a whole, so that the page requests the details of unfolded rows again
             self._kept, self._whole = None, True
-        # All of one moment: while the rows are made, events go on being folded.
+        # Read together, before the first checkpoint: events are applied while the rows are made.
         columns, window = self._all_columns(source), self._selection.window(self._limit)
         head, namespaces = self._head(source, shown=len(window)), self._selection.namespaces
         rows: list[Row] = []
@@ -319,7 +319,7 @@ class Follower:
         )
 
     def _is_settled(self, phase: str) -> bool:
-        """Whether there is nothing to wait for: it is known what there is, or why that cannot be known."""
+        """Return whether the source has synced, or the reason why it cannot is known."""
         return phase not in _UNSETTLED and (self._has_caught_up or phase != Phase.LIVE)
 
     @property

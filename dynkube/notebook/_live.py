@@ -1,4 +1,4 @@
-"""``LiveTable``: the table in a notebook that keeps itself up to date."""
+"""``LiveTable``: a notebook table that updates itself."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ T = TypeVar("T")
 _log = get_logger("dynkube.notebook")
 
 _MOST_ROWS = 2000
-_PATIENCE = 0.5  # seconds until a table is shown that knows nothing yet
+_PATIENCE = 0.5  # seconds to wait for the first rows before the table is shown
 
 
 class Loop(Protocol):
-    """The event loop in which a source lives, for callers in other threads."""
+    """The event loop of a source, for callers in other threads."""
 
     @property
     def alive(self) -> bool:
-        """Whether it takes calls."""
+        """Whether the loop accepts calls."""
         ...
 
     def call(self, function: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run an async function in it, and wait."""
+        """Run an async function in the loop, and wait for its result."""
         ...
 
     def post(self, function: Callable[[], object]) -> None:
-        """Have a plain function run in it soon; does not wait, and does nothing where it has ended."""
+        """Run a plain function in the loop soon; does not block, and does nothing once the loop has ended."""
         ...
 
 
 class LiveTable(Bound):
-    """A table of what an informer shows, which keeps itself up to date while it is on a page. Made by ``.live()``.
+    """A table of an informer's objects, updated while a page shows it; created by ``.live()``.
 
-    Only the cells that change are touched, so what is selected, scrolled to or unfolded stays. In the page, rows are
-    sorted by a click on a heading, looked for by the words in the box, and unfolded to see the object. It goes on
-    until it or its informer is closed, or the kernel ends. A minute after the last page that shows it has gone, as when
-    its cell is run again, it rests: it follows nothing and holds no objects, until it is displayed or looked at again.
+    Updates replace only the cells that change, so selection, scroll position and unfolded rows are kept. On the page, a
+    click on a heading sorts, the text box searches, and a click on a row unfolds the object. The table is updated until
+    it or its informer is closed, or the kernel ends. One minute after the last page that showed it is gone (its cell
+    was run again, say), it rests: it holds no watch and no objects until it is displayed or read again.
 
-    With the extra ``dynkube[notebook]`` it is a widget; without it, an output that is replaced as a whole each time. A
-    saved notebook keeps the text of the first picture.
+    With the extra ``dynkube[notebook]`` it is a widget; without it, an output that is replaced as a whole on each
+    update. A saved notebook keeps the text of the first snapshot.
     """
 
     def __init__(self, follower: Follower, loop: Loop, cells: Cells) -> None:
@@ -63,14 +63,14 @@ class LiveTable(Bound):
         self._cells = cells
 
     def close(self) -> None:
-        """Stop following, for good. What the page shows stays, and says that it is old. Safe to call twice."""
+        """Stop updating the table for good. Its rows stay on the page, marked as no longer updated. Idempotent."""
         __tracebackhide__ = True
         if self._loop.alive:
             self._loop.call(self._follower.close)
 
     @property
     def text(self) -> str:
-        """What it shows now, as text."""
+        """The current table as text; blocks until it is rendered, and wakes a table that rests."""
         return text_of(self._look(), datetime.now(UTC))
 
     def __repr__(self) -> str:
@@ -89,25 +89,24 @@ class LiveTable(Bound):
 
 
 class PageTable(LiveTable):
-    """One that needs no widget: an output that is replaced by the next picture.
+    """A live table without the widget: an output that is replaced on each update.
 
-    An output says nothing, so it counts as gone when its cell is run again. Where the front-end does not name cells, it
-    never does.
+    An output sends no messages, so it counts as gone when its cell is run again; in front-ends without cell ids, never.
     """
 
     def __init__(self, follower: Follower, loop: Loop, cells: Cells) -> None:
         super().__init__(follower, loop, cells)
-        self._handles: dict[str, list[Any]] = {}  # of outputs, by their cell
-        self._shown = 0  # the hash of the last picture, which may be large, and is kept as long as its cell's value
+        self._handles: dict[str, list[Any]] = {}  # display handles, by cell
+        self._shown = 0  # a hash, as a snapshot may be large and tables are kept until the kernel ends
         follower.outlet = self
 
     def _ipython_display_(self) -> None:
-        from IPython import get_ipython  # whoever calls this has it
+        from IPython import get_ipython  # IPython is the caller
         from IPython.display import display
 
         bundle = _bundle(self._look(), datetime.now(UTC))
         shell: Any = get_ipython()
-        if not hasattr(shell, "kernel"):  # a terminal would print each picture below the last one
+        if not hasattr(shell, "kernel"):  # a terminal would print each update below the last one
             display(bundle, raw=True)  # type: ignore[no-untyped-call]  # as below
             return
         handle: Any = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]  # IPython has no types
@@ -121,7 +120,7 @@ class PageTable(LiveTable):
         self._follower.hear({"kind": "hello", "page": page, "stays": True})
 
     def show(self, message: Message, picture: Picture) -> None:
-        """Replace the outputs, also where nothing but ages has changed."""
+        """Replace the outputs, also if only ages have changed."""
         handles = [each for page, some in self._handles.items() if self._follower.is_on(page) for each in some]
         if not handles:
             return
@@ -133,12 +132,12 @@ class PageTable(LiveTable):
         for handle in handles:
             try:
                 handle.update(bundle, raw=True)
-            except Exception:  # noqa: BLE001  # a kernel that is ending
+            except Exception:  # noqa: BLE001  # the kernel is shutting down
                 _log.debug("a picture could not be shown", exc_info=True)
 
 
 class WidgetTable(LiveTable):
-    """One that is a widget."""
+    """A live table shown by the anywidget widget."""
 
     def __init__(self, follower: Follower, loop: Loop, cells: Cells) -> None:
         super().__init__(follower, loop, cells)
@@ -156,23 +155,23 @@ class WidgetTable(LiveTable):
         return {"application/vnd.jupyter.widget-view+json": view, "text/plain": self.text}
 
     def _display_(self) -> Any:
-        """What marimo shows."""
+        """Return the widget; called by marimo."""
         return self.widget
 
     def show(self, message: Message, picture: Picture) -> None:
-        """Send it to the pages."""
+        """Send the message to the pages."""
         try:
             self.widget.send(message)
-        except Exception:  # noqa: BLE001  # a kernel that is ending
+        except Exception:  # noqa: BLE001  # the kernel is shutting down
             _log.debug("a message could not be sent", exc_info=True)
 
     def _heard(self, widget: object, content: object, buffers: object) -> None:
-        """A page said something; called in a thread of the kernel's."""
+        """Pass on a message of a page; called in a thread of the kernel."""
         if isinstance(content, Mapping):
             self._loop.post(lambda: self._follower.hear(dict(content)))
 
     def _widget_closed(self, change: Mapping[str, object]) -> None:
-        """No page can show it any more; called in the thread of whoever closed it."""
+        """Close the table, as no page can show it any more; called in the thread that closed the widget."""
         if change["new"] is None:
             self._loop.post(self._follower.end)
 
@@ -187,21 +186,22 @@ def live_table(
     wide: bool = False,
     narrower: str = "informer.set_filter(…) narrows all",
 ) -> LiveTable:
-    """A table that follows a source.
+    """Return a live table of a source.
 
     Args:
-        opening: opens what to follow, which lives in ``loop``.
-        loop: where.
-        start: starts a task in it, of somebody who ends it.
-        columns: more columns, by heading: a JSONPath, or a function of the object that is fast and calls no client.
+        opening: opens the source, which lives in ``loop``.
+        loop: the event loop of the source.
+        start: starts a task in the loop, which its owner cancels at the latest when it ends.
+        columns: additional columns, by heading: a JSONPath, or a function of the object that is fast and calls no
+            client.
         limit: rows, at most 2,000.
-        wide: also the columns that the resource's definition has for wide screens.
-        narrower: what to do about objects that are beyond the limit.
+        wide: also show the CRD's columns for wide output.
+        narrower: a hint on how to narrow the selection, shown if there are more objects than ``limit``.
 
     Raises:
-        InvalidInput: the columns or the limit are none.
+        InvalidInput: the columns or the limit are invalid.
         ClosedError: the source is closed.
-        DynkubeError: it could not be opened.
+        DynkubeError: the source could not be opened.
     """
     given: object = limit
     if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= _MOST_ROWS:
@@ -219,7 +219,7 @@ def live_table(
     try:
         loop.call(_open, follower, cells.exist)
         return _table(follower, loop, cells)
-    except BaseException:  # also interrupted: nobody will have it
+    except BaseException:  # KeyboardInterrupt too: the table is never returned
         loop.post(follower.end)
         raise
 
@@ -236,14 +236,14 @@ def _bundle(picture: Picture, now: datetime) -> dict[str, str]:
 
 
 async def _open(follower: Follower, in_cell: bool) -> None:
-    """Begin, and wait a little for what there is; raises why it cannot begin."""
+    """Start following, and wait up to 0.5 s for the first rows; raises if the source cannot be opened."""
     await _look(follower, in_cell)
     if follower.error is not None:
         raise follower.error
 
 
 async def _look(follower: Follower, in_cell: bool) -> Picture:
-    """A picture that is worth keeping, but without waiting long for it."""
+    """Return a snapshot, waiting up to 0.5 s for the first rows if the table was resting."""
     was_resting = follower.resting
     follower.begin()
     if in_cell:

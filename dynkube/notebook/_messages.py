@@ -1,6 +1,6 @@
-"""What the kernel tells the page: the whole table, or what is different from the last time. Plain JSON.
+"""The messages from the kernel to the page, as JSON: the whole table, or the difference from the last snapshot.
 
-The page gets data and no markup. ``seq`` counts messages, so a page that missed one knows, and asks for the whole.
+They contain data and no markup. ``seq`` numbers the messages, so that a page that missed one requests the whole table.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dynkube.notebook._columns import Cell
 from dynkube.notebook._picture import Head, Heading, Picture, Row
 
 Message: TypeAlias = "dict[str, Any]"
-"""One message, as JSON has it."""
+"""A JSON object."""
 
 _SAID: Final = 2000
-"""Characters of what stands above the rows, each."""
+"""The maximum number of characters of each string in the header."""
 
 
 def table_message(picture: Picture) -> Message:
-    """All of it."""
+    """Return a message with the whole table."""
     return {
         "kind": "table",
         "head": _head(picture.head),
@@ -32,9 +32,9 @@ def table_message(picture: Picture) -> Message:
 
 
 def delta_message(old: Picture, new: Picture) -> Message | None:
-    """What is different; ``None`` where nothing is. Between tables with other columns all of it.
+    """Return a message with the difference; ``None`` if there is none. The whole table if the columns differ.
 
-    ``put`` has only the cells that changed, by the number of their column.
+    ``put`` has only the cells that changed, by column number.
     """
     if [heading.name for heading in old.headings] != [heading.name for heading in new.headings]:
         return table_message(new)
@@ -67,8 +67,8 @@ def _row(row: Row) -> list[Any]:
 
 
 def _cell(cell: Cell) -> str | dict[str, Any]:
-    """A text, or where there is more to it a map of ``t``: text, ``c``: tone, ``h``: title and ``at``: moment."""
-    if cell.tone is Tone.PLAIN and not cell.title and cell.moment is None:  # as most are, and there may be 20,000
+    """Return a string, or for a cell with a style a map of ``t``: text, ``c``: tone, ``h``: title, ``at``: moment."""
+    if cell.tone is Tone.PLAIN and not cell.title and cell.moment is None:  # most cells, of up to 20,000
         return cell.text
     told: dict[str, Any] = {"t": cell.text}
     if cell.tone is not Tone.PLAIN:
@@ -86,7 +86,7 @@ def _head(head: Head) -> Message:
 
 
 def _said(text: str) -> str:
-    """Words of servers, of filters, of errors."""
+    """Return a string from a server, filter or error, safe to show and at most 2,000 characters long."""
     return printable(short(text, _SAID), keep="\n")
 
 

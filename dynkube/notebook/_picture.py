@@ -1,7 +1,6 @@
-"""What a live table shows at one moment, and the difference between two moments.
+"""Snapshots of a live table, as plain data.
 
-Plain data. A picture is made of the objects that are in it and of nothing else, so a table of 200 rows costs the same
-whether there are 200 objects or 50,000.
+A snapshot reads only the objects that it shows, so a table of 200 rows costs the same for 200 objects and for 50,000.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from dynkube.notebook._columns import Cell, Column, Kind, When
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """What stands above the rows.
+    """The header of the table.
 
     Attributes:
-        title: which resource, and where.
-        phase: of the informer.
-        reason: why it is in this phase, as one word.
-        message: the same for people; may be empty.
+        title: the resource and the namespace.
+        phase: the phase of the informer.
+        reason: the reason of the phase, as one word.
+        message: the reason as a sentence; may be empty.
         since: when the phase began, in seconds since 1970.
-        filter: what decides which objects are shown; ``""`` for none.
-        shown: rows.
-        matching: objects that the filter shows.
-        total: objects that there are.
-        narrower: what to do about objects that are not shown.
-        following: whether it is still kept up to date.
+        filter: a description of the filter; ``""`` if there is none.
+        shown: the number of rows.
+        matching: the number of objects that pass the filter.
+        total: the number of all objects.
+        narrower: a hint on how to narrow the selection.
+        following: whether the table is still updated.
     """
 
     title: str
@@ -58,13 +57,13 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The top of a column.
+    """The heading of a column.
 
     Attributes:
-        name: its words.
-        kind: how it is aligned and sorted.
-        title: more about it.
-        shown: whether it is there now.
+        name: the text of the heading.
+        kind: how the column is aligned and sorted.
+        title: the tooltip.
+        shown: whether the column is shown now.
     """
 
     name: str
@@ -75,12 +74,12 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One object.
+    """The row of one object.
 
     Attributes:
-        id: which one: ``namespace/name``.
-        version: its resourceVersion.
-        cells: one for each column, those that are not shown included.
+        id: ``namespace/name``.
+        version: the resourceVersion.
+        cells: one for each column, including columns that are not shown.
     """
 
     id: str
@@ -90,28 +89,28 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What a table shows at one moment."""
+    """A snapshot of the table."""
 
     head: Head
     headings: tuple[Heading, ...] = ()
     rows: tuple[Row, ...] = ()
 
     def pack(self) -> PackedPicture:
-        """The same, to be kept."""
+        """Compress the rows."""
         return PackedPicture(self.head, self.headings, zlib.compress(msgspec.msgpack.encode(self.rows), level=1))
 
     def unpack(self) -> Picture:
-        """Itself."""
+        """Return itself."""
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class PackedPicture:
-    """A picture that is kept for who may look again, in about a twentieth of its memory.
+    """A compressed snapshot, kept while a table rests, in about a twentieth of the memory.
 
-    ipywidgets keeps every widget until the kernel ends, also where its cell was run again and again, and a table that
-    rests is right not to close its own: notebooks that are opened again, and copies of an output, ask for the widget by
-    its number, and would show an error in its place. Packing 2,000 rows holds the loop for 5 ms, unpacking for 10 ms.
+    ipywidgets keeps every widget until the kernel ends, even if its cell is run again. A resting table must not close
+    its widget: reopened notebooks and copies of an output request it by its model id, and would show an error instead.
+    Packing 2,000 rows blocks the loop for 5 ms, unpacking for 10 ms.
     """
 
     head: Head
@@ -119,17 +118,17 @@ class PackedPicture:
     _rows: bytes
 
     def pack(self) -> PackedPicture:
-        """Itself."""
+        """Return itself."""
         return self
 
     def unpack(self) -> Picture:
-        """The picture."""
+        """Decompress the rows."""
         rows = msgspec.msgpack.decode(zlib.decompress(self._rows), type=tuple[Row, ...])
         return Picture(self.head, self.headings, rows)
 
 
 class Painter:
-    """Makes rows of objects, and keeps those of the last picture: an object that did not change is not read again."""
+    """Renders objects as rows, and reuses the rows of the last snapshot for objects that did not change."""
 
     __slots__ = ("_columns", "_kept")
 
@@ -138,7 +137,7 @@ class Painter:
         self._kept: dict[str, tuple[Unstructured, Row]] = {}
 
     def rows(self, objects: Sequence[Unstructured], columns: tuple[Column, ...]) -> Iterator[Row]:
-        """One row after the other, so that whoever asks may do something else in between."""
+        """Yield the rows one by one, so that the caller can yield to the event loop in between."""
         kept = self._kept if columns == self._columns else {}
         fresh: dict[str, tuple[Unstructured, Row]] = {}
         self._columns, self._kept = columns, fresh
@@ -151,7 +150,7 @@ class Painter:
 
 
 def headings(columns: Sequence[Column], rows: Sequence[Row], namespaces: int) -> tuple[Heading, ...]:
-    """The tops of the columns, and which of them are worth their place."""
+    """Return the headings of the columns, and whether each is shown."""
 
     def is_shown(place: int, column: Column) -> bool:
         match column.shown:
@@ -167,7 +166,7 @@ def headings(columns: Sequence[Column], rows: Sequence[Row], namespaces: int) ->
 
 
 def id_of(obj: Unstructured) -> str:
-    """What identifies a row; neither part can have a slash in it."""
+    """Return the id of an object's row; neither a namespace nor a name can contain a slash."""
     return "/".join(obj.key)
 
 

@@ -1,4 +1,4 @@
-"""What a live table may show: the objects that a source has, in the order in which they are shown."""
+"""The objects of a source, in the order in which a live table shows them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dynkube.meta import Added, Deleted, InformerEvent, Key, Unstructured, Updat
 
 
 class Selection:
-    """Folds the events of an informer, one at a time.
+    """The objects of an informer by namespace and name, kept up to date by its events.
 
-    An event costs a search, whatever the number of objects: inserting into a list of 50,000 keys moves a few hundred
-    kilobytes, which takes some microseconds, and nothing is ever sorted as a whole.
+    An event costs a binary search: inserting into a list of 50,000 keys moves a few hundred kilobytes, which takes some
+    microseconds, and the list is never sorted as a whole.
     """
 
     __slots__ = ("_namespaces", "_objects", "_order")
@@ -23,7 +23,7 @@ class Selection:
         self._namespaces: Counter[str] = Counter()
 
     def fold(self, event: InformerEvent) -> None:
-        """Something was added, updated or deleted."""
+        """Apply an event."""
         match event:
             case Added(obj):
                 self._add(obj)
@@ -33,23 +33,23 @@ class Selection:
                 self._remove(obj.key)
 
     def window(self, limit: int) -> list[Unstructured]:
-        """The first objects by namespace and name, at most ``limit``."""
+        """Return the first objects by namespace and name, at most ``limit``."""
         return [self._objects[key] for key in self._order[:limit]]
 
     def first(self, limit: int) -> Selection:
-        """A selection of these alone."""
+        """Return a selection of the first ``limit`` objects only."""
         some = Selection()
         for obj in self.window(limit):
             some.fold(Added(obj))
         return some
 
     def get(self, key: Key) -> Unstructured | None:
-        """One of them."""
+        """Return an object, or ``None``."""
         return self._objects.get(key)
 
     @property
     def namespaces(self) -> int:
-        """In how many namespaces they are."""
+        """The number of namespaces."""
         return len(self._namespaces)
 
     def __len__(self) -> int:

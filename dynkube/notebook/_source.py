@@ -1,4 +1,4 @@
-"""What a live table follows. Informers are such; so is whatever else has the same few names."""
+"""The source of a live table: an informer, or another object with the same interface."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dynkube.notebook._picture import Head
 
 
 class Source(Protocol):
-    """A collection that tells of its changes; see :class:`dynkube.Informer`."""
+    """The part of the interface of :class:`dynkube.Informer` that a live table uses."""
 
     @property
     def gvr(self) -> GVR | None:
@@ -21,45 +21,45 @@ class Source(Protocol):
 
     @property
     def namespace(self) -> str | None:
-        """The namespace it is limited to."""
+        """The namespace it is limited to; ``None`` for all."""
         ...
 
     @property
     def state(self) -> State:
-        """Where it stands."""
+        """The current state."""
         ...
 
     @property
     def filter(self) -> Filter | None:
-        """What decides which objects it shows."""
+        """The filter, or ``None``."""
         ...
 
     @property
     def printer_columns(self) -> tuple[PrinterColumn, ...]:
-        """The columns that the resource's definition asks for."""
+        """The printer columns of the CRD."""
         ...
 
     def events(self) -> AbstractAsyncContextManager[EventStream]:
-        """What happens, from an Added for each object that is there."""
+        """Return the events, beginning with an Added for each object in the cache."""
         ...
 
     def states(self) -> AsyncGenerator[State, None]:
-        """The state now, and each other state as it comes."""
+        """Return the current state, then each new one."""
         ...
 
     def statistics(self) -> InformerStatistics:
-        """The number of objects that there are, those that the filter hides included."""
+        """Return statistics with the number of objects, including those that the filter hides."""
         ...
 
 
 def title_of(source: Source) -> str:
-    """Which resource, and where."""
+    """Return the title of a table: the resource and the namespace."""
     where = f" in {source.namespace}" if source.namespace else ""
     return f"{source.gvr or 'informer'}{where}"
 
 
 def head_of(source: Source, *, shown: int, matching: int, narrower: str) -> Head:
-    """What stands above so many rows, of so many objects that the filter shows."""
+    """Return the header of a table with ``shown`` rows, of ``matching`` objects that pass the filter."""
     state, shows = source.state, source.filter
     return Head(
         title=title_of(source),

@@ -1,4 +1,4 @@
-"""A picture of a live table as text and as HTML: what saved notebooks keep, and what is shown without a widget."""
+"""Renders a live table as text and HTML, for saved notebooks and for display without the widget."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dynkube.notebook._picture import Head, Picture, Row
 
 
 def text_of(picture: Picture, now: datetime, rows: int = 20) -> str:
-    """A picture for a terminal, or for a notebook that is read where it cannot run."""
+    """Render a snapshot as text, for terminals and saved notebooks."""
     return plain(_card(picture, now, rows))
 
 
 def html_of(picture: Picture, now: datetime, rows: int = 200) -> str:
-    """A picture for a page: one that does not change. Of more rows it says how many: 200 take 20 ms of the loop."""
+    """Render a snapshot as static HTML: the first ``rows`` and the number of the others. 200 rows block for 20 ms."""
     return page(_card(picture, now, rows))
 
 

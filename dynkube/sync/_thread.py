@@ -116,7 +116,7 @@ class TrioThread:
         self.post(scope.cancel)
 
     def post(self, function: Callable[[], object]) -> None:
-        """Run a plain function in the loop soon; it must not raise. Does not block; does nothing after the loop's end."""
+        """Run a plain function, which must not raise, in the loop soon. Does not block. No-op after the loop's end."""
         if self._token is not None and self.alive:
             with suppress(trio.RunFinishedError):
                 self._token.run_sync_soon(function)
