@@ -1,8 +1,8 @@
-"""``%load_ext dynkube``: IPython completes keys as deep as objects go, ``pod["metadata"]["labels"]["``.
+"""``%load_ext dynkube``: IPython completes keys at any depth, such as ``pod["metadata"]["labels"]["``.
 
-Of classes that it does not know IPython completes the first key alone, as it does not run their code to get at what is
-inside. Those of dynkube it may run: they decode JSON that is there already, or give the verbs on a resource
-(``client["pods"].``, ``client.resources.pods.``), and ask no server.
+For classes outside its allowlist, IPython completes the first key only, as it does not run their ``__getitem__``.
+Those of dynkube are safe to run: they decode JSON in memory, or return the verbs on a resource (``client["pods"].``,
+``client.resources.pods.``), and send no requests.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _POLICIES: Final = ("allowed_getitem", "allowed_getattr")
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:
-    """Allow the completer to look into objects; called by IPython."""
+    """Allow the completer to evaluate dynkube's classes; called by IPython."""
     from IPython.core.guarded_eval import EVALUATION_POLICIES
 
-    completer: Any = ipython.Completer  # IPython's types do not tell of its traits
+    completer: Any = ipython.Completer  # IPython's type hints lack its traits
     overrides = dict(completer.policy_overrides)
     for policy in _POLICIES:
         allowed = getattr(EVALUATION_POLICIES[completer.evaluation], policy, None)
-        if allowed is not None:  # whoever chose a stricter or freer policy has it
+        if allowed is not None:  # policies without allowlists are left unchanged
             overrides[policy] = overrides.get(policy, allowed) | _READABLE
     completer.policy_overrides = overrides
 
 
 def unload_ipython_extension(ipython: InteractiveShell) -> None:
-    """Take that back; called by IPython. What others have overridden stays, also where they did so meanwhile."""
+    """Undo the extension; called by IPython. Overrides by other code are kept, even if made later."""
     from IPython.core.guarded_eval import EVALUATION_POLICIES
 
     completer: Any = ipython.Completer
@@ -58,7 +58,7 @@ def unload_ipython_extension(ipython: InteractiveShell) -> None:
     for policy in _POLICIES:
         if policy in overrides:
             overrides[policy] = overrides[policy] - _READABLE
-            # What any policy says by itself is no override, and IPython would warn of it under another policy.
+            # Drop an override that equals a policy's default: IPython would warn about it under another policy.
             if any(overrides[policy] == getattr(each, policy, None) for each in EVALUATION_POLICIES.values()):
                 del overrides[policy]
     completer.policy_overrides = overrides

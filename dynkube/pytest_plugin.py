@@ -1,13 +1,13 @@
-"""Fixtures with an API server for pytest, embedded or real; loaded by itself wherever dynkube is installed.
+"""Pytest fixtures with an API server, embedded or real; loaded automatically if dynkube is installed.
 
 ``api_server`` and ``kube_client`` are for async tests on trio, in virtual time with ``virtual_time_backend``;
-``served_api_server`` and ``api_server_kubeconfig`` are for synchronous tests and foreign clients, over TCP. The marker
-``api_server`` sets the server's options. docs/testing.md shows each.
+``served_api_server`` and ``api_server_kubeconfig`` are for synchronous tests and other clients, over TCP. The marker
+``api_server`` sets the server's options. docs/testing.md has examples.
 
-``control_plane`` and ``control_plane_kubeconfig`` are a real kube-apiserver with its etcd, started once in a session
-from binaries that are on the machine. docs/control-plane.md shows them.
+``control_plane`` and ``control_plane_kubeconfig`` are a real kube-apiserver with etcd, started once per session from
+locally installed binaries. docs/control-plane.md has examples.
 
-Nothing but pytest is imported until a test asks for a fixture: the plugin costs nothing where it is not used.
+Nothing but pytest is imported until a test requests a fixture, so the plugin costs nothing in other projects.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _ABOUT = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line("markers", _ABOUT)
 
 
 @pytest.fixture
 def virtual_time_backend() -> tuple[str, dict[str, object]]:
-    """Trio with a clock that jumps to the next deadline as soon as every task waits: what ``anyio_backend`` may return.
+    """The trio backend with virtual time, as a value for ``anyio_backend``.
 
-    ::
+    Its clock (``trio.testing.MockClock``) jumps to the next deadline as soon as every task is waiting::
 
         @pytest.fixture
         def anyio_backend(virtual_time_backend):
@@ -72,9 +72,9 @@ async def api_server(request: pytest.FixtureRequest) -> AsyncIterator[APIServer]
 
 @pytest.fixture
 async def kube_client(api_server: APIServer) -> AsyncIterator[Client]:
-    """A :class:`dynkube.Client` of ``api_server``, connected inside the process.
+    """A :class:`dynkube.Client` connected to ``api_server`` in memory.
 
-    Its watches end with the last informer that uses them, so that a test need not wait to see that.
+    A watch ends immediately with the last informer that uses it (``linger=0``), so that tests need not wait for that.
     """
     from dynkube._connect import connect
     from dynkube.informers import InformerSettings
@@ -85,7 +85,7 @@ async def kube_client(api_server: APIServer) -> AsyncIterator[Client]:
 
 @pytest.fixture
 def served_api_server(request: pytest.FixtureRequest) -> Iterator[ServedAPIServer]:
-    """A :class:`dynkube.testing.ServerThread`: on TCP, with functions that any thread may call. On the real clock."""
+    """A :class:`dynkube.testing.ServerThread`: an embedded API server on TCP, with thread-safe methods. Real clock."""
     from dynkube.testing import serve_in_thread
 
     options = _Options.of(request)
@@ -96,15 +96,16 @@ def served_api_server(request: pytest.FixtureRequest) -> Iterator[ServedAPIServe
 
 @pytest.fixture
 def api_server_kubeconfig(served_api_server: ServedAPIServer, tmp_path: Path) -> Path:
-    """The path of a kubeconfig for ``served_api_server``: for kubectl, and for what reads ``$KUBECONFIG``."""
+    """The path of a kubeconfig for ``served_api_server``, for kubectl and other clients."""
     return served_api_server.endpoint.write_kubeconfig(tmp_path / "kubeconfig")
 
 
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A running :class:`dynkube.testing.ControlPlane`, the same for all tests of the session. On the real clock.
+    """A running :class:`dynkube.testing.ControlPlane`, shared by all tests of the session. Real clock.
 
-    Without ``$KUBEBUILDER_ASSETS``, or where it does not start, whoever asks for it fails and says why.
+    If ``$KUBEBUILDER_ASSETS`` is not set, or the control plane does not start, tests that request it fail with the
+    reason.
     """
     from dynkube.errors import ControlPlaneError
     from dynkube.testing import ControlPlane
@@ -115,7 +116,7 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
             stack.enter_context(plane)
         except (ControlPlaneError, ImportError) as error:
             message = f"the fixture control_plane does not start: {error}"
-            raise pytest.fail.Exception(message, pytrace=False) from None  # or pytest would tell the error once more
+            raise pytest.fail.Exception(message, pytrace=False) from None  # or pytest would print the error twice
         yield plane
 
 
@@ -127,9 +128,9 @@ def control_plane_kubeconfig(control_plane: ControlPlane, tmp_path_factory: pyte
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Where a test with a control plane fails, keep the logs and say where they are."""
+    """If a test with a control plane fails, keep the logs and add their location to the report."""
     report = yield
-    if report.failed and (module := sys.modules.get("dynkube.testing")):  # which has been loaded if one has been made
+    if report.failed and (module := sys.modules.get("dynkube.testing")):  # loaded if there is a control plane
         for value in getattr(item, "funcargs", {}).values():
             if isinstance(value, module.ControlPlane):
                 value.keep = True
@@ -139,7 +140,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """What the markers of a test say, those closer to it winning over those of its class and module."""
+    """The options from a test's markers; those of the test override those of its class and module."""
 
     constructor: dict[str, object]
     load: object
@@ -167,7 +168,7 @@ class _Options:
             server.load(self._located(self.load))  # type: ignore[arg-type]  # load() says what it cannot read
 
     def _located(self, source: object) -> object:
-        """Relative paths count from the folder of the test's file."""
+        """Resolve relative paths from the folder of the test's file."""
         if isinstance(source, list | tuple):
             return [self._located(part) for part in source]
         if isinstance(source, Path) or (isinstance(source, str) and not {"\n", "{"} & set(source)):
