@@ -1,8 +1,8 @@
-"""Floor 0: how things show themselves, in notebooks and terminals. Plain data in, text out; no I/O.
+"""Layer 0: rendering for notebooks and terminals. Plain data in, text or HTML out; no I/O.
 
-A class becomes :class:`Shown` and makes a :class:`Card` of what it has; views that several classes need are here too.
-Start reading in ``cards.py``. Most programs show nothing, so all but :class:`Shown` is loaded when it is first used:
-import it where a card is made.
+A class inherits from :class:`Shown` and returns a :class:`Card` of its data; views shared by several classes are here
+too. Start reading in ``cards.py``. Most programs render nothing, so everything except :class:`Shown` is loaded on first
+use: import it in the function that makes a card.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dynkube._display.values import DEFAULT, Limits, inline, yaml_code
     from dynkube._display.words import Aside, counted, several, short, size_text
 
-# Where the names are, from what is small and wanted by many to what needs the rest of it.
+# The modules that have the names, in the order of lookup: from small, common ones to those that import the others.
 _HOMES: Final = (
     "tables",
     "words",

@@ -1,4 +1,4 @@
-"""How long ago something was, as kubectl prints it: ``5m3s``, ``2d4h``, ``3y12d``."""
+"""Ages as kubectl prints them: ``5m3s``, ``2d4h``, ``3y12d``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 _YEAR: Final = 365 * _DAY
 
-# Up to how many seconds which units are told: (limit, unit, its letter, the smaller unit, its letter), as
-# k8s.io/apimachinery/pkg/util/duration.HumanDuration has it.
+# The units for durations below a limit in seconds: (limit, unit, its letter, the smaller unit, its letter), the same as
+# in k8s.io/apimachinery/pkg/util/duration.HumanDuration.
 _STEPS: Final = (
     (2 * _MINUTE, 1, "s", 0, ""),
     (10 * _MINUTE, _MINUTE, "m", 1, "s"),
@@ -25,7 +25,7 @@ _STEPS: Final = (
 
 
 def duration_text(seconds: float) -> str:
-    """Two or three figures of a duration. What lies over a second in the future is ``<invalid>``, as clocks differ."""
+    """Format a duration in seconds as one or two units; ``<invalid>`` if below -1 s, as small clock skew is normal."""
     whole = int(seconds)
     if whole < -1:
         return "<invalid>"
@@ -38,7 +38,7 @@ def duration_text(seconds: float) -> str:
 
 
 def age_of(moment: object, now: datetime) -> str:
-    """How long ago a ``metav1.Time`` or a datetime was; ``""`` for what is none."""
+    """Return the age of a ``metav1.Time`` or datetime; ``""`` for any other value."""
     if isinstance(moment, str):
         try:
             moment = datetime.fromisoformat(moment)

@@ -1,7 +1,7 @@
-"""Cards cut to what a page takes: the last word on how much is shown, whatever a view has put into one.
+"""Limits the size of a card, whatever a view has put into it.
 
-Views cut what they show to what reads well, and look at no more than that. This is for what none of them expected: a
-label of a megabyte, a table of a thousand columns. What is left out is counted in its place.
+Views limit what they show for readability, and read no more than that. This is for unexpected data: a label of a
+megabyte, a table of a thousand columns. What is cut is replaced by a count.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from dynkube._display.words import counted, short
 
 MOST_COLUMNS: Final = 60
 """Columns of one table."""
-_ROOM: Final = 80_000  # bytes of a page, about; the text for where there are no styles takes as many once more
-_NOTES: Final = 10_000  # more, for what views themselves say of what they left out
-_SHARE: Final = 3  # one section leaves the others two thirds of what there is
-_LINE: Final = 10  # bytes for the markup of a line or a cell, and of a piece of text that is more than plain
+_ROOM: Final = 80_000  # approximate bytes of a page; the plain-text fallback takes as many again
+_NOTES: Final = 10_000  # additional bytes for the notes of views about what they have cut
+_SHARE: Final = 3  # a section may use one third of what is left
+_LINE: Final = 10  # bytes of markup for a line or a cell, and (_SPAN) for a span with a style
 _SPAN: Final = 30
 _NAME: Final = 120
-_HEAD: Final = 600  # a namespace and a name take half of it
+_HEAD: Final = 600  # a namespace and a name use half of it
 
 _Part = TypeVar("_Part")
 
 
 def bounded(card: Card) -> Card:
-    """A card of which a page is about 200 kB at the most; the same for what is smaller, as nearly everything is."""
+    """Return the card, cut so that its page has at most about 200 kB; nearly all cards are smaller and unchanged."""
     return _Room(_ROOM).card(card)
 
 
 class _Room:
-    """What is left of a page; each piece takes some."""
+    """The remaining bytes of a page; each part uses some."""
 
     def __init__(self, left: int) -> None:
         self.left = left
@@ -60,7 +60,7 @@ class _Room:
         for block in blocks:
             if self.left > 0:
                 yield from self._block(block)
-            elif isinstance(block, Note) and self.left > -_NOTES:  # which may say how much is not shown
+            elif isinstance(block, Note) and self.left > -_NOTES:  # it may say how much is not shown
                 said = self._name("".join(span.text for span in block.spans), _HEAD)
                 yield Note((Span(said, block.spans[0].tone if block.spans else Tone.PLAIN),))
             else:
@@ -131,7 +131,7 @@ class _Room:
 
 
 def _weight(text: str) -> int:
-    """About as many bytes as a page has for it, with what is escaped in it and where it may be broken."""
+    """Estimate the bytes of a string in HTML, with escapes and line break opportunities."""
     return len(text.encode(errors="replace")) + 4 * sum(map(text.count, "<>&\"'./,["))
 
 

@@ -1,7 +1,7 @@
-"""What something shows of itself, before anybody has said where: a card of lines, chips, tables and sections.
+"""Cards: a rendering-independent description of lines, chips, tables and sections.
 
-A view makes a card of plain data, and does not know of HTML or terminals; the renderers (``html``, ``text``) know of
-nothing else. So each of them is the one place where whatever a cluster said is made safe to show.
+Views make cards of plain data, without HTML or terminal codes; only the renderers (``html``, ``text``) turn them into
+output. So escaping of data from the cluster is done in one place for each output format.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 MOST: Final = 4000
-"""Characters in one piece of text."""
+"""The maximum number of characters in one span."""
 
 
 class Tone(StrEnum):
-    """How a piece of text is meant; the renderers have a colour or weight for each."""
+    """The style of a span; the renderers have a colour or weight for each."""
 
     PLAIN = "plain"
     STRONG = "strong"
@@ -32,13 +32,13 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of text.
+    """A piece of styled text.
 
     Attributes:
-        text: as it came; renderers make it safe.
-        tone: how it is meant.
-        title: what a notebook tells of it where the mouse rests.
-        chip: whether it stands out as a label of its own.
+        text: unescaped; renderers escape it.
+        tone: the style.
+        title: the tooltip in notebooks.
+        chip: whether it is drawn as a label.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Span:
     chip: bool = False
 
     def __post_init__(self) -> None:
-        # Views cut what they show to what fits; this is for what none of them expected to be long.
+        # Views limit the length of what they show; this is for unexpectedly long strings.
         for name in ("text", "title"):
             said = getattr(self, name)
             if len(said) > MOST:
@@ -58,25 +58,25 @@ Line: TypeAlias = tuple[Span, ...]
 
 
 def line(*parts: str | Span) -> Line:
-    """A line of pieces; texts are plain ones, and empty ones are left out."""
+    """Return a line of spans; strings become plain spans, and empty ones are left out."""
     spans = (Span(part) if isinstance(part, str) else part for part in parts)
     return tuple(span for span in spans if span.text)
 
 
 def muted(text: str) -> Span:
-    """Text that matters less than what surrounds it."""
+    """Return a span of secondary text."""
     return Span(text, Tone.MUTED)
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and what they stand for, one a line."""
+    """Names and values, one pair per line."""
 
     rows: tuple[tuple[str, Line], ...]
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str | Span | Line]]) -> Facts:
-        """Those that have anything to say."""
+        """Make facts of pairs, leaving out those with an empty value."""
         lines = ((name, said if isinstance(said, tuple) else line(said)) for name, said in rows)
         return cls(tuple((name, said) for name, said in lines if said))
 
@@ -95,9 +95,9 @@ class Grid:
     Attributes:
         columns: the headings.
         rows: one cell for each heading.
-        right: positions of the columns of numbers, which are aligned at their end.
-        gap: where rows are left out, before which row, and what is said in their place.
-        is_tree: whether the first column is drawn with lines that go on from row to row.
+        right: the positions of right-aligned columns (numbers).
+        gap: if rows are left out: the index of the row after the gap, and the text shown in the gap.
+        is_tree: whether the first column is drawn as a tree, with lines that continue from row to row.
     """
 
     columns: tuple[str, ...]
@@ -109,7 +109,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Lines that keep their columns: YAML, a tree."""
+    """Preformatted lines, such as YAML."""
 
     lines: tuple[Line, ...]
 
@@ -123,20 +123,20 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Bullets:
-    """Sentences of equal weight."""
+    """A bullet list."""
 
     items: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What is shown when somebody asks for it: folded away in a notebook, one line in a terminal.
+    """A foldable section in a notebook; one line in a terminal unless open.
 
     Attributes:
-        title: what it is.
-        blocks: what is in it.
-        hint: more beside the title, as what is inside.
-        open: whether it is unfolded to begin with.
+        title: the heading.
+        blocks: the content.
+        hint: secondary text beside the title, such as a summary of the content.
+        open: whether it is initially unfolded.
     """
 
     title: str
@@ -147,7 +147,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What something shows: a heading of parts with dots between them, and blocks under it."""
+    """The rendering of an object: a heading of spans separated by dots, and blocks below it."""
 
     head: Line
     blocks: tuple[Block, ...] = ()

@@ -1,4 +1,4 @@
-"""What a CustomResourceDefinition says of itself in a few lines: what it defines, and in which versions."""
+"""A summary of a CustomResourceDefinition: the kind it defines, and its versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST: Final = 20
 
 
 def definition_facts(obj: Mapping[str, Any]) -> Iterator[tuple[str, Line]]:
-    """Lines for a definition; none for any other object."""
+    """Yield the facts about a CRD; nothing for any other object."""
     api_version = obj.get("apiVersion")
     if obj.get("kind") != "CustomResourceDefinition" or not str(api_version).startswith("apiextensions.k8s.io/"):
         return
@@ -38,12 +38,11 @@ def definition_facts(obj: Mapping[str, Any]) -> Iterator[tuple[str, Line]]:
 
 
 def definition_versions(obj: Mapping[str, Any]) -> Line:
-    """The versions of a definition, each with what is special about it."""
+    """Return the versions of a CRD, each with its flags: stored, deprecated, not served, and its subresources."""
     return tuple(_versions(mapping(obj, "spec").get("versions")))
 
 
 def _versions(versions: object) -> Iterator[Span]:
-    """Each version, with what is special about it."""
     for number, version in enumerate(_maps(versions)):
         if number:
             yield Span(", ")
@@ -61,7 +60,7 @@ def _versions(versions: object) -> Iterator[Span]:
 
 
 def _columns(versions: object) -> str:
-    """What is printed of its objects, in the version that is stored."""
+    """Return the names of the printer columns of the storage version."""
     stored = next((version for version in _maps(versions) if version.get("storage") is True), {})
     names = [inline(column.get("name"), 60) for column in _maps(stored.get("additionalPrinterColumns"))]
     return short(", ".join(names), 300)

@@ -1,7 +1,7 @@
-"""How an object fares, read from fields that many kinds share: conditions, counts of replicas, phases.
+"""The health of an object, from fields that many kinds share: conditions, replica counts, phases.
 
-Nothing here knows a kind. What a field of that name means elsewhere it may not mean in some custom resource; so this
-decides colours and a few words, and the fields themselves stand beside them.
+It does not depend on the kind. A custom resource may use a field of such a name differently, so the result only
+decides colours and a few words, and is shown next to the fields themselves.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from dynkube._display.ages import age_of
 from dynkube._display.cards import Span, Tone
 from dynkube._display.values import inline
 
-# Conditions that are good news where they are False, by what their names end with or are.
+# Conditions of negative polarity (healthy if False), by their names or the ends of these.
 _ABNORMAL: Final = re.compile(
     r"(?:Pressure|Fail(?:ure|ed|ing)|Unavailable|Stalled|Degraded|Error|Errors|Invalid|Missing|Conflict(?:s|ed)?"
     r"|Violation|Violations|Denied|Outdated|Expired|Unhealthy|Unreachable|Remaining|Rollback|NonStructuralSchema"
     r"|Dangling|Blocked|Exceeded|FailureTarget)\Z"
 )
-# Conditions that are neither good nor bad: something goes on, or somebody wanted it so.
+# Conditions that are neither good nor bad: an operation in progress, or a state that was requested.
 _PASSING: Final = re.compile(
     r"(?:Progressing|Reconciling|Terminating|Suspended|Paused|Deleting|Resizing|Pending|Updating|Upgrading"
     r"|Issuing|RollingOut|Remediating|ScalingUp|ScalingDown|DisruptionTarget|DisruptionAllowed|Limited"
     r"|PodReadyToStartContainers)\Z"
 )
-# Conditions and containers that are looked at. No object that anybody means has as many.
+# The maximum number of conditions and containers to read; more than real objects have.
 _MOST: Final = 1000
 _GOOD_PHASES: Final = frozenset(
     {"Running", "Succeeded", "Active", "Bound", "Available", "Ready", "Healthy", "Complete", "Completed", "Established"}
@@ -39,13 +39,14 @@ _BAD_PHASES: Final = frozenset({"Failed", "Error", "Lost", "Degraded", "Unhealth
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """How an object fares, in the words of its status.
+    """The health of an object, in the words of its status.
 
     Attributes:
-        ready: ``"2/3"``, or the status of its condition Ready or Available; ``""`` where neither is told.
-        reason: why it is not ready, or in which state it waits; may be empty.
-        status: its phase, or what its containers wait for, or ``Terminating``: what ``kubectl get`` says; may be empty.
-        tone: what to make of it.
+        ready: ``"2/3"``, or the status of its condition Ready or Available; ``""`` if it has neither.
+        reason: the reason why it is not ready; may be empty.
+        status: like the STATUS column of ``kubectl get``: ``Terminating``, the reason why a container is waiting, or
+            the phase; may be empty.
+        tone: good, bad or neutral.
     """
 
     ready: str
@@ -55,7 +56,7 @@ class Health:
 
 
 def health_of(obj: Mapping[str, Any]) -> Health:
-    """How an object fares."""
+    """Return the health of an object; may raise if its body is unreadable."""
     metadata, status, spec = (mapping(obj, name) for name in ("metadata", "status", "spec"))
     main = _main_condition(status)
     counts = next(_counts(spec, status), None)
@@ -69,15 +70,15 @@ def health_of(obj: Mapping[str, Any]) -> Health:
 
 
 def object_health(obj: Mapping[str, Any]) -> Health:
-    """The same of an object whose body may turn out to be unreadable: then that is its status."""
+    """Return the health of an object; if its body is unreadable, the status says so."""
     try:
         return health_of(obj)
-    except Exception:  # noqa: BLE001  # in a table of many, one such object has a line all the same
+    except Exception:  # noqa: BLE001  # one unreadable object must not break a table of many
         return Health(ready="", reason="", status="(unreadable)", tone=Tone.BAD)
 
 
 def object_age(obj: Mapping[str, Any], now: datetime) -> str:
-    """How old an object is; ``""`` where that cannot be read."""
+    """Return the age of an object; ``""`` if it cannot be read."""
     try:
         return age_of(mapping(obj, "metadata").get("creationTimestamp"), now)
     except Exception:  # noqa: BLE001  # as above
@@ -97,7 +98,7 @@ def _tone(counts: tuple[int, int] | None, main: Mapping[str, Any], phase: str, w
 
 
 def condition_chips(obj: Mapping[str, Any], limit: int) -> tuple[Span, ...]:
-    """The conditions of an object, as ``kubectl wait --for=condition=`` writes them, with why where it is no good."""
+    """Return an object's conditions as chips (``Ready=True``), with the reason if a condition is not good."""
     status = mapping(obj, "status")
     chips = tuple(condition_chip(each) for each in islice(conditions(status), limit))
     left = len(status["conditions"]) - limit if len(chips) == limit else 0
@@ -105,7 +106,7 @@ def condition_chips(obj: Mapping[str, Any], limit: int) -> tuple[Span, ...]:
 
 
 def condition_chip(condition: Mapping[str, Any]) -> Span:
-    """One condition as a label; its message and since when are in the title."""
+    """Return a condition as a chip, with reason, message and lastTransitionTime in the tooltip."""
     tone = condition_tone(condition)
     name, status = inline(condition.get("type"), 60), inline(condition.get("status"), 20)
     reason = inline(condition.get("reason"), 60) if tone not in (Tone.GOOD, Tone.PLAIN) else ""
@@ -115,12 +116,12 @@ def condition_chip(condition: Mapping[str, Any]) -> Span:
 
 
 def condition_tone(condition: Mapping[str, Any]) -> Tone:
-    """What to make of a condition."""
+    """Return whether a condition is good, bad or neutral."""
     name, status = condition.get("type"), condition.get("status")
     if not isinstance(name, str) or status not in ("True", "False"):
         return Tone.WARN
     if _PASSING.search(name):
-        # A Deployment that no longer progresses is stuck; anything else of the kind simply does not go on.
+        # A Deployment with Progressing=False is stuck; other conditions of this kind are just not active.
         return Tone.BAD if name == "Progressing" and status == "False" else Tone.PLAIN
     if _ABNORMAL.search(name):
         return Tone.BAD if status == "True" else Tone.GOOD
@@ -130,14 +131,14 @@ def condition_tone(condition: Mapping[str, Any]) -> Tone:
 
 
 def conditions(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Those that are any."""
+    """Yield the well-formed conditions of a status."""
     found = status.get("conditions")
     if isinstance(found, list | tuple):
         yield from (each for each in found[:_MOST] if isinstance(each, Mapping) and "type" in each)
 
 
 def mapping(obj: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A part of an object that should be a map; an empty one where it is not."""
+    """Return a field that should be a map; an empty map if it is not."""
     found = obj.get(name)
     return found if isinstance(found, Mapping) else {}
 
@@ -149,7 +150,7 @@ def _main_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _counts(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
-    """How many of how many are there, as the kinds with such counts have them."""
+    """Yield (ready, desired) counts, from the fields of the kinds that have them."""
     containers = status.get("containerStatuses")
     if isinstance(containers, list | tuple) and 0 < len(containers) <= _MOST:
         ready = sum(isinstance(each, Mapping) and each.get("ready") is True for each in containers)
@@ -168,7 +169,7 @@ def _number(part: Mapping[str, Any], name: str) -> int | None:
 
 
 def _waiting(status: Mapping[str, Any]) -> Iterator[str]:
-    """What containers wait for, or ended with: what ``kubectl get pods`` shows as the status."""
+    """Yield the reasons why containers wait or have terminated, as in the STATUS column of ``kubectl get pods``."""
     for name in ("initContainerStatuses", "containerStatuses"):
         found = status.get(name)
         for each in found[:_MOST] if isinstance(found, list | tuple) else ():

@@ -1,11 +1,11 @@
-"""Cards as HTML for notebooks: everything that came as data is text in it, whatever it looks like.
+"""Renders cards as HTML for notebooks. All data is escaped.
 
-A notebook that is not trusted keeps elements and ``style`` attributes, and takes ``<style>`` out (JupyterLab, tried
-with 4.6). So the card itself is hidden by an attribute that the stylesheet overrules, and a plain text stands before it
-that the stylesheet hides: where there is no stylesheet there is the text. Folding needs no script.
+For an untrusted notebook, JupyterLab (tested with 4.6) keeps elements and ``style`` attributes but removes ``<style>``.
+So the card is hidden by a ``style`` attribute that the stylesheet overrides, and preceded by a plain-text fallback that
+the stylesheet hides: without the stylesheet, the text is shown. Folding needs no script.
 
-GitHub takes out that attribute as well, and would show both (https://github.com/pydata/xarray/issues/6125). So the card
-is folded away in a ``<details>``, whose content the stylesheet shows although it is not open.
+GitHub removes ``style`` attributes too, and would show both (https://github.com/pydata/xarray/issues/6125). So the card
+is inside a closed ``<details>``, whose content the stylesheet shows nevertheless.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from dynkube._display.style import STYLESHEET
 from dynkube._display.tables import html_text
 from dynkube._display.text import plain_of
 
-_ONE_LINE: Final = 28  # characters of a cell that are never broken into lines
-_CLASSES: Final = {tone: f"dk-{tone}" for tone in Tone}  # so that nothing else gets into an attribute
-_BREAKS: Final = re.compile(r"(?<=[/,])(?=\w)|(?<=[\w\]])(?=[.\[])")  # where a path may go on in the next line
+_ONE_LINE: Final = 28  # cells up to this many characters are never wrapped
+_CLASSES: Final = {tone: f"dk-{tone}" for tone in Tone}  # so that only known tones get into an attribute
+_BREAKS: Final = re.compile(r"(?<=[/,])(?=\w)|(?<=[\w\]])(?=[.\[])")  # where a path may be wrapped
 _DOT: Final = '<span class="dk-muted"> · </span>'
 
 
 def page(card: Card) -> str:
-    """A card as an output of its own, with its stylesheet and what is shown where styles are taken out."""
+    """Return a card as an HTML output, with the stylesheet and a plain-text fallback."""
     card = bounded(card)
     return (
         f'<div class="dynkube">{STYLESHEET}'

@@ -1,4 +1,4 @@
-"""How many objects show themselves at once: the first and the last rows, and how many there are."""
+"""Renders lists of objects: the first and the last rows, and the count."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dynkube._display.words import counted, several
 
 FIRST: Final = 5
 LAST: Final = 5
-"""Rows that are shown of a long list."""
+"""The numbers of rows shown from the beginning and the end of a long list."""
 _ASKED: Final = 5000
 _NAMED: Final = 10
 
@@ -26,10 +26,10 @@ class Column:
     """One column of a list.
 
     Attributes:
-        name: its heading.
-        cell: what an item has there.
-        right: whether it is a number.
-        wide: whether it is left out unless asked for, as a printer column with a priority is.
+        name: the heading.
+        cell: returns the cell of an item.
+        right: whether it is right-aligned (numbers).
+        wide: whether it is only shown in wide output, like a printer column with priority > 0.
     """
 
     name: str
@@ -50,24 +50,24 @@ def list_card(
     last: int = LAST,
     count: int | None = None,
 ) -> Card:
-    """A list as a card.
+    """Return a card of a list.
 
     Args:
-        head: what it is.
-        items: what is in it; of these, only what is shown is looked at.
-        columns: what to show of each.
-        remaining: how many the server has that are not in it, if it says so.
-        more: whether there are any of those.
+        head: the heading.
+        items: the items; only those that are shown are read.
+        columns: the columns.
+        remaining: the number of further objects on the server (remainingItemCount), if known.
+        more: whether there are further objects on the server.
         wide: show all columns.
-        first: how many rows are shown from the beginning.
-        last: how many from the end; what is between is counted.
-        count: how many there are, if these are the first and the last alone.
+        first: the number of rows shown from the beginning.
+        last: the number of rows shown from the end; those in between are counted.
+        count: the number of items, if ``items`` has only the first and the last ones.
     """
     wanted = [column for column in columns if wide or not column.wide]
     shown = wanted[:MOST_COLUMNS]
     hidden = [column.name for column in columns if column.wide and not wide] if items else []
     count = len(items) if count is None else count
-    cut = count > first + last + 1  # nobody gains by a line that says "1 more" in the place of that one
+    cut = count > first + last + 1  # a gap of one row would save no space
     chosen = [*items[:first], *items[len(items) - last :]] if cut else list(items)
     gap = (first, f"… {count - len(chosen):,} more …") if cut else None
     blocks: list[Block] = []
@@ -87,11 +87,11 @@ def list_card(
 
 
 def object_columns(objects: Sequence[Any], now: datetime) -> list[Column]:
-    """The columns for objects of which nothing is known but what they are: those that have something to say.
+    """Return generic columns for objects of any kind; namespace and kind only if they differ between the objects.
 
     Args:
-        objects: all of them; their headers alone are read (``namespace``, ``kind``), and the bodies of those shown.
-        now: what ages are reckoned up to.
+        objects: the objects; of those that are not shown, only ``namespace`` and ``kind`` are read.
+        now: the time for ages.
     """
     return [
         *([Column("NAMESPACE", lambda obj: inline(obj.namespace, 80))] if common(objects, "namespace") is None else []),
@@ -104,9 +104,9 @@ def object_columns(objects: Sequence[Any], now: datetime) -> list[Column]:
 
 
 def common(objects: Sequence[Any], name: str) -> str | None:
-    """What all objects have as their ``namespace`` or ``kind``; ``""`` for no objects, ``None`` where they differ.
+    """Return the common ``namespace`` or ``kind`` of all objects; ``""`` for no objects, ``None`` if they differ.
 
-    Of very many, which servers list in order of their namespaces, the first and the last thousands are asked.
+    Of more than 10,000 objects only the first and the last 5,000 are compared: servers list in order of namespaces.
     """
     ends = objects if len(objects) <= 2 * _ASKED else (*objects[:_ASKED], *objects[-_ASKED:])
     found: str = getattr(objects[0], name) if objects else ""
@@ -114,10 +114,10 @@ def common(objects: Sequence[Any], name: str) -> str | None:
 
 
 def ends(objects: Sequence[Any], key: Callable[[Any], Any]) -> list[Any]:
-    """Those that a card shows of objects in no order: the first and the last by ``key``, or all of a few."""
+    """Return the objects of an unordered collection to show: the first and last by ``key``, or all if they are few."""
     if len(objects) <= FIRST + LAST + 1:
         return sorted(objects, key=key)
-    return [*nsmallest(FIRST, objects, key), *reversed(nlargest(LAST, objects, key))]  # a third of what sorting takes
+    return [*nsmallest(FIRST, objects, key), *reversed(nlargest(LAST, objects, key))]  # a third of the time of sorting
 
 
 def _ready(obj: Any) -> Span:

@@ -1,4 +1,4 @@
-"""How one object of any kind shows itself: what it is, how it fares, and all of it on request."""
+"""Renders an object of any kind: its identity, its health, and all fields in foldable sections."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ from dynkube._display.visible import visible
 from dynkube._display.words import Aside, counted, short, size_text
 
 _HEADING: Final = frozenset({"apiVersion", "kind", "metadata"})
-# What the head and the lines under it tell already.
+# Metadata that the heading and the lines below it contain already.
 _TOLD: Final = frozenset({"name", "namespace", "labels", "annotations", "managedFields", "ownerReferences"})
 
 
 def object_card(obj: Mapping[str, Any], *, now: datetime, size: int = 0, limits: Limits = DEFAULT) -> Card:
-    """An object as a card.
+    """Return a card of an object.
 
-    Whatever is where by the rules of Kubernetes something else belongs is shown as it is, or left out of the lines
-    that would have told it. The values of Secrets are not shown, neither are ``managedFields`` and what
-    ``kubectl apply`` keeps of the object in an annotation.
+    Fields of an unexpected type are shown as they are, or left out of the summary. Values of Secrets, ``managedFields``
+    and the annotation ``kubectl.kubernetes.io/last-applied-configuration`` are not shown.
 
     Args:
         obj: the object.
-        now: what ages are reckoned up to.
-        size: of its JSON in bytes, which is told of large ones.
-        limits: how much is shown.
+        now: the time for ages.
+        size: the size of its JSON in bytes; shown if above 100 kB.
+        limits: how much to show.
     """
     head = _head(obj, now)
     if size > 100_000:
@@ -40,7 +39,7 @@ def object_card(obj: Mapping[str, Any], *, now: datetime, size: int = 0, limits:
 
 
 def unreadable_card(head: Line, problem: str) -> Card:
-    """Something of which only the beginning can be read."""
+    """Return a card of an object whose body is unreadable."""
     return Card(head, (Note(line(Span(short(problem, 400), Tone.BAD))),))
 
 
@@ -88,16 +87,16 @@ def _blocks(obj: Mapping[str, Any], limits: Limits) -> Iterator[Block]:
 
 
 def _fields(obj: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    """What an object has besides its heading, as it may be shown: the first of it, and its status last."""
+    """Return the fields to show: the first ones, without apiVersion, kind and metadata, and with the status last."""
     found = ((name, value) for name, value in visible(obj, limits.lines) if name not in _HEADING)
     fields = dict(islice(found, limits.items))
-    if "status" in obj:  # after everything that somebody wanted
+    if "status" in obj:  # after the desired state
         fields["status"] = fields.pop("status", obj["status"])
     return fields
 
 
 def _is_inner(value: object) -> bool:
-    """Whether it holds others: what is empty is not worth a section."""
+    """Return whether it is a map or list."""
     return isinstance(value, Mapping | list | tuple)
 
 
@@ -106,7 +105,7 @@ def _metadata(metadata: Mapping[str, Any], limits: Limits) -> Iterator[Block]:
     if annotations:
         yield Section("annotations", (yaml_code(annotations, limits),), counted(len(annotations), "annotation"))
     others = ((name, value) for name, value in metadata.items() if name not in _TOLD)
-    shown: dict[str, Any] = dict(islice(others, limits.lines + 1))  # no more fit
+    shown: dict[str, Any] = dict(islice(others, limits.lines + 1))  # as many as fit
     count = len(metadata) - sum(name in metadata for name in _TOLD)
     managers = metadata.get("managedFields")
     if isinstance(managers, list | tuple) and managers:
@@ -118,7 +117,7 @@ def _metadata(metadata: Mapping[str, Any], limits: Limits) -> Iterator[Block]:
 
 
 def _inside(value: Mapping[Any, Any] | list[Any] | tuple[Any, ...], count: int) -> str:
-    """A few words on what a section holds, as long as it is closed."""
+    """Return the hint of a closed section: the names or the number of its items."""
     if not isinstance(value, Mapping):
         return counted(count, "item")
     names = [inline(str(name), 40) for name in islice(value, 8)]
@@ -144,7 +143,7 @@ def _owners(references: object) -> Line:
 
 
 def _finalizers(metadata: Mapping[str, Any]) -> Line:
-    """Only of what waits to go: there they are the reason why it is still here."""
+    """Return the finalizers of an object that is being deleted, which delay its deletion; empty for other objects."""
     found = metadata.get("finalizers")
     if not metadata.get("deletionTimestamp") or not isinstance(found, list | tuple):
         return ()

@@ -1,4 +1,4 @@
-"""States as labels: the phase of an informer, what became of a write, and the colour of each."""
+"""Coloured labels for the phases of informers and the outcomes of writes."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ _TONES: Final = {
 
 
 def pill(word: str, title: str = "") -> Span:
-    """A word for a state as a label. One that is not known has no colour."""
+    """Return a phase or outcome as a label; unknown words have no colour."""
     return Span(word, _TONES.get(word, Tone.PLAIN), title, chip=True)

@@ -1,9 +1,9 @@
-"""What of an object is not for showing: the values of Secrets, wherever it keeps some. The one place that knows.
+"""Finds the values of Secrets in objects, which must not be shown. All decisions about this are made here.
 
-A Secret is what says so by its ``kind``, of whatever group, at any depth: the object itself, an item of a list, a
-template, the object in a review. The items of a ``SecretList`` are too, and do not say it. Hidden are the values below
-``data`` and ``stringData``, and the copies of them that ``kubectl apply`` keeps in an annotation, of the Secret or of
-what is around it. Text that somebody has packed a Secret into in any other way is text.
+A map with ``kind: Secret`` is a Secret, in any API group and at any depth: the object itself, an item of a list, a
+template, the object in an AdmissionReview. So are the items of a ``SecretList``, which have no kind. Hidden are the
+values below ``data`` and ``stringData``, and their copies in ``kubectl apply``'s annotation, of the Secret or of an
+object around it. Secrets embedded in strings in any other way are not recognized.
 """
 
 from __future__ import annotations
@@ -13,46 +13,46 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-"""The annotation in which ``kubectl apply`` keeps all of an object, values included."""
+"""The annotation in which ``kubectl apply`` stores the whole object, including values."""
 
 SECTIONS: Final = ("data", "stringData")
-"""Where a Secret has its values."""
+"""The fields of a Secret with its values."""
 
 Place: TypeAlias = tuple[dict[str, Any], str]
-"""A map and a name in it."""
+"""A map and a key in it."""
 
-# As the value of any field: a reference to a Secret looks the same, and a copy too many that is hidden costs nothing.
-# Letters may be written by their numbers, which kubectl does with none.
+# Matches any field with that value: references to Secrets too, as hiding one copy too many does no harm. The letters
+# may be JSON escapes, which kubectl never writes for them.
 _COPIED: Final = re.compile(r'"Secret(?:List)?\\*"|\\u00[4-7]')
 _HOLDERS: Final = (dict, list, tuple)
 _ESCAPED: Final = re.compile(rb"\\u00[4-7]")
 
 
 class ListedSecret(dict[str, Any]):
-    """An item of a ``SecretList``, which does not say what it is."""
+    """An item of a ``SecretList``, which has no kind."""
 
     __slots__ = ()
 
 
 def is_secret(value: object) -> bool:
-    """Whether it is a Secret by itself, wherever it stands."""
+    """Return whether the value is a Secret."""
     return isinstance(value, ListedSecret) or (isinstance(value, Mapping) and value.get("kind") == "Secret")
 
 
 def may_hold_secrets(document: bytes) -> bool:
-    """Whether there may be a Secret in some JSON or YAML: quick, and true for much that has none."""
+    """Return whether a JSON or YAML document may contain a Secret: a fast check with false positives."""
     return b"Secret" in document or _ESCAPED.search(document) is not None
 
 
 def hidden_places(value: object, twin: object = None, *, secret: bool = False, inside: bool = False) -> Iterator[Place]:
-    """Where in a value something is that is not for showing. What is found may be replaced while this goes on.
+    """Yield the places of values that must not be shown. The caller may replace them while iterating.
 
     Args:
         value: an object, or a part of one.
-        twin: another state of the same, if there is one: what is a Secret there counts as one here, in so far as maps
-            alone lead to it.
-        secret: the value is a Secret that does not say so.
-        inside: the value is part of a Secret.
+        twin: another state of the same object: a part that is a Secret there is treated as one here, if only maps
+            lead to it.
+        secret: whether the value is a Secret without a kind.
+        inside: whether the value is part of a Secret.
     """
     pending: list[tuple[object, object, bool, bool]] = [(value, twin, secret, inside)]
     while pending:
@@ -75,11 +75,11 @@ def hidden_places(value: object, twin: object = None, *, secret: bool = False, i
 
 
 def _itself(value: dict[str, Any], name: str) -> Iterator[Place]:
-    """A section that is no map, as a manifest may have it by mistake: it has values in it all the same."""
+    """Yield a ``data`` or ``stringData`` that is not a map, by mistake: it may contain values all the same."""
     if value[name] is not None:
         yield value, name
 
 
 def tells_secrets(copy: object) -> bool:
-    """Whether an object kept as text may be a Secret, or have one in it."""
+    """Return whether a serialized object may be, or contain, a Secret."""
     return isinstance(copy, str) and _COPIED.search(copy) is not None

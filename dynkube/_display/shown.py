@@ -1,4 +1,4 @@
-"""``Shown``: what a class has by which notebooks, IPython in a terminal and rich show its instances."""
+"""``Shown``: the base class with the display protocols of notebooks, IPython in a terminal, and rich."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Printer(Protocol):
-    """As much of ``IPython.lib.pretty.RepresentationPrinter`` as is needed here."""
+    """The part of ``IPython.lib.pretty.RepresentationPrinter`` that is used here."""
 
     stack: list[int]
 
@@ -22,33 +22,33 @@ class Printer(Protocol):
 
 
 class Shown:
-    """Gives a class the protocols of displays, all from one card. ``repr()`` and ``str()`` stay what they are."""
+    """Mixin with the display protocols, all based on one card. Does not change ``repr()`` and ``str()``."""
 
     __slots__ = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        # IPython goes through the classes one by one and takes a __repr__ before it looks at the next one.
+        # IPython walks the MRO and uses a class's __repr__ before it looks at the bases for _repr_pretty_.
         if "_repr_pretty_" not in cls.__dict__:
-            cls._repr_pretty_ = Shown._repr_pretty_  # type: ignore[method-assign]  # the same function, only nearer
+            cls._repr_pretty_ = Shown._repr_pretty_  # type: ignore[method-assign]  # the same function
 
     def _card(self, now: datetime) -> Card:
-        """What to show; plain, fast, and never raising for reasons of the data.
+        """Return the card to show. Must be fast, and must not raise because of the data.
 
         Args:
-            now: what ages are reckoned up to.
+            now: the time for ages.
         """
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        from dynkube._display.html import page  # most programs show nothing
+        from dynkube._display.html import page  # most programs render nothing
 
         return page(self._card(datetime.now(UTC)))
 
     def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
         from dynkube._display.text import plain
 
-        # In a list or dict of many, one line each; also where it is inside of itself, which only a subclass can do.
+        # One line inside a list or dict, and in a cycle, which only a subclass can contain.
         alone = len(printer.stack) <= 1 and not cycle
         printer.text(plain(self._card(datetime.now(UTC))) if alone else repr(self))
 

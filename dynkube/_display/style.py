@@ -1,8 +1,8 @@
-"""The stylesheet of what notebooks show: one small block, in reach of the class ``dynkube`` alone.
+"""The stylesheet of notebook outputs, scoped to the class ``dynkube``.
 
-Notebooks say whether they are dark by ``color-scheme`` (JupyterLab, marimo), which ``light-dark()`` follows, or by a
-class or attribute (VS Code, documentation pages), which is translated here. Text and lines have the notebook's own
-colours where it names them. Browsers from before ``light-dark()`` (2024) show no colours, and everything else.
+Notebooks select the dark mode by ``color-scheme`` (JupyterLab, marimo), which ``light-dark()`` follows, or by a class
+or attribute (VS Code, documentation pages), which is mapped to it here. Text and lines use the notebook's own colours
+if it defines them. Browsers without ``light-dark()`` (before 2024) show everything without colours.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Browsers that do not know ::details-content (before 2025) drop the rule with .dk-never: they show the text, and the
-# card on a click. Selectors double the class where they have to outweigh what notebooks say of every table.
+# Browsers without ::details-content (before 2025) drop the rule with .dk-never: they show the text, and the card on a
+# click. Selectors repeat the class to get a higher specificity than the notebooks' rules for tables.
 _SOURCE: Final = """
 .dynkube {
   --dk-fg: var(--jp-content-font-color1, var(--vscode-editor-foreground, light-dark(#1f2328, #e3e8ee)));
@@ -87,4 +87,4 @@ body.vscode-dark .dynkube { color-scheme: dark; }
 _BLANKS: Final = re.compile(r"\s*([{};,])\s+|\s+(?=[{}])")
 
 STYLESHEET: Final = f"<style>{_BLANKS.sub(lambda found: found[1] or '', _SOURCE.strip())}</style>"
-"""As it goes into a page, without what is there for readers of this file."""
+"""The minified style element."""

@@ -1,7 +1,7 @@
-"""Text made safe to show, and tables of it for whoever prints one.
+"""Escaping of strings for terminals and HTML, and plain-text tables.
 
-Names, messages and values come from servers and files. In text nothing in them may steer a terminal, in HTML
-nothing in them may be markup. Columns are aligned by characters, so wide ones (as in Chinese) shift a line.
+Names, messages and values come from servers and files: they must not control a terminal or contain markup. Columns are
+aligned by the number of characters, so wide characters (as in Chinese) shift a line.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _SPACES: Final = dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of text under headings.
+    """A plain-text table; ``str()`` renders it.
 
     Attributes:
         columns: the headings.
         rows: one cell for each heading.
-        right: the headings of columns of numbers, which are aligned at their end.
+        right: the headings of right-aligned columns (numbers).
     """
 
     columns: tuple[str, ...]
@@ -43,10 +43,10 @@ class Table:
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    """``text`` without what could steer a terminal, or show another order than there is.
+    """Replace characters that could control a terminal or reorder the text.
 
-    Control characters (also those from U+0080 on), marks of direction and what has no width become U+FFFD, but for
-    those in ``keep``; spaces of any kind become spaces.
+    Control characters (C0 and C1), bidirectional marks and zero-width characters become U+FFFD, except those in
+    ``keep``; all kinds of spaces become U+0020.
     """
     if text.isprintable():
         return text
@@ -55,27 +55,27 @@ def printable(text: str, *, keep: str = "") -> str:
 
 
 def html_text(text: str) -> str:
-    """``text`` as part of a page: no markup in it counts, and no control character is left."""
+    """Escape ``text`` for HTML, and replace control characters."""
     return escape(printable(text, keep="\n\t"))
 
 
 def shortened(text: str, width: int) -> str:
-    """At most ``width`` characters of a text; the end of a longer one becomes ``...``."""
+    """Cut a string to ``width`` characters, the last three being ``...``."""
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def json_cell(value: object, width: int = 60) -> str:
-    """A value of an object in at most ``width`` characters of JSON, as in ``"web:1"`` or ``{"app": "web"}``."""
-    # What is no JSON (bytes from somewhere) must not keep an error from being shown.
+    """Return a value as at most ``width`` characters of JSON, such as ``"web:1"`` or ``{"app": "web"}``."""
+    # default=repr: a value that is not JSON (such as bytes) must not prevent an error message.
     return shortened(json.dumps(_beginning(value, [width + 1]), ensure_ascii=False, default=repr), width)
 
 
 def _beginning(value: object, room: list[int]) -> object:
-    """As much of a value as may count for the first characters of it: of a megabyte no more than that is written.
+    """Return the beginning of a value, so that a megabyte is not serialized for a few characters.
 
     Args:
-        value: some JSON.
-        room: how many characters are left, which each part takes as many of as it surely needs.
+        value: a JSON value.
+        room: a list with the number of characters left; each part subtracts a lower bound of its length.
     """
     room[0] -= 1
     if isinstance(value, str):
@@ -86,8 +86,8 @@ def _beginning(value: object, room: list[int]) -> object:
         for name, inner in value.items():
             if room[0] <= 0:
                 break
-            key = _beginning(name, room)  # which comes first
-            while key in part:  # two that were cut to the same beginning: what follows it is not shown
+            key = _beginning(name, room)  # serialized before the value
+            while key in part:  # two keys were cut to the same string; what follows it is not shown
                 key = f"{key}…"
             part[key] = _beginning(inner, room)
         return part

@@ -1,6 +1,6 @@
-"""Cards as lines of text: for terminals, and for notebooks that take no styles. Nothing in them steers a terminal.
+"""Renders cards as text, for terminals and for notebooks without styles. Control characters are replaced.
 
-Columns are aligned by characters, so wide ones (as in Chinese) shift a line.
+Columns are aligned by the number of characters, so wide characters (as in Chinese) shift a line.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ _DOT: Final = muted(" · ")
 _WIDEST: Final = 120
 
 
-# What messages of several lines have in them; a line is a line here, and its width stays.
+# Newlines in messages become spaces: one line stays one line of the same width.
 _BLANKS: Final = str.maketrans("\n\r", "  ")
 
 
 def plain(card: Card) -> str:
-    """A card as text."""
+    """Return a card as text."""
     return plain_of(bounded(card))
 
 
 def plain_of(card: Card) -> str:
-    """The same of a card that is cut to its bounds."""
+    """Return a card as text, without cutting it: the caller has called ``bounded``."""
     return "\n".join("".join(span.text for span in each).rstrip() for each in _safe_lines(card))
 
 
 def rich_text(card: Card) -> Text:
-    """A card for rich: pieces of text with styles, and no markup that something in them could add to."""
-    from rich.text import Text  # optional; who calls this has it
+    """Return a card as styled rich text, without console markup, so that data cannot inject any."""
+    from rich.text import Text  # optional; rich is the caller
 
     text = Text()
     for number, each in enumerate(_safe_lines(bounded(card))):
@@ -73,7 +73,7 @@ def rich_text(card: Card) -> Text:
 
 
 def _safe_lines(card: Card) -> Iterator[Line]:
-    """A card as lines that are safe to print."""
+    """Yield a card as lines that are safe to print."""
     for each in _card(card):
         yield tuple(map(_safe, each))
 
@@ -123,7 +123,7 @@ def _section(section: Section) -> Iterator[Line]:
 
 def _grid(grid: Grid) -> Iterator[Line]:
     rows: list[tuple[Line, ...]] = [tuple((Span(name, Tone.MUTED),) for name in grid.columns), *grid.rows]
-    # A cell that is wider than most screens moves what follows on its own line, and pads no other one.
+    # A cell wider than most screens shifts the rest of its own line, and does not pad other lines.
     widths = [min(_WIDEST, max(_width(row[at]) for row in rows)) for at in range(len(grid.columns))]
     for number, row in enumerate(rows):
         if grid.gap is not None and number == grid.gap[0] + 1:

@@ -1,4 +1,4 @@
-"""Trees as text: what belongs to what, with a line for each node and columns beside it."""
+"""Trees as table rows: a line for each node, with columns beside the tree."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LAST: Final = ("└─ ", "   ")
 def tree_rows(
     root: N, children: Callable[[N], Sequence[N]], cells: Callable[[N], tuple[Span, ...]]
 ) -> Iterator[tuple[Line, ...]]:
-    """The rows of a table, from the top down, each made when it is asked for; the names are drawn as a tree.
+    """Yield the rows of a table from the top down, lazily, with the first column drawn as a tree.
 
     Args:
-        root: where to begin: a node of any type.
-        children: what is below a node.
-        cells: what the line of a node shows; the first one is its name.
+        root: the root node, of any type.
+        children: returns the children of a node.
+        cells: returns the cells of a node; the first is its name.
     """
     pending: list[tuple[N, str, str]] = [(root, "", "")]
     while pending:

@@ -1,4 +1,4 @@
-"""Values of objects as lines of YAML, as many as fit: of a large value no more is looked at than is shown."""
+"""Renders values as YAML, limited in size: of a large value, no more is read than is shown."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dynkube._display.cards import Code, Line, Span, Tone, line, muted
 from dynkube._display.visible import visible
 from dynkube._display.words import Aside, counted, short
 
-# Texts that YAML reads as themselves. Fewer than there are: the others are in quotes, which is right as well.
+# Strings that are plain scalars in YAML. Not all of them: the others are quoted, which is valid as well.
 _PLAIN: Final = re.compile(
     r"(?:(?:--?)?[A-Za-z_/][A-Za-z0-9_./@+-]*(?:[:=][A-Za-z0-9_./@+-]+)*(?: [A-Za-z0-9_./@+()-]+)*"
-    r"|[0-9]+(?:[mshKMGTP%]|[KMGTPE]i))\Z"  # quantities, and what 25% is
+    r"|[0-9]+(?:[mshKMGTP%]|[KMGTPE]i))\Z"  # quantities and percentages
 )
 _WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n", ".inf", ".nan"})
 
@@ -26,11 +26,11 @@ class Limits:
     """How much of a value is shown.
 
     Attributes:
-        lines: of one section.
-        total: of all sections, about: where there are many, each has fewer.
-        width: characters of one text or name.
-        depth: levels; what is below is counted.
-        items: labels, conditions and the like.
+        lines: lines of one section.
+        total: approximate lines of all sections: if there are many, each has fewer.
+        width: characters of one string or name.
+        depth: levels of nesting; deeper values are counted.
+        items: the number of labels, conditions and the like.
     """
 
     lines: int = 120
@@ -40,7 +40,7 @@ class Limits:
     items: int = 40
 
     def at_most(self, lines: int) -> Limits:
-        """The same with fewer lines, and still some."""
+        """Return limits with at most ``lines`` lines per section, but not fewer than 10."""
         return self if lines >= self.lines else replace(self, lines=max(lines, 10))
 
 
@@ -48,7 +48,7 @@ DEFAULT: Final = Limits()
 
 
 def yaml_code(value: object, limits: Limits = DEFAULT) -> Code:
-    """A value as YAML; what was cut off is said at the end."""
+    """Return a value as YAML; the last line says if it was cut."""
     found = list(islice(_lines(value, 0, limits), limits.lines + 1))
     if len(found) > limits.lines:
         found[limits.lines :] = [line(muted(f"… cut after {limits.lines} lines"))]
@@ -56,7 +56,7 @@ def yaml_code(value: object, limits: Limits = DEFAULT) -> Code:
 
 
 def inline(value: object, width: int = 60) -> str:
-    """A value in few characters on one line: texts as they are, what holds others as its size."""
+    """Return a value as a short string on one line: strings as they are, maps and lists as their size."""
     match value:
         case None:
             return ""
@@ -72,7 +72,7 @@ def inline(value: object, width: int = 60) -> str:
 
 
 def _lines(value: object, indent: int, limits: Limits) -> Iterator[Line]:
-    """A map or list, line by line; anything else as one."""
+    """Yield the lines of a map or list; a scalar is one line."""
     if isinstance(value, Mapping) and value:
         for name, part in visible(value, limits.lines + 1):
             yield from _entry(f"{' ' * indent}", Span(f"{_name(name, limits)}:", Tone.KEY), part, indent, limits)
@@ -84,7 +84,7 @@ def _lines(value: object, indent: int, limits: Limits) -> Iterator[Line]:
 
 
 def _entry(lead: str, label: Span, part: object, indent: int, limits: Limits) -> Iterator[Line]:
-    """A name and what is under it: beside it, or below and further in; lists are not, as kubectl has them."""
+    """Yield the lines of a key and its value. Lists below a key are not indented, as in kubectl's output."""
     if isinstance(part, Mapping | list | tuple) and part:
         if indent // 2 >= limits.depth:
             yield line(lead, label, muted(f" … {_counted(part)}"))
@@ -99,7 +99,7 @@ def _entry(lead: str, label: Span, part: object, indent: int, limits: Limits) ->
 
 
 def _deeper(part: object, limits: Limits) -> Limits:
-    """Lists in lists stay at one indentation here, and still must come to an end."""
+    """Reduce the depth for a list: nested lists add no indentation, which limits the depth otherwise."""
     if not isinstance(part, list | tuple):
         return limits
     return replace(limits, depth=limits.depth - 1)
@@ -113,7 +113,7 @@ def _item(part: object, indent: int, limits: Limits) -> Iterator[Line]:
             return
         inner = _lines(part, indent + 2, _deeper(part, limits))
         first = next(inner)
-        # The first line of what is in the item stands beside the dash, whose place is that of its indentation.
+        # The first line of the item is beside the dash, which replaces its indentation.
         rest = first[0].text[indent + 2 :]
         yield line(lead, Span(rest, first[0].tone), *first[1:])
         yield from inner
@@ -122,14 +122,14 @@ def _item(part: object, indent: int, limits: Limits) -> Iterator[Line]:
 
 
 def _block_mark(text: str, limits: Limits) -> str:
-    """How YAML begins a text that is written line by line; ``""`` for one that is written on one line."""
+    """Return the block scalar indicator (``|``, ``|-``, ``|+``) of a multi-line string; ``""`` for other strings."""
     if "\n" not in text[: limits.width * limits.lines] or text[0] in " \t\n":
         return ""
     return "|" if text[-1] == "\n" and text[-2:] != "\n\n" else "|+" if text[-1] == "\n" else "|-"
 
 
 def _text_lines(text: str, indent: int, limits: Limits) -> Iterator[Line]:
-    """A text of several lines, as YAML's ``|`` has it; of a very long one as much as could be shown."""
+    """Yield the lines of a block scalar; of a very long string, as many as could be shown."""
     lead = " " * indent
     for each in islice(_split(text), limits.lines + 1):
         yield line(lead, short(each, limits.width))
@@ -174,7 +174,7 @@ def _quoted(text: str, width: int) -> str:
 
 def _number(value: bool | float, width: int) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 3 * width:
-        return f"a number of {value.bit_length()} bits"  # Python refuses to write out very long ones
+        return f"a number of {value.bit_length()} bits"  # str() of an int is limited to 4,300 digits
     return short(json.dumps(value), width)
 
 

@@ -1,6 +1,6 @@
-"""Maps as they may be shown, field by field: sizes in the place of what is not for showing.
+"""The fields of maps as they may be shown: values of Secrets are replaced by their sizes.
 
-Nothing is made before it is asked for: of a list of a thousand Secrets as many are looked at as fit in a card.
+Evaluated lazily: of a list of a thousand Secrets, only as many are read as fit in a card.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _LARGE: Final = 10_000  # characters; four of base64 are three bytes
 
 
 def visible(value: Mapping[str, Any], most: int) -> Iterator[tuple[str, Any]]:
-    """The fields of a map as they may be shown, one by one: sizes stand for values. No more is looked at than is taken.
+    """Yield the fields of a map lazily, with sizes instead of values of Secrets.
 
     Args:
         value: the map.
-        most: how many items of a ``SecretList`` are taken.
+        most: the maximum number of items of a ``SecretList``.
     """
     secret, is_list = is_secret(value), value.get("kind") == "SecretList"
     for name, part in value.items():
@@ -42,7 +42,7 @@ def _listed(items: list[Any] | tuple[Any, ...], most: int) -> list[Any]:
 
 
 class _Sizes(Mapping[str, Aside]):
-    """A section of a Secret with sizes for values, each reckoned when it is looked at."""
+    """The ``data`` or ``stringData`` of a Secret with sizes instead of values, calculated on access."""
 
     __slots__ = ("_part", "_section")
 
@@ -66,7 +66,7 @@ def _size(section: str, value: object) -> str:
     if section != "data":
         return size_text(len(value.encode(errors="replace")))
     try:
-        # Of a large one the beginning is read, to see whether it is any: what counts is how much there is.
+        # Of a large value only the beginning is decoded, to check that it is base64; the size follows from the length.
         read = len(base64.b64decode(value[:_LARGE] if len(value) > _LARGE else value, validate=True))
     except (binascii.Error, ValueError):
         return "no base64"
