@@ -1,4 +1,4 @@
-"""``python -m dynkube.cli`` is the ``dynkube`` command."""
+"""Runs the ``dynkube`` command by ``python -m dynkube.cli``."""
 
 import sys
 

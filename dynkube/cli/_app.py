@@ -1,4 +1,4 @@
-"""The commands and how they are listed."""
+"""The cyclopts app with all commands."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _HELP = "A Kubernetes client that knows no types in advance."
 
 
 def build_app() -> App:
-    """The ``dynkube`` command with all its sub-commands; async ones run on trio."""
+    """Return the ``dynkube`` command with all its sub-commands; async ones run on trio."""
     app = App(
         name="dynkube",
         help=_HELP,
         version=_version,
         backend="trio",
-        # How errors, Ctrl-C and results end the process is decided in one place: dynkube.cli._run.
+        # Errors, Ctrl-C and results are mapped to exit codes in dynkube.cli._run.
         exit_on_error=False,
         print_error=False,
         suppress_keyboard_interrupt=False,

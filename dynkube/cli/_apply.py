@@ -1,4 +1,4 @@
-"""``dynkube apply``: server-side apply of files and folders, and pruning of what left them."""
+"""``dynkube apply``: server-side apply of files and folders, and pruning of objects removed from them."""
 
 from __future__ import annotations
 
@@ -79,17 +79,17 @@ async def apply(
 async def run_apply(
     client: Client, begin: Callable[[Client], ApplyRun], *, quiet: bool = False, go_on: bool = False
 ) -> int:
-    """Enter ``client``, apply what ``begin`` says, tell of it on stdout, and return the exit code.
+    """Enter ``client``, carry out the run of ``begin``, print its entries on stdout, and return the exit code.
 
     Args:
         client: not entered yet.
         begin: makes the run.
-        quiet: print no line for what is unchanged.
-        go_on: whether the run goes on where something fails; where not, it is said that it could.
+        quiet: print no line for unchanged objects.
+        go_on: whether the run continues after a failure; if not, a failure's message mentions the option.
 
     Raises:
         CommandFailed: there is nothing to apply.
-        BrokenPipeError: the reader of stdout left.
+        BrokenPipeError: the reader of stdout has closed the pipe.
     """
     run: ApplyRun | None = None
     shown: list[Entry] = []
@@ -98,7 +98,7 @@ async def run_apply(
             run = begin(client)
             interrupted = await _follow(run, shown, quiet=quiet)
     except BaseException:
-        if run is not None and run.report:  # the reader of stdout left, say: that must not hide what was done
+        if run is not None and run.report:  # such as BrokenPipeError; what was done must be reported all the same
             _tell_rest(run, shown, quiet=quiet)
         raise
     report = run.report
@@ -109,13 +109,13 @@ async def run_apply(
 
 
 def _tell_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool = False) -> None:
-    """Say on stderr what stdout has not said: of an interrupted run all that was on its way there, and the numbers.
+    """Print on stderr the summary, and the entries that an interrupted run has not printed on stdout.
 
     Args:
-        run: at its end.
-        shown: what stdout has said.
-        quiet: whether what is unchanged is passed over.
-        hint: whether to name the option with which the run would have gone on.
+        run: the run, which has ended.
+        shown: the entries printed on stdout.
+        quiet: whether to omit unchanged objects.
+        hint: whether to mention the option that continues after failures.
     """
     report, told = run.report, set(map(id, shown))
     for entry in report:
@@ -124,13 +124,13 @@ def _tell_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool
     note(report.summary)
     unsent = sum(_is_unsent(entry, run) for entry in report)
     if unsent:
-        # One that is in the source: without its ApplySet a run ends in any case.
+        # Only for objects of the source: if the ApplySet itself fails, a run ends in any case.
         helps = any(entry.outcome in TROUBLE and entry.place is not None for entry in report)
         note(printable(f"{unsent} {run.stopped}" + ("; --go-on applies everything else" if hint and helps else "")))
 
 
 def _is_unsaid(entry: Entry, run: ApplyRun, *, quiet: bool) -> bool:
-    """Whether it has no line of its own: those that a mistake elsewhere held up would hide that mistake."""
+    """Return whether an entry is not printed: objects not sent because of another failure would hide that failure."""
     return _is_unsent(entry, run) or (quiet and entry.outcome is Outcome.UNCHANGED and not entry.terminating)
 
 
@@ -139,7 +139,7 @@ def _is_unsent(entry: Entry, run: ApplyRun) -> bool:
 
 
 async def _follow(run: ApplyRun, shown: list[Entry], *, quiet: bool) -> bool:
-    """Print each entry as it comes, and add it to ``shown``; whether a signal has ended it."""
+    """Print each entry as it comes, and add it to ``shown``; return whether a signal has interrupted the run."""
     out = Output.standard()
     interrupted = True
     async with trio.open_nursery() as nursery:

@@ -1,4 +1,4 @@
-"""Which fields differ between two states of an object, in few words."""
+"""A short list of the fields that differ between two states of an object."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ _ABSENT = object()
 
 
 def changed_fields(old: Unstructured, new: Unstructured) -> list[str]:
-    """Paths of what differs, at most three names deep, in order; without what changes at every write.
+    """Return the sorted paths of the fields that differ, at most three names deep.
 
-    Values are left out: they may be secret.
+    Fields that change at every write (resourceVersion, generation, managedFields) are left out, and so are values, as
+    they may be secret.
     """
     return sorted(_written(path) for path in _differing(old, new, ()) if path not in _NOISE)
 
 
 def summary(paths: list[str]) -> str:
-    """The first few of ``paths``, and how many more there are."""
+    """Return the first three of ``paths``, and the number of the others."""
     more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
     return ", ".join(paths[:_SHOWN]) + more
 
@@ -42,7 +43,7 @@ def _differing(old: object, new: object, path: tuple[str, ...]) -> Iterator[tupl
 
 
 def _fields(value: object) -> Mapping[str, object] | None:
-    """What is inside: of a field that is not there, nothing; of a plain value or a list, there is no inside."""
+    """Return the fields of a map; empty for an absent field, ``None`` for a scalar or list."""
     if value is _ABSENT:
         return {}
     return value if isinstance(value, Mapping) else None

@@ -1,4 +1,4 @@
-"""Which cluster a command talks to: the options that all such commands share."""
+"""The options that select the cluster, shared by all commands with one."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Cluster:
     """With --url: do not check the server's certificate."""
 
     def client(self) -> Client:
-        """The client, not entered yet.
+        """Return the client, not entered yet.
 
         Raises:
-            InvalidInput: options that exclude each other.
+            InvalidInput: options exclude each other.
         """
         return connect(
             context=self.context,

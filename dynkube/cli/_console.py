@@ -1,4 +1,4 @@
-"""The console that commands draw on."""
+"""The rich console of the commands."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from rich.console import Console
 
 
 class PlainConsole(Console):
-    """A rich console that takes every text literally, wraps nothing, and lets a reader's leaving be known.
+    """A rich console without markup and wrapping, which raises BrokenPipeError.
 
-    Styles are for terminals only, and not where ``NO_COLOR`` is set; rich sees to that.
+    Rich uses styles on terminals only, and not if ``NO_COLOR`` is set.
     """
 
     def __init__(self) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, soft_wrap=True)
 
     def on_broken_pipe(self) -> None:
-        """Raise what happened: how that ends the process is decided in one place, and not here."""
+        """Raise the error, so that dynkube.cli._run maps it to an exit code; rich would exit here."""
         raise  # noqa: PLE0704  # rich calls this while it handles the BrokenPipeError

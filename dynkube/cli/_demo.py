@@ -1,4 +1,4 @@
-"""``dynkube demo``: what a lazy informer does, shown on an embedded server and checked step by step."""
+"""``dynkube demo``: a lazy informer on an embedded server, shown and checked step by step."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from dynkube.testing import APIServer
 
 _WATCHED = {"CRDs": CRDS, "APIServices": APISERVICES, "HTTPRoutes": ROUTES}
-_PAUSE = 0.5  # seconds between steps, so that one can follow
-_PATIENCE = 10.0  # seconds in which a step has to come true
+_PAUSE = 0.5  # seconds between steps, to leave time for reading
+_PATIENCE = 10.0  # seconds within which the expectations of a step have to hold
 
 
 async def demo(*, fast: Annotated[bool, Parameter(negative="")] = False) -> int:
@@ -37,7 +37,7 @@ async def demo(*, fast: Annotated[bool, Parameter(negative="")] = False) -> int:
     Args:
         fast: Do not pause between steps.
     """
-    from dynkube.testing import APIServer  # not needed by other commands, which start sooner without it
+    from dynkube.testing import APIServer  # imported here, so that other commands start faster
 
     async with APIServer() as server:
         held = await tell(server, PlainConsole(), STORY, pause=0 if fast else _PAUSE)
@@ -46,7 +46,7 @@ async def demo(*, fast: Annotated[bool, Parameter(negative="")] = False) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a step works with, and what it is judged by."""
+    """The server, client and informer of the demo, and the record to check."""
 
     server: APIServer
     client: Client
@@ -55,19 +55,19 @@ class Scene:
 
     @property
     def shown(self) -> list[str]:
-        """The names of what the informer lists."""
+        """The names of the objects that the informer lists."""
         return sorted(obj.name for obj in self.routes.list())
 
     @property
     def watches(self) -> dict[str, int]:
-        """How many watches are open on the server, by its own count."""
+        """The number of open watches by resource, as counted by the server."""
         open_now = Counter(str(watch.resource) for watch in self.server.open_watches)
         known = {name: open_now.pop(gvr, 0) for name, gvr in _WATCHED.items()}
         return known | dict(open_now)
 
 
 async def tell(server: APIServer, console: Console, story: Sequence[Step], *, pause: float = 0) -> bool:
-    """Tell ``story`` on a fresh ``server``; whether everything held. It ends with the first step that does not."""
+    """Run ``story`` on a fresh ``server``, up to the first step that fails; return whether all checks held."""
     teller = Teller(console)
     teller.introduce("On an embedded API server, in this process. The Python that is shown is what runs.")
     teller.begin("An informer on HTTPRoutes, which nobody has installed here", source(opening))
@@ -90,7 +90,7 @@ async def tell(server: APIServer, console: Console, story: Sequence[Step], *, pa
 
 
 async def _perform(step: Step, scene: Scene, teller: Teller) -> bool:
-    """Do one step, wait until it has come true or should have, and judge what came of it."""
+    """Run one step, wait until its expectations hold (10 s at most), and return whether its checks held."""
     sent = len(scene.server.requests)
     trouble: list[Check] = []
     try:
@@ -106,7 +106,7 @@ async def _perform(step: Step, scene: Scene, teller: Teller) -> bool:
         Check("state", step.phase, scene.routes.state.phase),
         Check("list", sorted(step.shown), scene.shown),
         Check("handler told", sorted(step.told), told),
-        # While no CRD explains the resource, an APIService might come that does.
+        # While no CRD defines the resource, APIServices are watched too, as one may serve it.
         Check("watches", {"CRDs": 1, "APIServices": 1 - step.watches, "HTTPRoutes": step.watches}, scene.watches),
     ]
     silence = [] if step.requests else [Check("requests", 0, len(scene.server.requests) - sent)]
@@ -114,10 +114,10 @@ async def _perform(step: Step, scene: Scene, teller: Teller) -> bool:
 
 
 def _whole_story(scene: Scene) -> list[Check]:
-    """What has to hold of all steps together."""
+    """Return the checks over all steps."""
     counts = {str(count.resource): count for count in scene.server.watch_counts}
     most = {name: counts[gvr].most if gvr in counts else 0 for name, gvr in _WATCHED.items()}
-    # Where a watch ended, another may be asked for and given up again before the server has opened it.
+    # After the end of a watch, another may be requested and cancelled before the server has opened it.
     asked = scene.routes.statistics().watches
     opened = counts[ROUTES].opened if ROUTES in counts else 0
     return [

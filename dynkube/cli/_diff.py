@@ -45,8 +45,8 @@ async def diff(
     try:
         pruned = read_prune(prune, applyset, tooling, source.namespace)
         return await run_diff(cluster.client(), source, prune=pruned)
-    except Exception as error:  # noqa: BLE001  # a bug, too, has to end it with something else than 1
-        # 1, which is what becomes of errors elsewhere, means in CI that something would change.
+    except Exception as error:  # noqa: BLE001  # bugs too must not exit with 1
+        # Exit code 1, which other commands use for errors, means here (and in CI) that something would change.
         code = exit_code(error, failed=TROUBLE)
         if code is None:
             note(traceback.format_exc().rstrip())
@@ -54,12 +54,12 @@ async def diff(
 
 
 async def run_diff(client: Client, source: Source, *, prune: ApplySet | None = None) -> int:
-    """Enter ``client``, show on stdout what applying ``source`` would change, and return the exit code.
+    """Enter ``client``, print on stdout what applying ``source`` would change, and return the exit code.
 
     Raises:
         CommandFailed: there is nothing to compare.
-        DynkubeError: what keeps all of it from being known.
-        BrokenPipeError: the reader of stdout left.
+        DynkubeError: the comparison as a whole failed.
+        BrokenPipeError: the reader of stdout has closed the pipe.
     """
     async with client:
         report = await client.diff_all(

@@ -1,4 +1,4 @@
-"""A file that only one process uses at a time."""
+"""A lock file, held by one process at a time."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class InUse(OSError):
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file ``path`` inside the block. It ends with the process, however that ends.
+    """Hold the lock file ``path`` inside the block. The lock is released when the process ends, even if it is killed.
 
-    The file is created where it does not exist, and removed when the block is left. What it protects is another file
-    beside it: one that is replaced by each write cannot be locked itself.
+    The file is created if it does not exist, and removed at the end of the block. It protects another file beside it,
+    which cannot be locked itself because each write replaces it.
 
     Raises:
-        InUse: Another process holds it.
-        OSError: It cannot be created.
+        InUse: another process holds the lock.
+        OSError: the file cannot be created.
     """
     handle = _acquire(path)
     try:
         yield
     finally:
-        with suppress(OSError):  # Windows removes no open files; one that stays is taken by the next
+        with suppress(OSError):  # Windows cannot remove open files; a file that stays is reused
             path.unlink()
         os.close(handle)
 
@@ -48,7 +48,7 @@ def _acquire(path: Path) -> int:
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # whoever held it has removed it meanwhile: take the new one
+        os.close(handle)  # the previous holder has removed it meanwhile: try again
 
 
 def _is_at(path: Path, handle: int) -> bool:

@@ -1,4 +1,4 @@
-"""Following an informer: its states and its events, as they come, to whoever reports them."""
+"""Passes the states and events of an informer to a reporter."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dynkube.meta import Added, Deleted, InformerEvent, Unstructured
 
 
 class Reporter(Protocol):
-    """Shows what an informer tells. It may wait for whoever reads; what comes meanwhile is coalesced, not lost."""
+    """Shows states and events. Its methods may block on a slow reader; meanwhile events are coalesced, not lost."""
 
     async def state(self, state: State) -> None:
-        """The informer is in another state."""
+        """The state of the informer has changed."""
 
     async def event(self, event: InformerEvent) -> None:
-        """An object came, changed or went."""
+        """An object was added, updated or deleted."""
 
 
 async def follow(informer: Informer, reporter: Reporter) -> None:
-    """Report until cancelled, or until the informer is closed. States and events are each in order."""
+    """Report until cancelled or the informer is closed. States are in order, and so are events."""
     async with informer.events() as events, trio.open_nursery() as nursery:
         nursery.start_soon(_report_states, informer, reporter)
         async for event in events:
@@ -37,16 +37,16 @@ async def _report_states(informer: Informer, reporter: Reporter) -> None:
 
 
 def word(event: InformerEvent) -> str:
-    """What happened, in the words of a watch."""
+    """Return the watch event type: ADDED, MODIFIED or DELETED."""
     return "ADDED" if isinstance(event, Added) else "DELETED" if isinstance(event, Deleted) else "MODIFIED"
 
 
 def subject(event: InformerEvent) -> Unstructured:
-    """The object it happened to, in its newest state."""
+    """Return the newest state of the event's object."""
     return event.object if isinstance(event, Added | Deleted) else event.new
 
 
 def counts(statistics: InformerStatistics) -> str:
-    """What an informer asked of the server and got, as one line of ``name=number``."""
+    """Return the numbers of requests, events and failures of an informer as one line of ``name=number``."""
     names = ("lists", "watches", "events", "bookmarks", "failures", "objects")
     return " ".join(f"{name}={getattr(statistics, name)}" for name in names)

@@ -1,4 +1,4 @@
-"""What ``dynkube watch`` prints where no live table can be: lines for people, or for programs."""
+"""The line output of ``dynkube watch``: text, JSON, or names."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dynkube.meta import InformerEvent, Unstructured, Updated
 
 
 class LineOutput(Protocol):
-    """Where lines go."""
+    """Where lines are written."""
 
     async def line(self, text: str | bytes) -> None:
-        """Write one line, and have it on its way before returning."""
+        """Write one line; it is not buffered when this returns."""
 
 
 class Lines:
-    """One line per state and per event: time, what happened, to which object, and which fields changed."""
+    """One line per state and per event: time, event type, object, and changed fields."""
 
     def __init__(self, out: LineOutput, now: Callable[[], datetime] = datetime.now) -> None:
         self._out = out
@@ -43,9 +43,9 @@ class Lines:
 
 
 class JSONLines:
-    """One JSON object per event, as a watch of the API has them: ``{"type": "ADDED", "object": {...}}``.
+    """One JSON object per event, as in a watch response: ``{"type": "ADDED", "object": {...}}``.
 
-    States are no objects, so they go to ``notes``, and what reads the output need not tell them apart.
+    States go to ``notes``, so that the output contains events only.
     """
 
     def __init__(self, out: LineOutput, notes: Lines) -> None:
@@ -57,12 +57,12 @@ class JSONLines:
         await self._notes.state(state)
 
     async def event(self, event: InformerEvent) -> None:
-        """The object's JSON as the server sent it, ``managedFields`` left out."""
+        """Write the object's JSON as received, without ``managedFields``."""
         await self._out.line(b'{"type":"%b","object":%b}' % (word(event).encode(), _one_line(subject(event).json)))
 
 
 class Names:
-    """``httproute.gateway.networking.k8s.io/web`` per event, as for ``kubectl -o name``; states go to ``notes``."""
+    """One ``httproute.gateway.networking.k8s.io/web`` per event, as ``kubectl -o name``; states go to ``notes``."""
 
     def __init__(self, out: LineOutput, notes: Lines) -> None:
         self._out = out
@@ -73,24 +73,24 @@ class Names:
         await self._notes.state(state)
 
     async def event(self, event: InformerEvent) -> None:
-        """The object's name, whatever happened to it."""
+        """Write the object's name; the same for all event types."""
         obj = subject(event)
         group = obj.api_version.rpartition("/")[0]
         await self._out.line(printable(f"{obj.kind.lower()}{'.' if group else ''}{group}/{obj.name}"))
 
 
 def describe(state: State) -> str:
-    """Why an informer is in this state."""
+    """Return the reason and message of a state."""
     return ": ".join(part for part in (state.reason, state.message) if part)
 
 
 def title(obj: Unstructured) -> str:
-    """``namespace/name``, or the name of what has no namespace."""
+    """Return ``namespace/name``, or the name of a cluster-scoped object."""
     return "/".join(part for part in obj.key if part)
 
 
 def what_changed(event: InformerEvent) -> str:
-    """The fields that an update changed; nothing for other events."""
+    """Return a summary of the fields that an update changed; ``""`` for other events."""
     return summary(changed_fields(event.old, event.new)) if isinstance(event, Updated) else ""
 
 

@@ -1,4 +1,4 @@
-"""The console entry: checks that the ``cli`` extra is there, then runs the command."""
+"""The console entry point: checks that the ``cli`` extra is installed, then runs the command."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from importlib import import_module
 
 from dynkube.cli._notes import note
 
-# cyclopts loads rich only when it has something to print: asked for here, so that it fails before anything ran.
+# cyclopts imports rich only when it prints; checked here, so that a missing package fails before the command runs.
 _EXTRA = ("cyclopts", "rich")
-_CANNOT_RUN = 2  # not 1, with which dynkube diff says that something differs
+_CANNOT_RUN = 2  # not 1, which dynkube diff uses for differences
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the ``dynkube`` command.
 
-    Blocks until it ends; starts its own trio run, so it cannot be called from inside one.
+    Blocks until the command ends. It starts its own trio run, so it cannot be called inside one.
 
     Args:
-        arguments: what follows the command's name; ``None`` takes them from ``sys.argv``.
+        arguments: the command-line arguments, without the program's name; ``None`` for those of ``sys.argv``.
 
     Returns:
-        The exit code: 0 done, 1 failed, 2 wrong usage or the extra is missing, 130 ended by Ctrl-C, 141 the reader of
-        its output left.
+        The exit code: 0 success, 1 failure, 2 usage error or missing extra, 130 Ctrl-C, 141 the reader of stdout has
+        closed the pipe.
     """
     for package in _EXTRA:
         try:
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except ModuleNotFoundError as missing:
             if missing.name != package:
                 raise
-            # Without the extra there is nothing to format with, and nothing else to do.
+            # Plain output, as cyclopts and rich may be missing.
             note(f"error: the dynkube command needs {package}: pip install 'dynkube[cli]'")
             return _CANNOT_RUN
     from dynkube.cli._app import build_app

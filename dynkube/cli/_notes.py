@@ -1,4 +1,4 @@
-"""Notes to whoever runs a command, on standard error."""
+"""Messages on standard error."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 
 
 def note(text: str) -> None:
-    """Write a line to standard error, at once.
+    """Write a line to standard error and flush it.
 
-    Nothing where the process was started without one (``2>&-``): ``print`` would take standard output then, whose
-    reader waits for something else.
+    Does nothing if the process was started without standard error (``2>&-``): ``print(file=None)`` would write to
+    standard output.
     """
-    # Typeshed does not know that there may be none: https://docs.python.org/3/library/sys.html#sys.__stderr__
+    # Typeshed lacks the None: https://docs.python.org/3/library/sys.html#sys.__stderr__
     if sys.stderr is not None:
         print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Writing to a reader that may be slow, without holding up the event loop."""
+"""Writes lines to a reader that may be slow, without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ import trio
 
 from dynkube.cli._run import CommandFailed
 
-# Of a pipe that is ready for writing, so much can be written without blocking; POSIX promises no less than 512.
+# Bytes that can be written to a writable pipe without blocking; POSIX guarantees at least 512.
 _READY = getattr(select, "PIPE_BUF", 512)
 
 
 class Output:
-    """Lines to a file descriptor, each on its way when :meth:`line` returns.
+    """Writes lines to a file descriptor, unbuffered.
 
-    A reader that does not read (``| less``) keeps the caller waiting, and nobody else: signals and watches go on.
-    The descriptor itself stays in blocking mode, as a terminal shares it with other programs.
+    A reader that does not read (``| less``) blocks only the calling task: signals and watches are still handled. The
+    descriptor stays in blocking mode, as a terminal shares it with other programs.
     """
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
-        self._waits = True  # whether the kernel can tell when it is ready
+        self._waits = True  # whether wait_writable supports the descriptor
         self._lock = trio.Lock()
 
     @classmethod
     def standard(cls) -> Output:
-        """Of standard output.
+        """Return the output for standard output.
 
         Raises:
-            CommandFailed: the process was started without one (``>&-``); what opens next gets its descriptor.
+            CommandFailed: the process was started without one (``>&-``), and another file may have its descriptor.
         """
         if sys.__stdout__ is None:
             raise CommandFailed("standard output is closed: send it to /dev/null if nobody is to read it")
         return cls(sys.stdout.fileno())
 
     async def line(self, text: str | bytes) -> None:
-        """Write ``text`` and a newline. When cancelled, a long line may be cut short.
+        """Write ``text`` and a newline. If cancelled, a long line may be written in part.
 
         Raises:
-            BrokenPipeError: the reader left.
-            CommandFailed: nothing can be written there.
+            BrokenPipeError: the reader has closed the pipe.
+            CommandFailed: the write failed.
         """
         data = text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
         rest = memoryview(data + b"\n")
@@ -56,7 +56,7 @@ class Output:
             return os.write(self._fd, data)
         except BrokenPipeError:
             raise
-        except OSError as error:  # the disk is full, say
+        except OSError as error:  # such as a full disk
             raise CommandFailed(f"the output cannot be written: {error.strerror}") from error
 
     async def _ready(self) -> None:
@@ -64,13 +64,13 @@ class Output:
             try:
                 await trio.lowlevel.wait_writable(self._fd)
                 return
-            except OSError:  # a regular file, which is always ready; or Windows, which can only tell of sockets
+            except OSError:  # a regular file, which is always ready; or Windows, which supports sockets only
                 self._waits = False
         await trio.lowlevel.checkpoint()
 
 
 class Nowhere:
-    """Drops every line: for notes, where there is no standard error."""
+    """Drops every line; used for notes if there is no standard error."""
 
     async def line(self, text: str | bytes) -> None:
         """Write nothing."""

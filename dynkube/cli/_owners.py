@@ -38,11 +38,11 @@ async def owners(
 async def run_owners(
     client: Client, resource: str, name: str, *, namespace: str | None = None, field: str = ""
 ) -> None:
-    """Enter ``client`` and show on stdout who owns what.
+    """Enter ``client``, and print the owners of an object's fields on stdout.
 
     Raises:
-        CommandFailed: nobody owns ``field``.
-        InvalidInput: ``field`` is no path.
+        CommandFailed: ``field`` has no owner.
+        InvalidInput: ``field`` is not a field path.
         DynkubeError: the object cannot be read, or has no managedFields.
     """
     async with client:

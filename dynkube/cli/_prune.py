@@ -1,4 +1,4 @@
-"""Which ApplySet a command prunes: what ``--prune``, ``--applyset`` and ``--tooling`` say together."""
+"""The ApplySet to prune, from ``--prune``, ``--applyset`` and ``--tooling``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dynkube.manifests import ApplySet
 
 
 def read_prune(prune: bool, name: str | None, tooling: str | None, namespace: str | None) -> ApplySet | None:
-    """What to prune.
+    """Return the ApplySet to prune, or ``None``.
 
     Raises:
-        CommandFailed: one of the options without the other.
+        CommandFailed: one of the options was given without the other.
     """
     if prune != (name is not None):
         raise CommandFailed("--prune and --applyset NAME go together: what left the set of that name is deleted")

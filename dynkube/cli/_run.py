@@ -1,4 +1,4 @@
-"""From what happens to an exit code, and to the one line that says why."""
+"""Runs the app, and maps exceptions to exit codes and error messages."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from dynkube.errors import DynkubeError
 
 FAILED = 1
 USAGE = 2
-INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
+INTERRUPTED = 130  # 128 + SIGINT, as in a shell
 READER_LEFT = 141  # 128 + SIGPIPE
 
 
-# What stands for a lone "-" among the arguments: cyclopts takes that for an option, and not for a value of the one
-# before it (``is_option_like`` in 5.4), unless that option takes every option after it for its values too.
+# Replaces a lone "-" among the arguments: cyclopts parses that as an option, not as the value of the option before it
+# (``is_option_like`` in 5.4), unless that option also accepts all following options as values.
 STDIN = "<stdin>"
 
 
 class CommandFailed(Exception):
-    """A command cannot go on, and its message is all there is to say. For what no DynkubeError describes."""
+    """The command failed, and the message says why; for failures that are not a DynkubeError."""
 
 
 def run(app: App, arguments: Sequence[str]) -> int:
-    """Run a command line to its end and return the exit code.
+    """Run a command line and return the exit code.
 
-    Errors that are the user's to solve become ``error: ...`` on stderr; a bug keeps its traceback.
+    Errors that a user can fix are printed on stderr as ``error: ...``; unexpected exceptions are raised.
     """
     try:
         code = app([STDIN if argument == "-" else argument for argument in arguments])
-        # What is still buffered may find its reader gone: better here than while the interpreter shuts down.
-        if sys.__stdout__ is not None:  # None where the process was started without one
+        # Flushed here to get a BrokenPipeError now, and not while the interpreter shuts down.
+        if sys.__stdout__ is not None:  # None if the process was started without one
             sys.stdout.flush()
     except CycloptsError as error:
         _complain(f"{str(error).rstrip('.')}; see '{' '.join([*app.name, *(error.command_chain or ()), '--help'])}'")
@@ -49,13 +49,13 @@ def run(app: App, arguments: Sequence[str]) -> int:
 
 
 def exit_code(error: BaseException, *, failed: int = FAILED) -> int | None:
-    """With what a command ends that raised ``error``; ``None`` for a bug.
+    """Return the exit code for an exception; ``None`` for an unexpected one (a bug).
 
-    What is the user's to solve is said on stderr.
+    Prints the messages of errors that a user can fix on stderr.
 
     Args:
-        error: what was raised, a group perhaps.
-        failed: what the command ends with where it fails.
+        error: the exception, possibly a group.
+        failed: the exit code for such errors.
     """
     causes = list(_leaves(error))
     if any(isinstance(cause, KeyboardInterrupt) for cause in causes):
@@ -70,7 +70,7 @@ def exit_code(error: BaseException, *, failed: int = FAILED) -> int | None:
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """The exceptions themselves, out of the groups that trio's nurseries put them into."""
+    """Yield the exceptions inside the groups that trio's nurseries raise."""
     if isinstance(error, BaseExceptionGroup):
         for member in error.exceptions:
             yield from _leaves(member)
@@ -85,7 +85,7 @@ def _complain(*messages: str) -> None:
 
 
 def _silence_stdout() -> None:
-    """Let the interpreter's last flush go nowhere, instead of reporting the broken pipe again."""
+    """Redirect stdout to the null device, so that the interpreter's final flush does not report the broken pipe."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

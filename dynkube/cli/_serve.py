@@ -89,15 +89,15 @@ async def serve(
                     ):
                         _write(endpoint, path)
                         await _announce_and_wait(endpoint, path, open_to_all=token is None and not _is_loopback(host))
-                        # From here on Ctrl-C is Python's own again, should closing take too long for somebody.
+                        # From here on Ctrl-C raises KeyboardInterrupt again, in case that closing takes too long.
                         if stats:
                             _print_watches(server)
                 finally:
-                    file.save()  # now that nobody writes any more
+                    file.save()  # after the last write of a client
 
 
 async def _announce_and_wait(endpoint: Endpoint, kubeconfig: Path, *, open_to_all: bool) -> None:
-    """Say where the server is, and return when it is to stop."""
+    """Print the address of the server, and wait for SIGINT or SIGTERM."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         print(f"Kubernetes API at {endpoint.url}")
         print(f"export KUBECONFIG={shlex.quote(str(kubeconfig))}", flush=True)
@@ -109,7 +109,7 @@ async def _announce_and_wait(endpoint: Endpoint, kubeconfig: Path, *, open_to_al
 
 @contextmanager
 def _told_in_words() -> Iterator[None]:
-    """What keeps the server from listening, as a message for whoever started it."""
+    """Turn a missing package, and errors that prevent listening, into CommandFailed."""
     try:
         yield
     except ImportError as error:
@@ -126,7 +126,7 @@ def _told_in_words() -> Iterator[None]:
 
 
 def _users(pairs: Sequence[str]) -> dict[str, User]:
-    """Users by token."""
+    """Parse NAME=TOKEN pairs; return the users by token."""
     from dynkube.testing import User
 
     users: dict[str, User] = {}
@@ -141,7 +141,7 @@ def _users(pairs: Sequence[str]) -> dict[str, User]:
 
 
 def _missing_package(error: BaseException | None) -> str | None:
-    """The package outside of dynkube whose absence is behind ``error``."""
+    """Return the name of the missing third-party package that caused ``error``, or ``None``."""
     while error is not None:
         if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("dynkube"):
             return error.name.partition(".")[0]
@@ -157,7 +157,7 @@ def _print_watches(server: APIServer) -> None:
 
 @contextmanager
 def _kubeconfig_path(wanted: Path | None) -> Iterator[Path]:
-    """Where the kubeconfig goes, checked before anything is started."""
+    """Yield the path of the kubeconfig, checked before the server starts; a temporary file if none is wanted."""
     if wanted is None:
         with tempfile.TemporaryDirectory(prefix="dynkube-") as directory:
             yield Path(directory, "kubeconfig")
@@ -180,7 +180,7 @@ def _write(endpoint: Endpoint, path: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether losing this file loses nothing: a kubeconfig with nothing in it but a served context."""
+    """Return whether the file may be overwritten: a kubeconfig with only the context of ``dynkube serve``."""
     try:
         content: Any = yaml.load_document(read_file(path, limit=yaml.MAX_CONFIG_BYTES))
         return (

@@ -1,4 +1,4 @@
-"""Which manifests a command reads: the options that ``apply`` and ``diff`` share."""
+"""The options that select the manifests, shared by ``apply`` and ``diff``."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Source:
     """How many requests go out at once."""
 
     def paths(self) -> list[str]:
-        """What to read.
+        """Return the paths to read.
 
         Raises:
-            CommandFailed: one of them cannot be a path.
+            CommandFailed: a value cannot be a path, or standard input is given twice.
         """
         paths = ["-" if path == STDIN else path for path in self.filename]
         for path in paths:

@@ -1,4 +1,4 @@
-"""What an embedded server begins with and leaves behind: manifests to load, and a file that keeps its state."""
+"""Manifests to load into an embedded server, and the file that persists its state."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from dynkube.errors import APIError, DynkubeError
 if TYPE_CHECKING:
     from dynkube.testing import APIServer
 
-# What is written between the last save and a crash is lost. Clients who saw it hold resourceVersions of it: a restored
-# server begins far above these, so that such clients get 410 and look again.
+# Writes between the last save and a crash are lost, but clients may hold resourceVersions of them. A restored server
+# starts far above these, so that such clients get 410 Gone and list again.
 _SKIP = 1_000_000
 
 
 def load(server: APIServer, paths: Sequence[Path]) -> None:
-    """Create or replace what the manifests say, and tell on stderr how much that was.
+    """Create or replace the objects of the manifests, and print their number on stderr.
 
     Raises:
-        CommandFailed: One cannot be read or is refused; it names file and line.
+        CommandFailed: a manifest cannot be read or is rejected; the message names file and line.
     """
     for path in paths:
         try:
@@ -43,15 +43,15 @@ def load(server: APIServer, paths: Sequence[Path]) -> None:
 
 
 class StateFile:
-    """The file that keeps a server's state over its end; with ``None`` for the path it does nothing.
+    """The file with the persisted state of a server; does nothing if the path is ``None``.
 
     Args:
-        server: Whose state.
-        path: Where, or ``None``.
-        every: Seconds between saves while the server runs, where something changed.
+        server: the server.
+        path: the path of the file, or ``None``.
+        every: seconds between saves while the server runs; nothing is written without changes.
 
     Raises:
-        CommandFailed: The path cannot be that of a file.
+        CommandFailed: the path cannot be that of a file.
     """
 
     def __init__(self, server: APIServer, path: Path | None, *, every: float) -> None:
@@ -63,10 +63,10 @@ class StateFile:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep the file from other servers inside the block, and remove what one that was killed has left beside it.
+        """Lock the file inside the block, and remove temporary files of a server that was killed.
 
         Raises:
-            CommandFailed: Another server has it, or its directory cannot be written to.
+            CommandFailed: another server uses the file, or its directory is not writable.
         """
         from dynkube.testing._files import remove_temporaries
 
@@ -89,10 +89,10 @@ class StateFile:
             yield
 
     def restore(self) -> None:
-        """Give the server what the file has, if there is one, and tell on stderr how much that was.
+        """Restore the state from the file, if it exists, and print the number of objects on stderr.
 
         Raises:
-            CommandFailed: The file cannot be read or is no saved state.
+            CommandFailed: the file cannot be read, or is not a saved state.
         """
         from dynkube.testing import Snapshot
 
@@ -111,12 +111,12 @@ class StateFile:
 
     @asynccontextmanager
     async def saving(self) -> AsyncIterator[None]:
-        """Save at the start of the block, and now and then inside it.
+        """Save at the start of the block, and periodically inside it.
 
-        What goes wrong later is told on stderr, and tried again.
+        Later failures are printed on stderr, and saving is tried again.
 
         Raises:
-            CommandFailed: The file cannot be written at the start.
+            CommandFailed: the file cannot be written at the start.
         """
         if self._path is not None:
             try:
@@ -131,10 +131,10 @@ class StateFile:
             nursery.cancel_scope.cancel()
 
     def save(self) -> None:
-        """Save the last state, if the server ever was in use: one that failed to start leaves the file alone.
+        """Save the last state, unless the server failed to start: then the file is left unchanged.
 
         Raises:
-            CommandFailed: The file cannot be written.
+            CommandFailed: the file cannot be written.
         """
         if self._path is None or not self._used:
             return

@@ -1,6 +1,6 @@
-"""The story that ``dynkube demo`` tells: steps of a few lines of Python, and what has to hold after each.
+"""The steps of ``dynkube demo``: a few lines of Python each, and what has to hold after them.
 
-The reader is shown the very lines that run: the source of each step's function.
+The demo prints the source of each step's function: the lines that run.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Act = Callable[[Client, Informer], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A part of the story.
+    """A step of the demo, with the expected results.
 
     Attributes:
-        title: what it is about.
-        act: what is done; its source is shown.
-        phase: where the informer has to be then.
-        told: what its handler has to have been told: exactly this, in any order.
-        shown: the names that ``routes.list()`` has to give.
-        watches: how many watches on the resource have to be open on the server, none or one; on CRDs it is
-            always one, and on APIServices while there is none on the resource.
-        requests: whether it may send requests at all.
+        title: the heading.
+        act: the function to run; its source is printed.
+        phase: the expected phase of the informer.
+        told: the expected handler calls: exactly these, in any order.
+        shown: the expected names in ``routes.list()``.
+        watches: the expected number of open watches on the resource, 0 or 1; on CRDs one is always expected, and on
+            APIServices one while there is none on the resource.
+        requests: whether the step may send requests.
     """
 
     title: str
@@ -47,7 +47,7 @@ class Step:
     requests: bool = True
 
 
-# ── what the story is about ──────────────────────────────────────────────────────────────────
+# ── resources and objects ────────────────────────────────────────────────────────────────────
 
 APISERVICES = "apiservices.v1.apiregistration.k8s.io"
 CRDS = "customresourcedefinitions.v1.apiextensions.k8s.io"
@@ -58,7 +58,7 @@ HTTPROUTE_CRD: dict[str, Any] = {
     "kind": "CustomResourceDefinition",
     "metadata": {
         "name": "httproutes.gateway.networking.k8s.io",
-        # Groups under k8s.io are protected, and this shortened definition is nobody's official one.
+        # Groups under k8s.io are protected: a CRD needs this annotation, and this shortened one is not an approved API.
         "annotations": {"api-approved.kubernetes.io": "unapproved, for a demonstration"},
     },
     "spec": {
@@ -78,7 +78,7 @@ HTTPROUTE_CRD: dict[str, Any] = {
 
 
 def route(name: str, *, team: str) -> dict[str, Any]:
-    """An HTTPRoute."""
+    """Return an HTTPRoute in the namespace default."""
     return {
         "apiVersion": "gateway.networking.k8s.io/v1",
         "kind": "HTTPRoute",
@@ -88,7 +88,7 @@ def route(name: str, *, team: str) -> dict[str, Any]:
 
 
 # ── the steps ────────────────────────────────────────────────────────────────────────────────
-# What is inside these functions is shown to the reader, so they have no docstrings; their steps' titles say it.
+# The bodies of these functions are printed, including comments, so they have no docstrings; see the titles in STORY.
 
 
 @asynccontextmanager
@@ -200,7 +200,7 @@ STORY = (
 
 
 def source(function: Callable[..., object]) -> str:
-    """The lines inside ``function``, as they run; ``""`` where Python has no source at hand."""
+    """Return the body of ``function`` without ``yield`` lines; ``""`` if its source is not available."""
     try:
         lines = inspect.getsource(function).splitlines()
     except OSError:

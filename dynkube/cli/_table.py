@@ -1,4 +1,4 @@
-"""The live table of ``dynkube watch``: the state in the header, objects, and what happened last."""
+"""The live table of ``dynkube watch``: state, objects, and recent events."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from dynkube.meta import InformerEvent, Unstructured
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PERIOD = 0.25  # at most four pictures a second
-_IDLE = 1.0  # ages grow also where nothing happens
+_PERIOD = 0.25  # seconds: at most four redraws a second
+_IDLE = 1.0  # seconds between redraws without events, for the ages
 _MOST_ROWS = 200
 _RECENT = 6
-_FRAME = 6  # lines that are no rows: header, blank lines, column names, what was left out
+_FRAME = 6  # lines besides the rows: header, blank lines, column names, the count of hidden rows
 
 STYLES = {
     Phase.UNKNOWN: "yellow",
@@ -39,16 +39,16 @@ STYLES = {
     Phase.DEGRADED: "red",
     Phase.STOPPED: "dim",
 }
-"""How a terminal shows a phase."""
+"""The style of each phase."""
 
 EVENT_STYLES = {"ADDED": "green", "MODIFIED": "cyan", "DELETED": "red"}
-"""How a terminal shows what happened."""
+"""The style of each event type."""
 
 
 class LiveTable:
-    """A reporter that redraws a picture of the informer instead of printing lines.
+    """A reporter that redraws a table instead of printing lines.
 
-    Everything from the cluster is shown as plain text: nothing in it is markup or steers the terminal.
+    Data from the cluster is shown as plain text: it cannot contain markup or control the terminal.
     """
 
     def __init__(
@@ -67,17 +67,17 @@ class LiveTable:
         self._changed = trio.Event()
 
     async def state(self, state: State) -> None:
-        """Have the header redrawn."""
+        """Request a redraw of the header."""
         self._changed.set()
 
     async def event(self, event: InformerEvent) -> None:
-        """Note what happened last and have the picture redrawn."""
+        """Record the event and request a redraw."""
         self._recent.append((self._now(), event))
         self._events += 1
         self._changed.set()
 
     async def run(self) -> None:
-        """Draw until cancelled, at most four times a second; the last picture stays on the screen."""
+        """Redraw until cancelled, at most four times a second; the last table stays on the screen."""
         with self._live() as live:
             while True:
                 self._changed = trio.Event()
@@ -88,17 +88,17 @@ class LiveTable:
 
     @contextmanager
     def _live(self) -> Iterator[Live]:
-        # Drawn from here only: rich's own refresh thread would draw in between.
+        # auto_refresh=False: rich's refresh thread would draw concurrently.
         with Live(console=self._console, auto_refresh=False, vertical_overflow="crop") as live:
             try:
                 yield live
             finally:
-                live.update(self.render())  # leaving draws it
+                live.update(self.render())  # drawn when the Live block is left
 
-    # ── the picture ──────────────────────────────────────────────────────────────────────────
+    # ── rendering ────────────────────────────────────────────────────────────────────────────
 
     def render(self) -> RenderableType:
-        """The picture as of now, no higher than the terminal."""
+        """Render the current state, no higher than the terminal."""
         objects = self._informer.list()
         recent = list(self._recent)
         room = min(_MOST_ROWS, max(1, self._console.height - _FRAME - len(recent)))
@@ -157,7 +157,7 @@ class LiveTable:
 
 
 def conditions(obj: Unstructured) -> str:
-    """The conditions that hold, and with their reason those that do not: ``Ready, Synced=False (Timeout)``."""
+    """Return the conditions, those that are not True with status and reason: ``Ready, Synced=False (Timeout)``."""
     found = obj.jsonpath("{.status.conditions[*]}")
     return ", ".join(_condition(entry) for entry in found if isinstance(entry, dict) and entry.get("type"))
 

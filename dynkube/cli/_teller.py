@@ -1,4 +1,4 @@
-"""How ``dynkube demo`` is told: what runs, what came of it, and whether that is what had to."""
+"""The output of ``dynkube demo``: the code that runs, its results, and the checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STYLES = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What had to be, and what was."""
+    """An expected and an actual value."""
 
     claim: str
     expected: object
@@ -33,30 +33,30 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Whether they are equal."""
+        """Whether the values are equal."""
         return self.expected == self.found
 
 
 class Teller:
-    """Prints the story; colours come from the console, if it has any."""
+    """Prints the demo; colours depend on the console."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._failed = 0
 
     def introduce(self, text: str) -> None:
-        """The first line."""
+        """Print the first line."""
         self._console.print(Text(text, style="dim"))
 
     def begin(self, title: str, code: str) -> None:
-        """A step: what it is about, and the Python that it runs."""
+        """Print the title of a step, and the Python code that it runs."""
         self._console.print()
         self._console.print(Text(title, style="bold"))
         for line in code.splitlines():
             self._console.print(Text(f"    {line}", style="blue"))
 
     def recount(self, entries: Iterable[Entry]) -> None:
-        """What the informer told, and when."""
+        """Print handler calls and states with their times."""
         for entry in entries:
             line = Text().append(f"  {entry.after:6.2f} s  ", style="dim")
             line.append(f"{entry.word:<8}", style=_STYLES.get(entry.word, ""))
@@ -64,7 +64,7 @@ class Teller:
             self._console.print(line)
 
     def judge(self, checks: Iterable[Check]) -> bool:
-        """Say what holds, on one line, and what does not, on a line each; returns whether all do."""
+        """Print the checks that hold on one line, and each failed one on its own; return whether all hold."""
         judged = list(checks)
         holding = "; ".join(f"{check.claim}: {_value(check.found)}" for check in judged if check.holds)
         if holding:
@@ -76,7 +76,7 @@ class Teller:
         return not failing
 
     def end(self, held: bool) -> None:
-        """The last line."""
+        """Print the last line."""
         self._console.print()
         if held:
             self._console.print(Text("Everything held.", style="bold green"))

@@ -1,4 +1,4 @@
-"""What an informer told, with the moment at which it did: the record that ``dynkube demo`` checks and prints."""
+"""A record of handler calls and states with their times, which ``dynkube demo`` checks and prints."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dynkube.meta import Unstructured
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something that was told: a state, or what happened to an object.
+    """A state of the informer, or a handler call.
 
     Attributes:
-        after: seconds since the beginning.
+        after: seconds since the start.
         word: a phase, or ``added``, ``updated``, ``deleted``.
-        text: the reason of a state, or the object.
+        text: the reason of the state, or the object.
     """
 
     after: float
@@ -29,7 +29,7 @@ class Entry:
 
     @property
     def is_state(self) -> bool:
-        """Whether it is about the informer, not about an object."""
+        """Whether it is a state."""
         return self.word in Phase.__members__
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class Entry:
 
 
 class Timeline:
-    """Records from handlers and states. One chapter at a time: :meth:`take` begins the next."""
+    """Records handler calls and states, until :meth:`take` returns and clears them."""
 
     def __init__(self) -> None:
         self._began = trio.current_time()
@@ -47,15 +47,15 @@ class Timeline:
     # ── handlers ─────────────────────────────────────────────────────────────────────────────
 
     def added(self, obj: Unstructured) -> None:
-        """For ``on_add``."""
+        """Record an added object; the ``on_add`` function."""
         self._record("added", title(obj))
 
     def updated(self, old: Unstructured, new: Unstructured) -> None:
-        """For ``on_update``."""
+        """Record an updated object; the ``on_update`` function."""
         self._record("updated", title(new))
 
     def deleted(self, obj: Unstructured) -> None:
-        """For ``on_delete``."""
+        """Record a deleted object; the ``on_delete`` function."""
         self._record("deleted", title(obj))
 
     async def follow_states(self, informer: Informer) -> None:
@@ -73,11 +73,11 @@ class Timeline:
 
     @property
     def events(self) -> list[str]:
-        """What happened to objects in this chapter, sorted: between objects there is no order."""
+        """The recorded handler calls, sorted: events of different objects have no defined order."""
         return sorted(str(entry) for entry in self._entries if not entry.is_state)
 
     async def wait_for(self, events: Sequence[str], phase: Phase) -> None:
-        """Wait until as many events were told as are expected, and ``phase`` is the last state told of, if any."""
+        """Wait for as many handler calls as in ``events``, and until the last recorded state, if any, is ``phase``."""
         while len(self.events) < len(events) or self._last_phase not in (None, phase):
             await self._changed.wait()
         await trio.lowlevel.checkpoint()
@@ -87,6 +87,6 @@ class Timeline:
         return next((entry.word for entry in reversed(self._entries) if entry.is_state), None)
 
     def take(self) -> list[Entry]:
-        """This chapter, in the order in which it was told; the next one begins."""
+        """Return the recorded entries in order, and clear the record."""
         chapter, self._entries = self._entries, []
         return chapter

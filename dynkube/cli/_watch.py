@@ -29,7 +29,7 @@ Format = Literal["table", "json", "name"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What to follow: the arguments of an informer, checked."""
+    """The validated arguments of an informer."""
 
     resource: str
     namespace: str | None = None
@@ -38,7 +38,7 @@ class Query:
     filter: JSONPathFilter | None = None
 
     def informer(self, client: Client) -> Informer:
-        """An informer for it, not entered yet."""
+        """Return an informer, not entered yet."""
         return client.informer(
             self.resource,
             namespace=self.namespace,
@@ -89,11 +89,11 @@ async def watch(
 
 
 async def run_watch(client: Client, query: Query, output: Format, *, stats: bool = False) -> None:
-    """Enter ``client`` and show what ``query`` is about, on stdout, until cancelled.
+    """Enter ``client``, and show the objects of ``query`` on stdout until cancelled.
 
     Raises:
-        NoMatch: a short name that the server does not know.
-        BrokenPipeError: the reader of stdout left.
+        NoMatch: the server has no resource with this short name.
+        BrokenPipeError: the reader of stdout has closed the pipe.
     """
     async with client, AsyncExitStack() as stack:
         informer = query.informer(client)
@@ -123,16 +123,16 @@ def _reporter(output: Format) -> Reporter:
     return JSONLines(out, notes) if output == "json" else Names(out, notes)
 
 
-# ── what the user wrote ──────────────────────────────────────────────────────────────────────
+# ── arguments ────────────────────────────────────────────────────────────────────────────────
 
 
 def read_query(
     resource: str, *, namespace: str | None = None, selector: str = "", field: str = "", filter_text: str | None = None
 ) -> Query:
-    """Check the arguments before anything is started.
+    """Validate the arguments, before anything is started.
 
     Raises:
-        InvalidInput: one cannot be right; the message names the option.
+        InvalidInput: an argument is invalid; the message names the option.
     """
     ResourceArg.parse(resource)
     if namespace == "":
@@ -152,12 +152,12 @@ def read_query(
 
 
 def read_filter(text: str) -> JSONPathFilter:
-    """Read ``{.spec.x}`` (it is there and not false) or ``{.spec.x}=value``.
+    """Parse ``{.spec.x}`` (the field exists and is not false) or ``{.spec.x}=value``.
 
-    A path may have ``=`` in brackets: the shortest beginning that is a path is the path.
+    A path may contain ``=`` in brackets: the shortest prefix before an ``=`` that is a valid path is used.
 
     Raises:
-        InvalidInput: neither a beginning nor the whole is a path.
+        InvalidInput: neither such a prefix nor the whole string is a valid path.
     """
     for end in (position for position, character in enumerate(text) if character == "="):
         try:
