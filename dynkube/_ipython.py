@@ -50,7 +50,10 @@ def load_ipython_extension(ipython: InteractiveShell) -> None:
 
 
 def unload_ipython_extension(ipython: InteractiveShell) -> None:
-    """Undo the extension; called by IPython. Overrides by other code are kept, even if made later."""
+    """Undo the extension; called by IPython.
+
+    Overrides by other code are kept, even if made later.
+    """
     from IPython.core.guarded_eval import EVALUATION_POLICIES
 
     completer: Any = ipython.Completer

@@ -1,8 +1,8 @@
-"""Pytest fixtures with an API server, embedded or real; loaded automatically if dynkube is installed.
+"""Pytest fixtures with an API server, embedded or real.
 
-``api_server`` and ``kube_client`` are for async tests on trio, in virtual time with ``virtual_time_backend``;
-``served_api_server`` and ``api_server_kubeconfig`` are for synchronous tests and other clients, over TCP. The marker
-``api_server`` sets the server's options. docs/testing.md has examples.
+Loaded automatically if dynkube is installed. ``api_server`` and ``kube_client`` are for async tests on trio, in virtual
+time with ``virtual_time_backend``; ``served_api_server`` and ``api_server_kubeconfig`` are for synchronous tests and
+other clients, over TCP. The marker ``api_server`` sets the server's options. docs/testing.md has examples.
 
 ``control_plane`` and ``control_plane_kubeconfig`` are a real kube-apiserver with etcd, started once per session from
 locally installed binaries. docs/control-plane.md has examples.
@@ -140,7 +140,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """The options from a test's markers; those of the test override those of its class and module."""
+    """The options from a test's markers.
+
+    Those of the test override those of its class and module.
+    """
 
     constructor: dict[str, object]
     load: object

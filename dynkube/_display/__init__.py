@@ -1,8 +1,8 @@
-"""Layer 0: rendering for notebooks and terminals. Plain data in, text or HTML out; no I/O.
+"""Layer 0: rendering for notebooks and terminals.
 
-A class inherits from :class:`Shown` and returns a :class:`Card` of its data; views shared by several classes are here
-too. Start reading in ``cards.py``. Most programs render nothing, so everything except :class:`Shown` is loaded on first
-use: import it in the function that makes a card.
+Plain data in, text or HTML out; no I/O. A class inherits from :class:`Shown` and returns a :class:`Card` of its data;
+views shared by several classes are here too. Start reading in ``cards.py``. Most programs render nothing, so everything
+except :class:`Shown` is loaded on first use: import it in the function that makes a card.
 """
 
 from __future__ import annotations

@@ -25,7 +25,10 @@ _STEPS: Final = (
 
 
 def duration_text(seconds: float) -> str:
-    """Format a duration in seconds as one or two units; ``<invalid>`` if below -1 s, as small clock skew is normal."""
+    """Format a duration in seconds as one or two units.
+
+    ``<invalid>`` if below -1 s, as small clock skew is normal.
+    """
     whole = int(seconds)
     if whole < -1:
         return "<invalid>"

@@ -41,7 +41,10 @@ _Part = TypeVar("_Part")
 
 
 def bounded(card: Card) -> Card:
-    """Return the card, cut so that its page has at most about 200 kB; nearly all cards are smaller and unchanged."""
+    """Return the card, cut so that its page has at most about 200 kB.
+
+    Nearly all cards are smaller and unchanged.
+    """
     return _Room(_ROOM).card(card)
 
 

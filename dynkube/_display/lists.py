@@ -87,7 +87,9 @@ def list_card(
 
 
 def object_columns(objects: Sequence[Any], now: datetime) -> list[Column]:
-    """Return generic columns for objects of any kind; namespace and kind only if they differ between the objects.
+    """Return generic columns for objects of any kind.
+
+    Namespace and kind only if they differ between the objects.
 
     Args:
         objects: the objects; of those that are not shown, only ``namespace`` and ``kind`` are read.
@@ -104,9 +106,10 @@ def object_columns(objects: Sequence[Any], now: datetime) -> list[Column]:
 
 
 def common(objects: Sequence[Any], name: str) -> str | None:
-    """Return the common ``namespace`` or ``kind`` of all objects; ``""`` for no objects, ``None`` if they differ.
+    """Return the common ``namespace`` or ``kind`` of all objects.
 
-    Of more than 10,000 objects only the first and the last 5,000 are compared: servers list in order of namespaces.
+    ``""`` for no objects, ``None`` if they differ. Of more than 10,000 objects only the first and the last 5,000 are
+    compared: servers list in order of namespaces.
     """
     ends = objects if len(objects) <= 2 * _ASKED else (*objects[:_ASKED], *objects[-_ASKED:])
     found: str = getattr(objects[0], name) if objects else ""

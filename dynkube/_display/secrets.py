@@ -1,9 +1,9 @@
-"""Finds the values of Secrets in objects, which must not be shown. All decisions about this are made here.
+"""Finds the values of Secrets in objects, which must not be shown.
 
-A map with ``kind: Secret`` is a Secret, in any API group and at any depth: the object itself, an item of a list, a
-template, the object in an AdmissionReview. So are the items of a ``SecretList``, which have no kind. Hidden are the
-values below ``data`` and ``stringData``, and their copies in ``kubectl apply``'s annotation, of the Secret or of an
-object around it. Secrets embedded in strings in any other way are not recognized.
+All decisions about this are made here. A map with ``kind: Secret`` is a Secret, in any API group and at any depth: the
+object itself, an item of a list, a template, the object in an AdmissionReview. So are the items of a ``SecretList``,
+which have no kind. Hidden are the values below ``data`` and ``stringData``, and their copies in ``kubectl apply``'s
+annotation, of the Secret or of an object around it. Secrets embedded in strings in any other way are not recognized.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def may_hold_secrets(document: bytes) -> bool:
 
 
 def hidden_places(value: object, twin: object = None, *, secret: bool = False, inside: bool = False) -> Iterator[Place]:
-    """Yield the places of values that must not be shown. The caller may replace them while iterating.
+    """Yield the places of values that must not be shown.
+
+    The caller may replace them while iterating.
 
     Args:
         value: an object, or a part of one.

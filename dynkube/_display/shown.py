@@ -22,7 +22,10 @@ class Printer(Protocol):
 
 
 class Shown:
-    """Mixin with the display protocols, all based on one card. Does not change ``repr()`` and ``str()``."""
+    """Mixin with the display protocols, all based on one card.
+
+    Does not change ``repr()`` and ``str()``.
+    """
 
     __slots__ = ()
 

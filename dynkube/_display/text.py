@@ -1,6 +1,7 @@
-"""Renders cards as text, for terminals and for notebooks without styles. Control characters are replaced.
+"""Renders cards as text, for terminals and for notebooks without styles.
 
-Columns are aligned by the number of characters, so wide characters (as in Chinese) shift a line.
+Control characters are replaced. Columns are aligned by the number of characters, so wide characters (as in Chinese)
+shift a line.
 """
 
 from __future__ import annotations

@@ -84,7 +84,10 @@ def _lines(value: object, indent: int, limits: Limits) -> Iterator[Line]:
 
 
 def _entry(lead: str, label: Span, part: object, indent: int, limits: Limits) -> Iterator[Line]:
-    """Yield the lines of a key and its value. Lists below a key are not indented, as in kubectl's output."""
+    """Yield the lines of a key and its value.
+
+    Lists below a key are not indented, as in kubectl's output.
+    """
     if isinstance(part, Mapping | list | tuple) and part:
         if indent // 2 >= limits.depth:
             yield line(lead, label, muted(f" … {_counted(part)}"))
@@ -129,7 +132,10 @@ def _block_mark(text: str, limits: Limits) -> str:
 
 
 def _text_lines(text: str, indent: int, limits: Limits) -> Iterator[Line]:
-    """Yield the lines of a block scalar; of a very long string, as many as could be shown."""
+    """Yield the lines of a block scalar.
+
+    Of a very long string, as many as could be shown.
+    """
     lead = " " * indent
     for each in islice(_split(text), limits.lines + 1):
         yield line(lead, short(each, limits.width))

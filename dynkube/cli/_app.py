@@ -17,7 +17,10 @@ _HELP = "A Kubernetes client that knows no types in advance."
 
 
 def build_app() -> App:
-    """Return the ``dynkube`` command with all its sub-commands; async ones run on trio."""
+    """Return the ``dynkube`` command with all its sub-commands.
+
+    Async ones run on trio.
+    """
     app = App(
         name="dynkube",
         help=_HELP,

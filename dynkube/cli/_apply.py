@@ -139,7 +139,10 @@ def _is_unsent(entry: Entry, run: ApplyRun) -> bool:
 
 
 async def _follow(run: ApplyRun, shown: list[Entry], *, quiet: bool) -> bool:
-    """Print each entry as it comes, and add it to ``shown``; return whether a signal has interrupted the run."""
+    """Print each entry as it comes, and add it to ``shown``.
+
+    Return whether a signal has interrupted the run.
+    """
     out = Output.standard()
     interrupted = True
     async with trio.open_nursery() as nursery:

@@ -43,7 +43,10 @@ def _differing(old: object, new: object, path: tuple[str, ...]) -> Iterator[tupl
 
 
 def _fields(value: object) -> Mapping[str, object] | None:
-    """Return the fields of a map; empty for an absent field, ``None`` for a scalar or list."""
+    """Return the fields of a map.
+
+    Empty for an absent field, ``None`` for a scalar or list.
+    """
     if value is _ABSENT:
         return {}
     return value if isinstance(value, Mapping) else None

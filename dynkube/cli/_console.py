@@ -15,5 +15,8 @@ class PlainConsole(Console):
         super().__init__(markup=False, emoji=False, highlight=False, soft_wrap=True)
 
     def on_broken_pipe(self) -> None:
-        """Raise the error, so that dynkube.cli._run maps it to an exit code; rich would exit here."""
+        """Raise the error, so that dynkube.cli._run maps it to an exit code.
+
+        Rich would exit here.
+        """
         raise  # noqa: PLE0704  # rich calls this while it handles the BrokenPipeError

@@ -67,7 +67,10 @@ class Scene:
 
 
 async def tell(server: APIServer, console: Console, story: Sequence[Step], *, pause: float = 0) -> bool:
-    """Run ``story`` on a fresh ``server``, up to the first step that fails; return whether all checks held."""
+    """Run ``story`` on a fresh ``server``, up to the first step that fails.
+
+    Return whether all checks held.
+    """
     teller = Teller(console)
     teller.introduce("On an embedded API server, in this process. The Python that is shown is what runs.")
     teller.begin("An informer on HTTPRoutes, which nobody has installed here", source(opening))

@@ -20,10 +20,11 @@ class InUse(OSError):
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file ``path`` inside the block. The lock is released when the process ends, even if it is killed.
+    """Hold the lock file ``path`` inside the block.
 
-    The file is created if it does not exist, and removed at the end of the block. It protects another file beside it,
-    which cannot be locked itself because each write replaces it.
+    The lock is released when the process ends, even if it is killed. The file is created if it does not exist, and
+    removed at the end of the block. It protects another file beside it, which cannot be locked itself because each
+    write replaces it.
 
     Raises:
         InUse: another process holds the lock.

@@ -12,7 +12,10 @@ from dynkube.meta import Added, Deleted, InformerEvent, Unstructured
 
 
 class Reporter(Protocol):
-    """Shows states and events. Its methods may block on a slow reader; meanwhile events are coalesced, not lost."""
+    """Shows states and events.
+
+    Its methods may block on a slow reader; meanwhile events are coalesced, not lost.
+    """
 
     async def state(self, state: State) -> None:
         """The state of the informer has changed."""
@@ -22,7 +25,10 @@ class Reporter(Protocol):
 
 
 async def follow(informer: Informer, reporter: Reporter) -> None:
-    """Report until cancelled or the informer is closed. States are in order, and so are events."""
+    """Report until cancelled or the informer is closed.
+
+    States are in order, and so are events.
+    """
     async with informer.events() as events, trio.open_nursery() as nursery:
         nursery.start_soon(_report_states, informer, reporter)
         async for event in events:

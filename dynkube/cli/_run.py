@@ -24,7 +24,10 @@ STDIN = "<stdin>"
 
 
 class CommandFailed(Exception):
-    """The command failed, and the message says why; for failures that are not a DynkubeError."""
+    """The command failed, and the message says why.
+
+    For failures that are not a DynkubeError.
+    """
 
 
 def run(app: App, arguments: Sequence[str]) -> int:

@@ -157,7 +157,10 @@ def _print_watches(server: APIServer) -> None:
 
 @contextmanager
 def _kubeconfig_path(wanted: Path | None) -> Iterator[Path]:
-    """Yield the path of the kubeconfig, checked before the server starts; a temporary file if none is wanted."""
+    """Yield the path of the kubeconfig, checked before the server starts.
+
+    A temporary file if none is wanted.
+    """
     if wanted is None:
         with tempfile.TemporaryDirectory(prefix="dynkube-") as directory:
             yield Path(directory, "kubeconfig")

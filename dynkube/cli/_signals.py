@@ -8,7 +8,10 @@ import trio
 
 
 async def cancel_at_signal(scope: trio.CancelScope, *, task_status: trio.TaskStatus[None]) -> None:
-    """Cancel ``scope`` at the first SIGINT or SIGTERM; reports started once the signals are handled."""
+    """Cancel ``scope`` at the first SIGINT or SIGTERM.
+
+    Reports started once the signals are handled.
+    """
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         task_status.started()
         async for _ in signals:

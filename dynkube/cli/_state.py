@@ -43,7 +43,9 @@ def load(server: APIServer, paths: Sequence[Path]) -> None:
 
 
 class StateFile:
-    """The file with the persisted state of a server; does nothing if the path is ``None``.
+    """The file with the persisted state of a server.
+
+    Does nothing if the path is ``None``.
 
     Args:
         server: the server.

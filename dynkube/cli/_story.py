@@ -200,7 +200,10 @@ STORY = (
 
 
 def source(function: Callable[..., object]) -> str:
-    """Return the body of ``function`` without ``yield`` lines; ``""`` if its source is not available."""
+    """Return the body of ``function`` without ``yield`` lines.
+
+    ``""`` if its source is not available.
+    """
     try:
         lines = inspect.getsource(function).splitlines()
     except OSError:

@@ -77,7 +77,10 @@ class LiveTable:
         self._changed.set()
 
     async def run(self) -> None:
-        """Redraw until cancelled, at most four times a second; the last table stays on the screen."""
+        """Redraw until cancelled, at most four times a second.
+
+        The last table stays on the screen.
+        """
         with self._live() as live:
             while True:
                 self._changed = trio.Event()

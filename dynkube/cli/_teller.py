@@ -64,7 +64,10 @@ class Teller:
             self._console.print(line)
 
     def judge(self, checks: Iterable[Check]) -> bool:
-        """Print the checks that hold on one line, and each failed one on its own; return whether all hold."""
+        """Print the checks that hold on one line, and each failed one on its own.
+
+        Return whether all hold.
+        """
         judged = list(checks)
         holding = "; ".join(f"{check.claim}: {_value(check.found)}" for check in judged if check.holds)
         if holding:

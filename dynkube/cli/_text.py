@@ -8,7 +8,10 @@ _UNITS = (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1))
 
 
 def age(duration: timedelta) -> str:
-    """Format a duration in at most two units: ``45s``, ``3h20m``, ``12d``. Negative ones (clock skew) become ``0s``."""
+    """Format a duration in at most two units: ``45s``, ``3h20m``, ``12d``.
+
+    Negative ones (clock skew) become ``0s``.
+    """
     seconds = max(0, int(duration.total_seconds()))
     for unit, size, smaller, part in _UNITS:
         whole, rest = divmod(seconds, size)

@@ -36,7 +36,10 @@ class Audience:
         self._expected, self._sent = not self._pages, 0
 
     def came(self, page: str, now: float, *, stays: bool = False) -> None:
-        """Note a message of a page. With ``stays`` the page never times out, as it sends no further messages."""
+        """Note a message of a page.
+
+        With ``stays`` the page never times out, as it sends no further messages.
+        """
         self._pages[page] = math.inf if stays else now
         self._expected = False
 
@@ -77,7 +80,10 @@ class Audience:
         return self._expected and self._sent <= _EAGER
 
     def is_gone(self, now: float) -> bool:
-        """Return whether no page has shown the table for ``GRACE`` seconds; removes pages that have timed out."""
+        """Return whether no page has shown the table for ``GRACE`` seconds.
+
+        Removes pages that have timed out.
+        """
         if not self._deaf:
             for page in [page for page, heard in self._pages.items() if now - heard >= SILENCE]:
                 self.went(page, now)

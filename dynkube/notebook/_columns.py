@@ -193,7 +193,10 @@ def _is_age(column: PrinterColumn) -> bool:
 
 
 def _printed(column: PrinterColumn) -> Column:
-    """Return a printer column; a cell is empty if the path finds nothing, or a value of another type."""
+    """Return a printer column.
+
+    A cell is empty if the path finds nothing, or a value of another type.
+    """
     kind = _KINDS.get(column.type, Kind.TEXT)
     title = clean(column.description or column.json_path)
     return Column(clean(column.name), lambda obj: _first(obj, column), kind, title=title)

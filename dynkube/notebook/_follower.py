@@ -126,7 +126,10 @@ class Follower:
     # ── starting and stopping ────────────────────────────────────────────────────────────────
 
     def begin(self) -> None:
-        """Start following, unless it does already or was closed; stops again if no page opens within 60 s."""
+        """Start following, unless it does already or was closed.
+
+        Stops again if no page opens within 60 s.
+        """
         now = trio.current_time()
         self._audience.expect(now)
         if self.resting:
@@ -145,7 +148,10 @@ class Follower:
             self.resting = False
 
     async def _run(self) -> None:
-        """Follow until no page shows the table, or the source or this is closed. Never raises: a background task."""
+        """Follow until no page shows the table, or the source or this is closed.
+
+        Never raises: a background task.
+        """
         over = True
         try:
             with self._scope, self._cells(self):
@@ -209,7 +215,10 @@ class Follower:
         await self._settled.wait()
 
     async def look(self) -> Picture:
-        """Render and return a current snapshot; if it does not follow, return the last one."""
+        """Render and return a current snapshot.
+
+        If it does not follow, return the last one.
+        """
         if self._source is not None:
             return await self._paint(self._source)
         await trio.lowlevel.checkpoint()

@@ -41,17 +41,21 @@ class Loop(Protocol):
         ...
 
     def post(self, function: Callable[[], object]) -> None:
-        """Run a plain function in the loop soon; does not block, and does nothing once the loop has ended."""
+        """Run a plain function in the loop soon.
+
+        Does not block, and does nothing once the loop has ended.
+        """
         ...
 
 
 class LiveTable(Bound):
-    """A table of an informer's objects, updated while a page shows it; created by ``.live()``.
+    """A table of an informer's objects, updated while a page shows it.
 
-    Updates replace only the cells that change, so selection, scroll position and unfolded rows are kept. On the page, a
-    click on a heading sorts, the text box searches, and a click on a row unfolds the object. The table is updated until
-    it or its informer is closed, or the kernel ends. One minute after the last page that showed it is gone (its cell
-    was run again, say), it rests: it holds no watch and no objects until it is displayed or read again.
+    Created by ``.live()``. Updates replace only the cells that change, so selection, scroll position and unfolded rows
+    are kept. On the page, a click on a heading sorts, the text box searches, and a click on a row unfolds the object.
+    The table is updated until it or its informer is closed, or the kernel ends. One minute after the last page that
+    showed it is gone (its cell was run again, say), it rests: it holds no watch and no objects until it is displayed or
+    read again.
 
     With the extra ``dynkube[notebook]`` it is a widget; without it, an output that is replaced as a whole on each
     update. A saved notebook keeps the text of the first snapshot.
@@ -63,14 +67,20 @@ class LiveTable(Bound):
         self._cells = cells
 
     def close(self) -> None:
-        """Stop updating the table for good. Its rows stay on the page, marked as no longer updated. Idempotent."""
+        """Stop updating the table for good.
+
+        Its rows stay on the page, marked as no longer updated. Idempotent.
+        """
         __tracebackhide__ = True
         if self._loop.alive:
             self._loop.call(self._follower.close)
 
     @property
     def text(self) -> str:
-        """The current table as text; blocks until it is rendered, and wakes a table that rests."""
+        """The current table as text.
+
+        Blocks until it is rendered, and wakes a table that rests.
+        """
         return text_of(self._look(), datetime.now(UTC))
 
     def __repr__(self) -> str:
@@ -171,7 +181,10 @@ class WidgetTable(LiveTable):
             self._loop.post(lambda: self._follower.hear(dict(content)))
 
     def _widget_closed(self, change: Mapping[str, object]) -> None:
-        """Close the table, as no page can show it any more; called in the thread that closed the widget."""
+        """Close the table, as no page can show it any more.
+
+        Called in the thread that closed the widget.
+        """
         if change["new"] is None:
             self._loop.post(self._follower.end)
 
@@ -236,7 +249,10 @@ def _bundle(picture: Picture, now: datetime) -> dict[str, str]:
 
 
 async def _open(follower: Follower, in_cell: bool) -> None:
-    """Start following, and wait up to 0.5 s for the first rows; raises if the source cannot be opened."""
+    """Start following, and wait up to 0.5 s for the first rows.
+
+    Raises if the source cannot be opened.
+    """
     await _look(follower, in_cell)
     if follower.error is not None:
         raise follower.error

@@ -32,9 +32,9 @@ def table_message(picture: Picture) -> Message:
 
 
 def delta_message(old: Picture, new: Picture) -> Message | None:
-    """Return a message with the difference; ``None`` if there is none. The whole table if the columns differ.
+    """Return a message with the difference; ``None`` if there is none.
 
-    ``put`` has only the cells that changed, by column number.
+    The whole table if the columns differ. ``put`` has only the cells that changed, by column number.
     """
     if [heading.name for heading in old.headings] != [heading.name for heading in new.headings]:
         return table_message(new)

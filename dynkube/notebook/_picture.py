@@ -166,7 +166,10 @@ def headings(columns: Sequence[Column], rows: Sequence[Row], namespaces: int) ->
 
 
 def id_of(obj: Unstructured) -> str:
-    """Return the id of an object's row; neither a namespace nor a name can contain a slash."""
+    """Return the id of an object's row.
+
+    Neither a namespace nor a name can contain a slash.
+    """
     return "/".join(obj.key)
 
 

@@ -1,4 +1,7 @@
-"""The widget: an anywidget with a script and a stylesheet. Needs the extra ``dynkube[notebook]``."""
+"""The widget: an anywidget with a script and a stylesheet.
+
+Needs the extra ``dynkube[notebook]``.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ _STATIC = files("dynkube.notebook") / "static"
 
 
 class TableWidget(anywidget.AnyWidget):
-    """The widget on the page; its content arrives as custom messages, see ``_messages.py``."""
+    """The widget on the page.
+
+    Its content arrives as custom messages, see ``_messages.py``.
+    """
 
     _esm = (_STATIC / "live.js").read_text(encoding="utf-8")
     _css = (_STATIC / "live.css").read_text(encoding="utf-8")

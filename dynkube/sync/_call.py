@@ -89,7 +89,10 @@ class Call(Generic[T]):
             self._settled.get(timeout=timeout)
 
     def give_up(self) -> None:
-        """Cancel the call, as its result is not awaited any more. Must be called in the trio thread."""
+        """Cancel the call, as its result is not awaited any more.
+
+        Must be called in the trio thread.
+        """
         self._given_up = True
         self.scope.cancel()
         if self.over:
@@ -98,7 +101,9 @@ class Call(Generic[T]):
     # ── in the trio thread ───────────────────────────────────────────────────────────────────
 
     async def run(self, calls: set[Call[Any]]) -> None:
-        """Run the function as a task. All exceptions go to the waiting thread, SystemExit and KeyboardInterrupt too.
+        """Run the function as a task.
+
+        All exceptions go to the waiting thread, SystemExit and KeyboardInterrupt too.
 
         Args:
             calls: the running calls; contains this one while it runs.

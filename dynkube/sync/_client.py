@@ -32,11 +32,11 @@ _PROCESS = Process()  # the only process-wide state; the thread starts at the fi
 
 
 class Client(Facade[aio.Client]):
-    """A blocking client for one cluster, with verbs and informers; created open by :func:`dynkube.sync.connect`.
+    """A blocking client for one cluster, with verbs and informers.
 
-    :meth:`close`, the end of a ``with`` block around it, or the end of the process stops everything it has started.
-    It is thread-safe. It does not survive a fork: in the child process it is closed, and ``connect`` must be called
-    again.
+    Created open by :func:`dynkube.sync.connect`. :meth:`close`, the end of a ``with`` block around it, or the end of
+    the process stops everything it has started. It is thread-safe. It does not survive a fork: in the child process it
+    is closed, and ``connect`` must be called again.
     """
 
     __slots__ = ("_held", "_informers", "_origin")
@@ -164,12 +164,12 @@ class Client(Facade[aio.Client]):
 
     @wrapping(aio.Client.informer)
     def informer(self, inner: AsyncInformer) -> Informer:
-        """Start an informer: a local cache of a collection, kept current by a watch. The resource need not exist yet.
+        """Start an informer: a local cache of a collection, kept current by a watch.
 
-        While no CRD defines the resource, the cache is empty. Once it is served, the informer lists and watches it, and
-        handlers are called with the objects; when the CRD is removed, they are called with their deletion. The informer
-        runs until :meth:`Informer.close`, the end of the client, or the end of the process. Informers share one watch
-        if all their arguments except ``filter`` and ``indexes`` are equal.
+        The resource need not exist yet. While no CRD defines the resource, the cache is empty. Once it is served, the
+        informer lists and watches it, and handlers are called with the objects; when the CRD is removed, they are
+        called with their deletion. The informer runs until :meth:`Informer.close`, the end of the client, or the end of
+        the process. Informers share one watch if all their arguments except ``filter`` and ``indexes`` are equal.
         """
         __tracebackhide__ = True
         informer = Informer(inner, self._thread, self._forget)
@@ -180,9 +180,10 @@ class Client(Facade[aio.Client]):
     def apply_all(self, inner: AsyncApplyRun) -> Report:
         """Apply many objects by server-side apply: ``report = k.apply_all("manifests/")``.
 
-        Blocks until all objects are done: namespaces and CRDs first, then the rest in parallel. Failures of single
-        objects are in the report, not raised. If the call is interrupted, the exception gets a note with what was done
-        so far. ``on_entry`` is called in the trio thread, so it must not make blocking calls such as those of ``k``.
+        Blocks until all objects are done: namespaces and CRDs first, webhooks and admission policies last, the rest in
+        parallel. Failures of single objects are in the report, not raised. If the call is interrupted, the exception
+        gets a note with what was done so far. ``on_entry`` is called in the trio thread, so it must not make blocking
+        calls such as those of ``k``.
         """
         __tracebackhide__ = True
         return carry_out(self._thread, inner)
@@ -233,7 +234,10 @@ class Client(Facade[aio.Client]):
 
 
 class APIClient(Facade[AsyncAPIClient]):
-    """The verbs on resources of any type, without informers; blocking twin of :class:`dynkube.client.APIClient`."""
+    """The verbs on resources of any type, without informers.
+
+    Blocking twin of :class:`dynkube.client.APIClient`.
+    """
 
     __slots__ = ("_origin",)
 
@@ -268,7 +272,10 @@ class APIClient(Facade[AsyncAPIClient]):
 
 
 class Mapper(Facade[DeferredRESTMapper]):
-    """A REST mapper that loads discovery on first use and refreshes it when needed; blocking."""
+    """A REST mapper that loads discovery on first use and refreshes it when needed.
+
+    Blocking.
+    """
 
     __slots__ = ()
 
@@ -286,7 +293,10 @@ class Mapper(Facade[DeferredRESTMapper]):
 
     @property
     def loaded(self) -> RESTMapper | None:
-        """The mapper of the last load, possibly stale; ``None`` before the first load. Does not block."""
+        """The mapper of the last load, possibly stale; ``None`` before the first load.
+
+        Does not block.
+        """
         return self._inner.loaded
 
 

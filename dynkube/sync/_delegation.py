@@ -107,7 +107,10 @@ def in_loop(
 def at_once(
     function: Callable[Concatenate[S, P], T],
 ) -> Callable[[Callable[[F], None]], Callable[Concatenate[F, P], T]]:
-    """Make a method that calls a thread-safe plain one in the calling thread; it does not block."""
+    """Make a method that calls a thread-safe plain one in the calling thread.
+
+    It does not block.
+    """
 
     def made(stub: Callable[[F], None]) -> Callable[Concatenate[F, P], T]:
         def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:

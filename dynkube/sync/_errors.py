@@ -49,7 +49,10 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def without_libraries(traceback: TracebackType | None) -> TracebackType | None:
-    """Return the traceback with user frames only. Not recursive, as tracebacks may exceed the recursion limit."""
+    """Return the traceback with user frames only.
+
+    Not recursive, as tracebacks may exceed the recursion limit.
+    """
     kept: list[TracebackType] = []
     while traceback is not None:
         module: object = traceback.tb_frame.f_globals.get("__name__", "")

@@ -56,7 +56,9 @@ class Held(Generic[T]):
         self._users: trio.Nursery | None = None
 
     def open(self) -> T:
-        """Enter the manager, and wait until that is done. If interrupted, it is exited again.
+        """Enter the manager, and wait until that is done.
+
+        If interrupted, it is exited again.
 
         Raises:
             Exception: what entering raised.
@@ -77,7 +79,9 @@ class Held(Generic[T]):
         return self._value
 
     def close(self) -> None:
-        """Exit the manager, and wait until that is done. Idempotent; does nothing if opening failed.
+        """Exit the manager, and wait until that is done.
+
+        Idempotent; does nothing if opening failed.
 
         Raises:
             Exception: what the manager raised, such as the error of a handler with ``on_error="cancel"``. Raised once.
@@ -87,7 +91,9 @@ class Held(Generic[T]):
             self._thread.call(self._close)
 
     def start(self, function: Callable[[], Awaitable[None]]) -> None:
-        """Start a task that uses the value, and must not raise. Must be called in the trio thread.
+        """Start a task that uses the value, and must not raise.
+
+        Must be called in the trio thread.
 
         Raises:
             ClosedError: the manager is not open.

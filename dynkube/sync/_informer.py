@@ -40,7 +40,10 @@ class Registration(Facade[aio.Registration]):
 
     @in_loop(aio.Registration.remove)
     def remove(self) -> None:
-        """Remove the handler: no call starts after this returns; a running call is not interrupted. Idempotent."""
+        """Remove the handler: no call starts after this returns.
+
+        A running call is not interrupted. Idempotent.
+        """
 
     @property
     def name(self) -> str:
@@ -81,12 +84,13 @@ class Registration(Facade[aio.Registration]):
 
 
 class Informer(Facade[aio.Informer], Shown):
-    """A local cache of one collection, kept current by a watch; created by :meth:`Client.informer`.
+    """A local cache of one collection, kept current by a watch.
 
-    The resource need not exist. The informer runs in the background from its creation on, also between notebook cells,
-    until it or its client is closed, a ``with`` block around it ends, or the process ends. Reads (:meth:`list`,
-    :meth:`get`, :meth:`by_index`, ``len()``, iteration, :attr:`state`, :meth:`statistics`) return the cache as last
-    published; they never block, and any thread may call them. Blocking twin of :class:`dynkube.Informer`.
+    Created by :meth:`Client.informer`. The resource need not exist. The informer runs in the background from its
+    creation on, also between notebook cells, until it or its client is closed, a ``with`` block around it ends, or the
+    process ends. Reads (:meth:`list`, :meth:`get`, :meth:`by_index`, ``len()``, iteration, :attr:`state`,
+    :meth:`statistics`) return the cache as last published; they never block, and any thread may call them. Blocking
+    twin of :class:`dynkube.Informer`.
     """
 
     __slots__ = ("_forget", "_held")
@@ -108,7 +112,10 @@ class Informer(Facade[aio.Informer], Shown):
         self.close()
 
     def close(self) -> None:
-        """Stop the informer: handlers are not called any more, and reads are empty. Idempotent."""
+        """Stop the informer: handlers are not called any more, and reads are empty.
+
+        Idempotent.
+        """
         __tracebackhide__ = True
         self._forget(self)
         self._held.close()
@@ -159,7 +166,10 @@ class Informer(Facade[aio.Informer], Shown):
 
     @property
     def state(self) -> State:
-        """The current phase, its reason, and since when; ``print(informer.state)`` describes it."""
+        """The current phase, its reason, and since when.
+
+        ``print(informer.state)`` describes it.
+        """
         return self._inner.state
 
     @property
@@ -169,7 +179,10 @@ class Informer(Facade[aio.Informer], Shown):
 
     @property
     def has_synced(self) -> bool:
-        """Whether the initial sync is complete, including every handler registered before. Stays true once true."""
+        """Whether the initial sync is complete, including every handler registered before.
+
+        Stays true once true.
+        """
         return self._inner.has_synced
 
     def _card(self, now: datetime) -> Card:
@@ -297,7 +310,9 @@ class Informer(Facade[aio.Informer], Shown):
         self._wait(self._inner.wait_synced, timeout, "had not synced")
 
     def wait_state(self, *phases: Phase, timeout: float | None = None) -> State:
-        """Wait until the phase is one of ``phases``, and return the state; immediately if it is one already.
+        """Wait until the phase is one of ``phases``, and return the state.
+
+        Immediately if it is one already.
 
         Args:
             phases: such as ``dynkube.LIVE``.
@@ -340,7 +355,10 @@ class Informer(Facade[aio.Informer], Shown):
 def _in_thread(
     function: Callable[P, Awaitable[None] | None] | None, alone: trio.CapacityLimiter
 ) -> Callable[P, Awaitable[None] | None] | None:
-    """Wrap a plain handler function to run in a thread; return an async one, or ``None``, unchanged."""
+    """Wrap a plain handler function to run in a thread.
+
+    Return an async one, or ``None``, unchanged.
+    """
     if not callable(function) or inspect.iscoroutinefunction(function):
         return function  # add_handler rejects what is not callable
 

@@ -128,7 +128,10 @@ class UnstructuredTable(_Selected, meta.UnstructuredTable):
     __slots__ = ("_follow",)
 
     def wide(self) -> Self:
-        """Return the same table with all columns shown, as ``kubectl get -o wide`` does; also in :meth:`live`."""
+        """Return the same table with all columns shown, as ``kubectl get -o wide`` does.
+
+        Also in :meth:`live`.
+        """
         found = super().wide()
         found._follow = self._follow  # __getstate__ drops it from copies
         return found

@@ -8,7 +8,10 @@ from dynkube.sync._thread import TrioThread
 
 
 def carry_out(thread: TrioThread, run: ApplyRun) -> Report:
-    """Carry out a run and return its report; if interrupted, add a note to the exception with what was done so far."""
+    """Carry out a run and return its report.
+
+    If interrupted, add a note to the exception with what was done so far.
+    """
     __tracebackhide__ = True
 
     async def await_run() -> Report:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class SubresourceClient(Facade[aio.SubresourceClient]):
-    """The verbs on one subresource, such as ``scale``; blocking twin of :class:`dynkube.client.SubresourceClient`."""
+    """The verbs on one subresource, such as ``scale``.
+
+    Blocking twin of :class:`dynkube.client.SubresourceClient`.
+    """
 
     __slots__ = ()
 
@@ -46,10 +49,10 @@ class SubresourceClient(Facade[aio.SubresourceClient]):
 
 
 class ResourceClient(Facade[aio.ResourceClient], Shown):
-    """The verbs on one resource; created by :meth:`Client.resource`. Blocking twin of :class:`dynkube.ResourceClient`.
+    """The verbs on one resource; created by :meth:`Client.resource`.
 
-    Each call blocks until the server has answered. An interrupted call is cancelled; the server may still have
-    carried it out.
+    Blocking twin of :class:`dynkube.ResourceClient`. Each call blocks until the server has answered. An interrupted
+    call is cancelled; the server may still have carried it out.
     """
 
     __slots__ = ("_origin",)
@@ -130,5 +133,8 @@ class ResourceClient(Facade[aio.ResourceClient], Shown):
         return SubresourceClient(inner, self._thread)
 
     def _follow(self, given: Mapping[str, Any]) -> Follow | None:
-        """Return how to follow the list's selection; ``None`` if the client has no informers."""
+        """Return how to follow the list's selection.
+
+        ``None`` if the client has no informers.
+        """
         return Follow(self._inner, given, self._origin) if self._origin.informer is not None else None

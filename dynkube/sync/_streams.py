@@ -1,4 +1,7 @@
-"""Blocking iterators over objects, events and states. Each call into trio fetches all items that are ready."""
+"""Blocking iterators over objects, events and states.
+
+Each call into trio fetches all items that are ready.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,11 @@ T = TypeVar("T")
 
 
 class Stream(Bound, Iterator[T], Generic[T]):
-    """An iterator that gets its items in batches from the trio thread; for use by one thread at a time.
+    """An iterator that gets its items in batches from the trio thread.
 
-    An interrupted step loses nothing: the next step returns what had arrived by then. There are no reference cycles,
-    and no references from the trio thread, so a stream that goes out of use is closed at once.
+    For use by one thread at a time. An interrupted step loses nothing: the next step returns what had arrived by then.
+    There are no reference cycles, and no references from the trio thread, so a stream that goes out of use is closed at
+    once.
     """
 
     def __init__(self, thread: TrioThread) -> None:
@@ -40,7 +44,10 @@ class Stream(Bound, Iterator[T], Generic[T]):
 
     @abstractmethod
     async def _take(self) -> list[T]:
-        """Return the items that are ready, after waiting for the first; an empty list at the end."""
+        """Return the items that are ready, after waiting for the first.
+
+        An empty list at the end.
+        """
 
     def __iter__(self) -> Self:
         return self
@@ -77,7 +84,10 @@ class Stream(Bound, Iterator[T], Generic[T]):
 
 
 class ObjectIterator(Stream[Unstructured]):
-    """The objects of a collection, with one page in memory at a time; created by :meth:`ResourceClient.iterate`."""
+    """The objects of a collection, with one page in memory at a time.
+
+    Created by :meth:`ResourceClient.iterate`.
+    """
 
     def __init__(self, thread: TrioThread, inner: AsyncObjectIterator) -> None:
         super().__init__(thread)
@@ -93,12 +103,17 @@ class ObjectIterator(Stream[Unstructured]):
 
     @property
     def consistent(self) -> bool:
-        """Whether all pages so far have the same resourceVersion; they differ only with ``allow_inconsistent``."""
+        """Whether all pages so far have the same resourceVersion.
+
+        They differ only with ``allow_inconsistent``.
+        """
         return self._inner.consistent
 
 
 class Watch(Stream[WatchEvent]):
-    """The watch events of one collection; created by :meth:`ResourceClient.watch`. Enter it (``with``), then iterate.
+    """The watch events of one collection; created by :meth:`ResourceClient.watch`.
+
+    Enter it (``with``), then iterate.
 
     ::
 
@@ -155,9 +170,10 @@ class Watch(Stream[WatchEvent]):
 
 
 class EventStream(Stream[InformerEvent]):
-    """An informer's events; created by :meth:`Informer.events`. Close it with :meth:`close` or a ``with`` block.
+    """An informer's events; created by :meth:`Informer.events`.
 
-    Events are coalesced for a slow consumer: of each object only the newest state is queued.
+    Close it with :meth:`close` or a ``with`` block. Events are coalesced for a slow consumer: of each object only the
+    newest state is queued.
     """
 
     def __init__(
@@ -190,7 +206,10 @@ class EventStream(Stream[InformerEvent]):
 
     @property
     def has_synced(self) -> bool:
-        """Whether the events of the initial objects have been returned. Stays true once true."""
+        """Whether the events of the initial objects have been returned.
+
+        Stays true once true.
+        """
         return self._inner.has_synced
 
     async def _take(self) -> list[InformerEvent]:
@@ -198,7 +217,10 @@ class EventStream(Stream[InformerEvent]):
 
 
 class States(Stream[State]):
-    """An informer's states, beginning with the current one; created by :meth:`Informer.states`."""
+    """An informer's states, beginning with the current one.
+
+    Created by :meth:`Informer.states`.
+    """
 
     def __init__(self, thread: TrioThread, informer: AsyncInformer) -> None:
         super().__init__(thread)
@@ -223,7 +245,9 @@ def _check(timeout: object) -> None:
 async def within(
     function: Callable[[], Awaitable[T]], timeout: float | None, what: str, why: Callable[[], str] = str
 ) -> T:
-    """Return the result of an async function, waiting for at most ``timeout`` seconds; ``None`` waits for ever.
+    """Return the result of an async function, waiting for at most ``timeout`` seconds.
+
+    ``None`` waits for ever.
 
     Args:
         function: the function.

@@ -74,7 +74,10 @@ class TrioThread:
         return self.wait(Call(partial(function, *args, **kwargs)))
 
     def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a plain function in the trio thread, and wait for its outcome; raises as :meth:`call` does."""
+        """Run a plain function in the trio thread, and wait for its outcome.
+
+        Raises as :meth:`call` does.
+        """
         __tracebackhide__ = True
 
         async def plain() -> T:
@@ -97,7 +100,10 @@ class TrioThread:
         return _raise(error)
 
     def hold(self, function: Callable[[], Coroutine[object, object, None]], scope: trio.CancelScope) -> None:
-        """Start a background task, which ends with ``scope`` or with the loop. It must not raise."""
+        """Start a background task, which ends with ``scope`` or with the loop.
+
+        It must not raise.
+        """
 
         async def held() -> None:
             try:
@@ -116,7 +122,10 @@ class TrioThread:
         self.post(scope.cancel)
 
     def post(self, function: Callable[[], object]) -> None:
-        """Run a plain function, which must not raise, in the loop soon. Does not block. No-op after the loop's end."""
+        """Run a plain function, which must not raise, in the loop soon.
+
+        Does not block. No-op after the loop's end.
+        """
         if self._token is not None and self.alive:
             with suppress(trio.RunFinishedError):
                 self._token.run_sync_soon(function)
