@@ -1,8 +1,8 @@
-"""``%load_ext dynkube``: IPython completes keys at any depth, such as ``pod["metadata"]["labels"]["``.
+"""``%load_ext dynkube``: completion of keys at any depth in IPython.
 
-For classes outside its allowlist, IPython completes the first key only, as it does not run their ``__getitem__``.
-Those of dynkube are safe to run: they decode JSON in memory, or return the verbs on a resource (``client["pods"].``,
-``client.resources.pods.``), and send no requests.
+An example is ``pod["metadata"]["labels"]["``. For classes outside its allowlist, IPython completes the first key only,
+as it does not run their ``__getitem__``. Those of dynkube are safe to run: they decode JSON in memory, or return the
+verbs on a resource (``client["pods"].``, ``client.resources.pods.``), and send no requests.
 """
 
 from __future__ import annotations

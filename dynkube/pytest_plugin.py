@@ -85,7 +85,10 @@ async def kube_client(api_server: APIServer) -> AsyncIterator[Client]:
 
 @pytest.fixture
 def served_api_server(request: pytest.FixtureRequest) -> Iterator[ServedAPIServer]:
-    """A :class:`dynkube.testing.ServerThread`: an embedded API server on TCP, with thread-safe methods. Real clock."""
+    """An embedded API server on TCP: :class:`dynkube.testing.ServerThread`.
+
+    Its methods are thread-safe. It runs on the real clock.
+    """
     from dynkube.testing import serve_in_thread
 
     options = _Options.of(request)
@@ -96,16 +99,16 @@ def served_api_server(request: pytest.FixtureRequest) -> Iterator[ServedAPIServe
 
 @pytest.fixture
 def api_server_kubeconfig(served_api_server: ServedAPIServer, tmp_path: Path) -> Path:
-    """The path of a kubeconfig for ``served_api_server``, for kubectl and other clients."""
+    """The path of a kubeconfig for ``served_api_server``, as for kubectl."""
     return served_api_server.endpoint.write_kubeconfig(tmp_path / "kubeconfig")
 
 
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A running :class:`dynkube.testing.ControlPlane`, shared by all tests of the session. Real clock.
+    """A real control plane: :class:`dynkube.testing.ControlPlane`. Real clock.
 
-    If ``$KUBEBUILDER_ASSETS`` is not set, or the control plane does not start, tests that request it fail with the
-    reason.
+    All tests of the session share it. If ``$KUBEBUILDER_ASSETS`` is not set, or the control plane does not start,
+    tests that request it fail with the reason.
     """
     from dynkube.errors import ControlPlaneError
     from dynkube.testing import ControlPlane
@@ -128,7 +131,7 @@ def control_plane_kubeconfig(control_plane: ControlPlane, tmp_path_factory: pyte
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """If a test with a control plane fails, keep the logs and add their location to the report."""
+    """If a test with a control plane fails, keep its logs and report where."""
     report = yield
     if report.failed and (module := sys.modules.get("dynkube.testing")):  # loaded if there is a control plane
         for value in getattr(item, "funcargs", {}).values():

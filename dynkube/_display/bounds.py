@@ -134,7 +134,7 @@ class _Room:
 
 
 def _weight(text: str) -> int:
-    """Estimate the bytes of a string in HTML, with escapes and line break opportunities."""
+    """Estimate the bytes of a string in HTML, with escapes and ``<wbr>``."""
     return len(text.encode(errors="replace")) + 4 * sum(map(text.count, "<>&\"'./,["))
 
 

@@ -147,7 +147,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """The rendering of an object: a heading of spans separated by dots, and blocks below it."""
+    """A heading of spans separated by dots, and blocks below it."""
 
     head: Line
     blocks: tuple[Block, ...] = ()

@@ -38,7 +38,7 @@ def definition_facts(obj: Mapping[str, Any]) -> Iterator[tuple[str, Line]]:
 
 
 def definition_versions(obj: Mapping[str, Any]) -> Line:
-    """Return the versions of a CRD, each with its flags: stored, deprecated, not served, and its subresources."""
+    """Return the versions of a CRD: stored, deprecated, not served, subresources."""
     return tuple(_versions(mapping(obj, "spec").get("versions")))
 
 

@@ -1,7 +1,7 @@
-"""The health of an object, from fields that many kinds share: conditions, replica counts, phases.
+"""The health of an object: its conditions, replica counts and phase.
 
-It does not depend on the kind. A custom resource may use a field of such a name differently, so the result only
-decides colours and a few words, and is shown next to the fields themselves.
+It is read from fields that many kinds share, and does not depend on the kind. A custom resource may use a field of such
+a name differently, so the result only decides colours and a few words, and is shown next to the fields themselves.
 """
 
 from __future__ import annotations
@@ -98,7 +98,10 @@ def _tone(counts: tuple[int, int] | None, main: Mapping[str, Any], phase: str, w
 
 
 def condition_chips(obj: Mapping[str, Any], limit: int) -> tuple[Span, ...]:
-    """Return an object's conditions as chips (``Ready=True``), with the reason if a condition is not good."""
+    """Return an object's conditions as chips, such as ``Ready=True``, in the syntax of ``kubectl wait``.
+
+    Chips of conditions that are not good contain the reason.
+    """
     status = mapping(obj, "status")
     chips = tuple(condition_chip(each) for each in islice(conditions(status), limit))
     left = len(status["conditions"]) - limit if len(chips) == limit else 0
@@ -106,7 +109,10 @@ def condition_chips(obj: Mapping[str, Any], limit: int) -> tuple[Span, ...]:
 
 
 def condition_chip(condition: Mapping[str, Any]) -> Span:
-    """Return a condition as a chip, with reason, message and lastTransitionTime in the tooltip."""
+    """Return a condition as a chip.
+
+    The tooltip contains reason, message and lastTransitionTime.
+    """
     tone = condition_tone(condition)
     name, status = inline(condition.get("type"), 60), inline(condition.get("status"), 20)
     reason = inline(condition.get("reason"), 60) if tone not in (Tone.GOOD, Tone.PLAIN) else ""
@@ -169,7 +175,7 @@ def _number(part: Mapping[str, Any], name: str) -> int | None:
 
 
 def _waiting(status: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the reasons why containers wait or have terminated, as in the STATUS column of ``kubectl get pods``."""
+    """Yield why containers wait or ended, like STATUS of ``kubectl get pods``."""
     for name in ("initContainerStatuses", "containerStatuses"):
         found = status.get(name)
         for each in found[:_MOST] if isinstance(found, list | tuple) else ():

@@ -1,4 +1,4 @@
-"""Renders an object of any kind: its identity, its health, and all fields in foldable sections."""
+"""Renders an object of any kind: identity, health, and foldable sections."""
 
 from __future__ import annotations
 

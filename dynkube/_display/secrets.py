@@ -40,7 +40,10 @@ def is_secret(value: object) -> bool:
 
 
 def may_hold_secrets(document: bytes) -> bool:
-    """Return whether a JSON or YAML document may contain a Secret: a fast check with false positives."""
+    """Return whether JSON or YAML may contain a Secret.
+
+    A fast check with false positives.
+    """
     return b"Secret" in document or _ESCAPED.search(document) is not None
 
 

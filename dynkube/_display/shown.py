@@ -1,4 +1,4 @@
-"""``Shown``: the base class with the display protocols of notebooks, IPython in a terminal, and rich."""
+"""``Shown``: a mixin with the display protocols of notebooks, IPython and rich."""
 
 from __future__ import annotations
 

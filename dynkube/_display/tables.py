@@ -65,13 +65,13 @@ def shortened(text: str, width: int) -> str:
 
 
 def json_cell(value: object, width: int = 60) -> str:
-    """Return a value as at most ``width`` characters of JSON, such as ``"web:1"`` or ``{"app": "web"}``."""
+    """Return a value as at most ``width`` characters of JSON: ``{"app": "web"}``."""
     # default=repr: a value that is not JSON (such as bytes) must not prevent an error message.
     return shortened(json.dumps(_beginning(value, [width + 1]), ensure_ascii=False, default=repr), width)
 
 
 def _beginning(value: object, room: list[int]) -> object:
-    """Return the beginning of a value, so that a megabyte is not serialized for a few characters.
+    """Return the beginning of a value, to serialize no more than is shown.
 
     Args:
         value: a JSON value.

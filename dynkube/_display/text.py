@@ -62,7 +62,7 @@ def plain_of(card: Card) -> str:
 
 
 def rich_text(card: Card) -> Text:
-    """Return a card as styled rich text, without console markup, so that data cannot inject any."""
+    """Return a card as styled rich text; data cannot inject console markup."""
     from rich.text import Text  # optional; rich is the caller
 
     text = Text()

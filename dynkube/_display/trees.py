@@ -16,7 +16,7 @@ _LAST: Final = ("└─ ", "   ")
 def tree_rows(
     root: N, children: Callable[[N], Sequence[N]], cells: Callable[[N], tuple[Span, ...]]
 ) -> Iterator[tuple[Line, ...]]:
-    """Yield the rows of a table from the top down, lazily, with the first column drawn as a tree.
+    """Yield table rows from the top down, with the first column drawn as a tree.
 
     Args:
         root: the root node, of any type.

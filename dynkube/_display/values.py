@@ -1,4 +1,4 @@
-"""Renders values as YAML, limited in size: of a large value, no more is read than is shown."""
+"""Renders values as YAML, reading no more of them than is shown."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def yaml_code(value: object, limits: Limits = DEFAULT) -> Code:
 
 
 def inline(value: object, width: int = 60) -> str:
-    """Return a value as a short string on one line: strings as they are, maps and lists as their size."""
+    """Return a value on one short line; maps and lists as their size."""
     match value:
         case None:
             return ""

@@ -1,4 +1,4 @@
-"""The fields of maps as they may be shown: values of Secrets are replaced by their sizes.
+"""The fields of maps, with sizes instead of the values of Secrets.
 
 Evaluated lazily: of a list of a thousand Secrets, only as many are read as fit in a card.
 """
@@ -42,7 +42,7 @@ def _listed(items: list[Any] | tuple[Any, ...], most: int) -> list[Any]:
 
 
 class _Sizes(Mapping[str, Aside]):
-    """The ``data`` or ``stringData`` of a Secret with sizes instead of values, calculated on access."""
+    """A ``data`` or ``stringData`` with sizes, calculated on access."""
 
     __slots__ = ("_part", "_section")
 

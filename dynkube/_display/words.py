@@ -17,7 +17,7 @@ def short(text: str, width: int) -> str:
 
 
 def several(texts: Sequence[str], most: int = 20, width: int = 120, *, separator: str = ", ") -> str:
-    """Join the first ``most`` strings, each cut to ``width`` characters, and add the number of the others."""
+    """Join the first ``most`` strings, each cut, and the number of the others."""
     left = [f"… {len(texts) - most:,} more"] if len(texts) > most else []
     return separator.join([*(short(text, width) for text in texts[:most]), *left])
 

@@ -1,4 +1,4 @@
-"""``dynkube apply``: server-side apply of files and folders, and pruning of objects removed from them."""
+"""``dynkube apply``: server-side apply of files and folders, and pruning."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def apply(
 async def run_apply(
     client: Client, begin: Callable[[Client], ApplyRun], *, quiet: bool = False, go_on: bool = False
 ) -> int:
-    """Enter ``client``, carry out the run of ``begin``, print its entries on stdout, and return the exit code.
+    """Enter ``client``, run ``begin``, print entries, and return the exit code.
 
     Args:
         client: not entered yet.
@@ -109,7 +109,7 @@ async def run_apply(
 
 
 def _tell_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool = False) -> None:
-    """Print on stderr the summary, and the entries that an interrupted run has not printed on stdout.
+    """Print on stderr the summary, and the entries not printed on stdout.
 
     Args:
         run: the run, which has ended.

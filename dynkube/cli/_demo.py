@@ -1,4 +1,4 @@
-"""``dynkube demo``: a lazy informer on an embedded server, shown and checked step by step."""
+"""``dynkube demo``: a lazy informer on an embedded server, step by step."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ async def diff(
 
 
 async def run_diff(client: Client, source: Source, *, prune: ApplySet | None = None) -> int:
-    """Enter ``client``, print on stdout what applying ``source`` would change, and return the exit code.
+    """Enter ``client``, print what ``source`` would change, return the exit code.
 
     Raises:
         CommandFailed: there is nothing to compare.

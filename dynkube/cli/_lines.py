@@ -43,7 +43,7 @@ class Lines:
 
 
 class JSONLines:
-    """One JSON object per event, as in a watch response: ``{"type": "ADDED", "object": {...}}``.
+    """One ``{"type": "ADDED", "object": {...}}`` per event, as in a watch response.
 
     States go to ``notes``, so that the output contains events only.
     """

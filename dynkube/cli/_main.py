@@ -1,4 +1,4 @@
-"""The console entry point: checks that the ``cli`` extra is installed, then runs the command."""
+"""The console entry point: checks for the ``cli`` extra and runs the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dynkube serve``: the embedded API server on TCP, for kubectl and every other client."""
+"""``dynkube serve``: the embedded API server on TCP, for any client."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _users(pairs: Sequence[str]) -> dict[str, User]:
 
 
 def _missing_package(error: BaseException | None) -> str | None:
-    """Return the name of the missing third-party package that caused ``error``, or ``None``."""
+    """Return the missing third-party package that caused ``error``, or ``None``."""
     while error is not None:
         if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("dynkube"):
             return error.name.partition(".")[0]

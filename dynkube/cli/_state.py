@@ -24,7 +24,7 @@ _SKIP = 1_000_000
 
 
 def load(server: APIServer, paths: Sequence[Path]) -> None:
-    """Create or replace the objects of the manifests, and print their number on stderr.
+    """Create or replace the manifests' objects, and print their number on stderr.
 
     Raises:
         CommandFailed: a manifest cannot be read or is rejected; the message names file and line.
@@ -65,7 +65,7 @@ class StateFile:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Lock the file inside the block, and remove temporary files of a server that was killed.
+        """Lock the file inside the block, and remove stale temporary files.
 
         Raises:
             CommandFailed: another server uses the file, or its directory is not writable.
@@ -91,7 +91,7 @@ class StateFile:
             yield
 
     def restore(self) -> None:
-        """Restore the state from the file, if it exists, and print the number of objects on stderr.
+        """Restore the state if the file exists, and print the count on stderr.
 
         Raises:
             CommandFailed: the file cannot be read, or is not a saved state.
@@ -133,7 +133,7 @@ class StateFile:
             nursery.cancel_scope.cancel()
 
     def save(self) -> None:
-        """Save the last state, unless the server failed to start: then the file is left unchanged.
+        """Save the last state, unless the server failed to start.
 
         Raises:
             CommandFailed: the file cannot be written.

@@ -1,4 +1,4 @@
-"""The steps of ``dynkube demo``: a few lines of Python each, and what has to hold after them.
+"""The steps of ``dynkube demo``, and what has to hold after each.
 
 The demo prints the source of each step's function: the lines that run.
 """

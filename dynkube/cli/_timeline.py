@@ -1,4 +1,4 @@
-"""A record of handler calls and states with their times, which ``dynkube demo`` checks and prints."""
+"""A record of handler calls and states with their times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notifications of when the kernel's cells begin and end, and the id of the running cell."""
+"""Notifications when the kernel's cells begin and end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Cells:
 
     @property
     def exist(self) -> bool:
-        """Whether this process is an IPython kernel: then this code most likely runs in a cell."""
+        """Whether this process is an IPython kernel, and so most likely runs a cell."""
         return self._shell is not None
 
     @contextmanager

@@ -1,6 +1,7 @@
-"""The task behind a live table: it applies the events of a source, and renders at most four snapshots a second.
+"""The task behind a live table: renders at most four snapshots a second.
 
-The task ends and closes its source when no page shows the table any more; it is started again when one does.
+The task applies the events of a source. It ends and closes the source when no page shows the table any more; it is
+started again when one does.
 
 Everything here runs in the event loop's thread, so there are no locks. It blocks the loop for milliseconds at a time,
 whatever the number of objects.

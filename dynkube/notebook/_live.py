@@ -259,7 +259,7 @@ async def _open(follower: Follower, in_cell: bool) -> None:
 
 
 async def _look(follower: Follower, in_cell: bool) -> Picture:
-    """Return a snapshot, waiting up to 0.5 s for the first rows if the table was resting."""
+    """Return a snapshot; wait up to 0.5 s for rows if the table was resting."""
     was_resting = follower.resting
     follower.begin()
     if in_cell:

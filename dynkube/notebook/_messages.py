@@ -1,6 +1,7 @@
-"""The messages from the kernel to the page, as JSON: the whole table, or the difference from the last snapshot.
+"""The messages from the kernel to the page: a whole table, or a difference.
 
-They contain data and no markup. ``seq`` numbers the messages, so that a page that missed one requests the whole table.
+They are JSON, with data and no markup. ``seq`` numbers the messages, so that a page that missed one requests the whole
+table.
 """
 
 from __future__ import annotations

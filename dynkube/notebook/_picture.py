@@ -106,7 +106,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class PackedPicture:
-    """A compressed snapshot, kept while a table rests, in about a twentieth of the memory.
+    """A compressed snapshot: about a twentieth of the memory, while a table rests.
 
     ipywidgets keeps every widget until the kernel ends, even if its cell is run again. A resting table must not close
     its widget: reopened notebooks and copies of an output request it by its model id, and would show an error instead.

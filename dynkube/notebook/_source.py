@@ -1,4 +1,4 @@
-"""The source of a live table: an informer, or another object with the same interface."""
+"""The source of a live table: an informer, or an object with its interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renders a live table as text and HTML, for saved notebooks and for display without the widget."""
+"""Renders a live table as text and HTML, for display without the widget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One blocking call: an async function run in the trio thread, and its result for the waiting thread."""
+"""A blocking call: an async function in the trio thread, and its outcome."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Call(Generic[T]):
             self._over.get(timeout=timeout)
 
     def settle(self, timeout: float) -> None:
-        """Wait until the call is over after :meth:`give_up`, when ``on_late`` has been called."""
+        """Wait until a call that was given up is over, and ``on_late`` was called."""
         with suppress(Empty):
             self._settled.get(timeout=timeout)
 

@@ -63,7 +63,7 @@ class Client(Facade[aio.Client]):
         self.close()
 
     def close(self) -> None:
-        """Stop everything the client has started, informers first, and wait until it has ended. Idempotent.
+        """Stop everything the client has started, informers first, and wait. Idempotent.
 
         Raises:
             Exception: the exception of a handler registered with ``on_error="cancel"``.
@@ -252,7 +252,7 @@ class APIClient(Facade[AsyncAPIClient]):
 
     @property
     def field_manager(self) -> str:
-        """The default field manager: recorded as owner of written fields unless a call names another."""
+        """The default field manager, recorded as owner of written fields."""
         return self._inner.field_manager
 
     @property
@@ -272,9 +272,9 @@ class APIClient(Facade[AsyncAPIClient]):
 
 
 class Mapper(Facade[DeferredRESTMapper]):
-    """A REST mapper that loads discovery on first use and refreshes it when needed.
+    """The REST mapper: resolves resource names by discovery.
 
-    Blocking.
+    Discovery is loaded on first use, and again if a name is not found or after :meth:`invalidate`.
     """
 
     __slots__ = ()

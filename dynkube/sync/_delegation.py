@@ -1,4 +1,4 @@
-"""Decorators that make blocking methods from async ones, with their signatures and docstrings.
+"""Decorators that make blocking methods from async ones.
 
 ::
 
@@ -32,7 +32,7 @@ W = TypeVar("W")
 
 
 class Facade(Bound, Generic[I]):
-    """Base of the blocking classes: an async object and the trio thread that it belongs to."""
+    """Base of the blocking classes: an async object and its trio thread."""
 
     __slots__ = ("__weakref__", "_inner", "_thread")
 
@@ -51,7 +51,7 @@ F = TypeVar("F", bound=Facade[Any])
 def blocking(
     function: Callable[Concatenate[S, P], Coroutine[object, object, T]],
 ) -> Callable[[Callable[[F], None]], Callable[Concatenate[F, P], T]]:
-    """Make a method that runs an async one in the trio thread, and waits for its result."""
+    """Make a method that runs an async one in the trio thread, and waits for it."""
 
     def made(stub: Callable[[F], None]) -> Callable[Concatenate[F, P], T]:
         def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -66,9 +66,9 @@ def blocking(
 def then(
     function: Callable[Concatenate[S, P], Coroutine[object, object, W]],
 ) -> Callable[[Callable[[F, W, Mapping[str, Any]], T]], Callable[Concatenate[F, P], T]]:
-    """Make a method that runs an async one in the trio thread, and returns what the decorated function makes of it.
+    """Make a method that runs an async one, and converts its result.
 
-    The decorated function gets the result, and a mapping of the arguments that were given, by name.
+    The decorated function converts the result; it also gets a mapping of the arguments that were given, by name.
     """
 
     def made(wrap: Callable[[F, W, Mapping[str, Any]], T]) -> Callable[Concatenate[F, P], T]:
@@ -125,7 +125,7 @@ def at_once(
 def wrapping(
     function: Callable[Concatenate[S, P], W],
 ) -> Callable[[Callable[[F, W], T]], Callable[Concatenate[F, P], T]]:
-    """Make a method that calls a plain one, and returns the blocking object that the decorated function makes of it."""
+    """Make a method that calls a plain one; the decorated function wraps the result."""
 
     def made(wrap: Callable[[F, W], T]) -> Callable[Concatenate[F, P], T]:
         def method(self: F, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -138,7 +138,7 @@ def wrapping(
 
 
 def arguments_of(function: Callable[P, W]) -> Callable[[Callable[[W], T]], Callable[P, T]]:
-    """Make a function with the arguments of another, which returns what the decorated one makes of its result."""
+    """Make a function that calls another; the decorated one wraps the result."""
 
     def made(wrap: Callable[[W], T]) -> Callable[P, T]:
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -151,7 +151,7 @@ def arguments_of(function: Callable[P, W]) -> Callable[[Callable[[W], T]], Calla
 
 
 def like(function: Callable[..., object], stub: Callable[..., object], method: Callable[P, T]) -> Callable[P, T]:
-    """Give ``method`` the name of ``stub``, and the signature and docstring of ``function``.
+    """Copy the name of ``stub``, and the signature and docstring of ``function``.
 
     A docstring of ``stub`` replaces the part of the other before ``Args:``, and its ``Returns:`` section.
     """

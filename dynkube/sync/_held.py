@@ -1,4 +1,4 @@
-"""An async context manager held open by a task in the trio thread, for blocking callers."""
+"""An async context manager held open by a task in the trio thread."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _log = get_logger("dynkube.sync")
 
 
 class Held(Generic[T]):
-    """Holds ``async with manager`` open from :meth:`open` to :meth:`close`, which any threads may call.
+    """Holds ``async with manager`` open from :meth:`open` to :meth:`close`.
 
-    One task enters and exits the manager, as nurseries and cancel scopes inside require. Other tasks may use the value:
-    they are cancelled before the manager is exited.
+    Any threads may call these. One task enters and exits the manager, as nurseries and cancel scopes inside require.
+    Other tasks may use the value: they are cancelled before the manager is exited.
 
     Args:
         thread: the trio thread.

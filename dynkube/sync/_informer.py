@@ -1,4 +1,4 @@
-"""The blocking informer: it starts when it is created, and may be read from any thread."""
+"""The blocking informer, which may be read from any thread."""
 
 from __future__ import annotations
 
@@ -112,9 +112,9 @@ class Informer(Facade[aio.Informer], Shown):
         self.close()
 
     def close(self) -> None:
-        """Stop the informer: handlers are not called any more, and reads are empty.
+        """Stop the informer: handlers are not called any more. Idempotent.
 
-        Idempotent.
+        Reads are empty afterwards.
         """
         __tracebackhide__ = True
         self._forget(self)
@@ -158,7 +158,7 @@ class Informer(Facade[aio.Informer], Shown):
 
     @property
     def printer_columns(self) -> tuple[PrinterColumn, ...]:
-        """The printer columns of the resource's CRD (``additionalPrinterColumns``), besides name and age.
+        """The printer columns of the CRD (``additionalPrinterColumns``).
 
         Empty if the CRD has none, there is no CRD, or reading CRDs is forbidden. Updated when the CRD changes.
         """
@@ -193,15 +193,15 @@ class Informer(Facade[aio.Informer], Shown):
     def live(
         self, columns: Mapping[str, ColumnSource] | None = None, limit: int = 200, *, wide: bool = False
     ) -> LiveTable:
-        """Return a table for notebooks that updates itself, also between cells: objects, filter and state.
+        """Return a notebook table that updates itself: objects, filter and state.
 
         ::
 
             pods.live(columns={"image": "{.spec.containers[*].image}"})
 
-        The columns are the namespace (if there are several), the name, the printer columns of the CRD or else the
-        health of the object, and the age. For an absent resource the table shows the reason, and fills once the
-        resource is served. It stops with :meth:`close` of this informer or of the table.
+        It is updated between cells too. The columns are the namespace (if there are several), the name, the printer
+        columns of the CRD or else the health of the object, and the age. For an absent resource the table shows the
+        reason, and fills once the resource is served. It stops with :meth:`close` of this informer or of the table.
 
         Args:
             columns: additional columns, by heading: a JSONPath, or a function of the object, which runs in the trio
@@ -232,7 +232,7 @@ class Informer(Facade[aio.Informer], Shown):
         on_error: OnError = "log",
         name: str = "",
     ) -> Registration:
-        """Register event handlers: ``on_add(obj)``, ``on_update(old, new)``, ``on_delete(obj)``.
+        """Register ``on_add(obj)``, ``on_update(old, new)`` and ``on_delete(obj)``.
 
         Plain functions are called in a worker thread of their own, one at a time, and may use the client. Async
         functions are called in the trio thread. Returns without waiting for the initial objects; for that, see
@@ -263,7 +263,7 @@ class Informer(Facade[aio.Informer], Shown):
         return Registration(registration, self._thread)
 
     def events(self) -> EventStream:
-        """Return an iterator over events: ``with informer.events() as events``, then ``for event in events``.
+        """Return an iterator over events, for ``with informer.events() as events``.
 
         It begins with an Added for each object in the cache. The iteration ends when the informer is closed.
 
@@ -294,10 +294,11 @@ class Informer(Facade[aio.Informer], Shown):
     # ── waiting ──────────────────────────────────────────────────────────────────────────────
 
     def wait_synced(self, *, timeout: float | None = None) -> None:
-        """Wait for the initial sync: the initial list is complete, or the resource is known to be absent.
+        """Wait for the initial sync.
 
-        Handlers registered before have handled all initial objects when this returns. Unlike client-go's
-        ``WaitForCacheSync``, it does not wait for ever if the resource does not exist.
+        It is complete when the initial list is, or when the resource is known to be absent. Handlers registered before
+        have handled all initial objects when this returns. Unlike client-go's ``WaitForCacheSync``, it does not wait
+        for ever if the resource does not exist.
 
         Args:
             timeout: seconds; ``None`` waits for ever, also while the server is unreachable or forbids listing.
@@ -312,7 +313,7 @@ class Informer(Facade[aio.Informer], Shown):
     def wait_state(self, *phases: Phase, timeout: float | None = None) -> State:
         """Wait until the phase is one of ``phases``, and return the state.
 
-        Immediately if it is one already.
+        Returns immediately if it is one already.
 
         Args:
             phases: such as ``dynkube.LIVE``.
@@ -327,7 +328,7 @@ class Informer(Facade[aio.Informer], Shown):
         return self._wait(lambda: self._inner.wait_state(*phases), timeout, f"was not {' or '.join(map(str, phases))}")
 
     def wait_for(self, obj: Unstructured, *, timeout: float | None = None) -> None:
-        """Wait until the cache has caught up with ``obj``, as returned by a write (read-your-writes).
+        """Wait until the cache has caught up with a write: read your writes.
 
         Returns once the cache holds that resourceVersion or a newer one, or the watch has passed it (the object may
         have been deleted since), or the resource is known to be absent since the write. If the informer is ABSENT, it

@@ -1,4 +1,4 @@
-"""Lists and tables with ``live()``, which follows the same selection with an informer."""
+"""Lists and tables with ``live()``, which follows the same selection."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Follow:
         self._origin = origin
 
     def live(self, columns: Mapping[str, ColumnSource] | None, limit: int, *, wide: bool) -> LiveTable:
-        """Return a live table with an informer of its own, which runs while the table is updated."""
+        """Return a live table with an informer of its own, which ends with it."""
         __tracebackhide__ = True
         thread, start = self._origin.thread, self._origin.start
         return live_table(self._opened, thread, start, columns=columns, limit=limit, wide=wide, narrower=_NARROWER)
@@ -71,7 +71,7 @@ class _Selected:
     def live(
         self, columns: Mapping[str, ColumnSource] | None = None, limit: int = 200, *, wide: bool = False
     ) -> LiveTable:
-        """Return a table for notebooks that updates itself, for the resource and selectors of this list.
+        """Return a notebook table that updates itself, with the selectors of this list.
 
         It has an informer of its own, which lists anew and ends with the table. A ``limit`` or ``continue_token`` of
         the list is ignored. The columns are the namespace (if there are several), the name, the printer columns of the
@@ -103,7 +103,7 @@ class _Selected:
 
 
 class UnstructuredList(_Selected, meta.UnstructuredList):
-    """A :class:`dynkube.UnstructuredList` with :meth:`live`: the response to one list request."""
+    """A :class:`dynkube.UnstructuredList` with :meth:`live`."""
 
     __slots__ = ("_follow",)
 
@@ -123,7 +123,7 @@ class UnstructuredList(_Selected, meta.UnstructuredList):
 
 
 class UnstructuredTable(_Selected, meta.UnstructuredTable):
-    """A :class:`dynkube.meta.UnstructuredTable` with :meth:`live`: a list with the server's columns."""
+    """A :class:`dynkube.meta.UnstructuredTable` with :meth:`live`."""
 
     __slots__ = ("_follow",)
 

@@ -1,4 +1,4 @@
-"""The trio thread: one event loop in the background of the process, which runs the blocking calls.
+"""The trio thread: a background event loop that runs the blocking calls.
 
 Each call is a task of that loop. If the waiting thread gets a KeyboardInterrupt (Ctrl-C, the stop button of a
 notebook), this task is cancelled; everything else in the loop, such as informers, keeps running. Built on anyio's
@@ -132,11 +132,11 @@ class TrioThread:
 
     @property
     def alive(self) -> bool:
-        """Whether the thread accepts calls: not after its end, nor in a forked child process."""
+        """Whether it accepts calls: not after its end, nor in a forked process."""
         return self.pid == os.getpid() and self._thread.is_alive()
 
     def close(self, timeout: float = _AT_EXIT) -> None:
-        """Cancel everything in the loop, and wait for its end for at most ``timeout`` seconds. Idempotent."""
+        """Cancel everything, and wait at most ``timeout`` seconds. Idempotent."""
         if not self.alive or threading.current_thread() is self._thread:
             return
         self.cancel(self._scope)
@@ -172,7 +172,7 @@ class TrioThread:
         return error
 
     def _give_up(self, call: Call[T]) -> None:
-        """Cancel a call, and give it 0.5 s to end, as the next call may use the same stream."""
+        """Cancel a call and wait 0.5 s, as the next one may use the same stream."""
         self.post(call.give_up)
         call.settle(_CANCELLING)
 
@@ -201,7 +201,10 @@ class TrioThread:
 
 
 class Process:
-    """The trio thread of a process: started on first use, closed at exit, and replaced after a fork."""
+    """The trio thread of a process.
+
+    Started on first use, closed at exit, and replaced after a fork.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
