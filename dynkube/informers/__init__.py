@@ -1,8 +1,8 @@
-"""Floor 6: informers, which keep a live copy of a collection and tell of its changes.
+"""Informers: live local caches of collections, with change handlers (layer 6).
 
-Read :class:`Informer` for what is promised, ``_shared.py`` for the task that owns a cache, ``_reflector.py``
-for how it follows the server, ``_tracker.py`` for how it learns whether the resource exists, ``_mailbox.py``
-for why events always alternate legally.
+:class:`Informer` documents the guarantees, ``_shared.py`` the task that owns a cache, ``_reflector.py`` how it
+lists and watches, ``_tracker.py`` how it learns whether the resource is served, ``_mailbox.py`` why the events of
+an object always alternate legally.
 """
 
 from dynkube.informers._crd_summary import PrinterColumn

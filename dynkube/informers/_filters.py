@@ -1,12 +1,10 @@
-"""Filters as values: which objects an informer shows, decided on this side of the wire.
+"""Client-side filters: which objects of its cache an informer shows.
 
-A filter costs what the objects it hides cost: they are watched and cached all the same, which is what
-makes changing it instant. Where the selection never changes, a ``label_selector`` or ``field_selector``
-lets the server do it instead.
+Objects that a filter hides are watched and cached all the same, so changing a filter needs no request. If the
+selection never changes, use a ``label_selector`` or ``field_selector``, which the server evaluates.
 
-Filters combine with ``&``, ``|`` and ``~``. They are immutable and may be used by many informers;
-what one needs to follow (namespaces, say) is *bound* when an informer takes it and let go when it
-takes another one.
+Filters combine with ``&``, ``|`` and ``~``. They are immutable and may be shared by informers. What a filter needs to
+follow (namespaces, say) is *bound* when an informer starts to use it, and closed when the informer's filter changes.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from dynkube._display import Card
 
 Predicate: TypeAlias = Callable[[Unstructured], bool]
-"""Whether an object is shown; plain, as reads call it too, on any thread."""
+"""Returns whether an object is shown. Not async: reads call it too, on any thread."""
 
 
 class NamespaceFollower(Protocol):
@@ -37,17 +35,17 @@ class NamespaceFollower(Protocol):
 
     @property
     def snapshot(self) -> Snapshot:
-        """The namespaces as they are now."""
+        """The current namespaces."""
         ...
 
     @property
     def synced(self) -> bool:
-        """Whether the snapshot is the truth yet."""
+        """Whether the snapshot has synced."""
         ...
 
     @property
     def pending(self) -> str:
-        """What is being waited for until then, in words."""
+        """What the initial sync waits for, for people."""
         ...
 
     def close(self) -> None:
@@ -56,14 +54,14 @@ class NamespaceFollower(Protocol):
 
 
 class FilterContext(Protocol):
-    """What an informer offers to the filter it takes."""
+    """What an informer offers to its filter."""
 
     def changed(self) -> None:
-        """To be called when the filter may give other answers than before."""
+        """Evaluate the filter again; to be called when its results may have changed."""
         ...
 
     def follow_namespaces(self) -> NamespaceFollower:
-        """Follow the namespaces of the informer's cluster; ``changed`` is called when one changes."""
+        """Watch the cluster's namespaces; calls ``changed`` when one changes."""
         ...
 
 
@@ -81,26 +79,27 @@ def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class BoundFilter:
-    """A filter at work in one informer. Plain functions; what it is asked, it may be asked on any thread."""
+    """A filter in use by one informer: functions, not async, called on any thread."""
 
     matches: Predicate
-    """Whether an object is shown. One that raises hides the object, and the informer reports it."""
+    """Returns whether an object is shown. If it raises, the object is hidden and the informer reports the exception."""
     ready: Callable[[], bool] = _always
-    """Whether ``matches`` can answer yet. Until it can, the informer shows nothing and says nothing."""
+    """Returns whether ``matches`` can be called yet. Until then the informer shows no objects and sends no events."""
     pending: Callable[[], str] = _silence
-    """What is being waited for while it is not ready, in words."""
+    """Returns what the filter waits for until it is ready, for people."""
     close: Callable[[], None] = _nothing
-    """Let go of what the filter follows; called once, in the event loop, when another is taken or the informer ends."""
+    """Release what the filter follows. Called once, in the event loop, when the filter is replaced or the informer
+    closed."""
     at_once: Callable[[], Predicate] | None = None
-    """Gives a predicate for one read, which answers by one version of what the filter follows; ``None`` where it
-    follows nothing. Reads happen on any thread, and what is followed may change in the middle of one."""
+    """Returns a predicate for one read, which uses one version of what the filter follows; ``None`` if it follows
+    nothing. Reads happen on any thread, and what is followed may change during a read."""
 
     object_only: bool = False
-    """Whether ``matches`` looks at the object alone, so that it gives the same answer each time. Objects never change:
-    where this is true it is asked once about each, and not at every read."""
+    """Whether ``matches`` depends on the object alone. As objects are immutable, it is then called once per object
+    instead of at every read."""
 
     def reading(self) -> Predicate:
-        """The predicate for one read."""
+        """Return the predicate for one read."""
         return self.matches if self.at_once is None else self.at_once()
 
 
@@ -110,7 +109,7 @@ class Filter(Shown, abc.ABC):
     __slots__ = ()
 
     def __bool__(self) -> bool:
-        # ``a and b`` would be b alone, silently; numpy and polars refuse for the same reason.
+        # ``a and b`` would silently be b alone; numpy and polars raise for the same reason.
         raise InvalidInput(
             "a filter is neither true nor false: combine filters with &, | and ~, not with and, or, not; "
             "whether there is one is asked by 'is None'"
@@ -118,13 +117,13 @@ class Filter(Shown, abc.ABC):
 
     @abc.abstractmethod
     def bind(self, context: FilterContext) -> BoundFilter:
-        """Start working for one informer. Plain: what needs I/O is followed by the context's tasks.
+        """Start to be used by one informer. Does not block; I/O is left to tasks of the context.
 
         Args:
-            context: what the informer offers; it lives as long as the informer.
+            context: the informer's side; valid as long as the informer.
 
         Returns:
-            What the informer asks from now on, until it calls its ``close``.
+            The functions that the informer calls until it calls ``close``.
         """
 
     def __and__(self, other: Filter) -> Filter:
@@ -143,10 +142,10 @@ class Filter(Shown, abc.ABC):
 
 
 def as_filter(value: Filter | Predicate) -> Filter:
-    """A filter from what a user passes: a filter, or a function of the object.
+    """Return a filter as it is, and a function of the object as a filter.
 
     Raises:
-        InvalidInput: it is neither.
+        InvalidInput: ``value`` is neither.
     """
     if isinstance(value, Filter):
         return value
@@ -193,7 +192,7 @@ class _Combined(Filter):
 
     def _joined(self, left: Predicate, right: Predicate) -> Predicate:
         if self.operator == "&":
-            return lambda obj: left(obj) and right(obj)  # called per object: one frame, not two
+            return lambda obj: left(obj) and right(obj)  # called per object: saves a frame
         return lambda obj: left(obj) or right(obj)
 
     def __repr__(self) -> str:
@@ -224,7 +223,7 @@ class LabelFilter(Filter):
         selector: ``"app=web,tier in (fe,be)"``, or a mapping ``{"app": "web"}``.
 
     Raises:
-        InvalidSelector: it does not parse.
+        InvalidSelector: the selector does not parse.
     """
 
     __slots__ = ("selector",)
@@ -248,18 +247,18 @@ class LabelFilter(Filter):
 
 
 class JSONPathFilter(Filter):
-    """Shows objects in which a JSONPath finds something that counts.
-
-    Args:
-        path: kubectl's JSONPath, braces optional: ``"{.spec.suspend}"``.
-        equals: show objects in which a match has this value (compared as kubectl prints it). Without
-            it, a match counts unless it is ``null``, ``false``, ``0``, or empty.
-
-    Raises:
-        InvalidJSONPath: it does not parse.
-        InvalidInput: ``equals`` is no text.
+    """Shows objects in which a JSONPath has a matching value.
 
     A path of plain fields (``.spec.nodeName``) is read without decoding the object.
+
+    Args:
+        path: a JSONPath as in kubectl, braces optional: ``"{.spec.suspend}"``.
+        equals: show objects in which any value found equals this string, compared as kubectl prints the value. By
+            default objects are shown in which any value found is not ``null``, ``false``, ``0`` or empty.
+
+    Raises:
+        InvalidJSONPath: the path does not parse.
+        InvalidInput: ``equals`` is not a string.
     """
 
     __slots__ = ("equals", "path")
@@ -289,22 +288,22 @@ class JSONPathFilter(Filter):
 
 
 class PredicateFilter(Filter):
-    """Shows objects for which a function returns something true.
+    """Shows objects for which a function returns a true value.
 
-    The function may look at things outside the object, such as a variable, another informer or the time. It is then
-    called for each object at each read, so reads follow those things at once; handlers get adds and deletes for the
-    difference when :meth:`notify_changed` is called. Where it looks at the object alone, say so (``object_only=True``):
-    objects never change, so it is called once for each, and reads of many objects cost next to nothing.
+    The function may depend on things outside the object, such as a variable, another informer or the time. It is then
+    called for each object at each read, so reads reflect changes of those things at once; handlers get adds and deletes
+    for the difference when :meth:`notify_changed` is called. If it depends on the object alone, pass
+    ``object_only=True``: objects are immutable, so it is called once per object, and reads of many objects are fast.
 
-    A function that raises hides the object, and the informer reports the exception.
+    If the function raises, the object is hidden and the informer reports the exception.
 
     Args:
-        predicate: a plain function of the object.
-        object_only: whether it looks at nothing but the object. Where ``True`` is passed for a function that looks at
-            other things as well, reads follow those only after :meth:`notify_changed`.
+        predicate: a function of the object, not async.
+        object_only: whether it depends on the object alone. If ``True`` is passed for a function that depends on other
+            things too, reads reflect changes of those only after :meth:`notify_changed`.
 
     Raises:
-        InvalidInput: the predicate is not a function, or an async one.
+        InvalidInput: the predicate is not a function, or is async.
     """
 
     __slots__ = ("_changed", "object_only", "predicate")
@@ -319,12 +318,12 @@ class PredicateFilter(Filter):
         self._changed: list[Callable[[], None]] = []
 
     def notify_changed(self) -> None:
-        """Tell every informer that uses this filter that it may answer differently now. Does not block."""
+        """Have each informer that uses this filter evaluate it again. Does not block."""
         for changed in tuple(self._changed):
             changed()
 
     def bind(self, context: FilterContext) -> BoundFilter:
-        """Remembers whom to notify, until the informer lets go."""
+        """Register the informer for :meth:`notify_changed`, until it closes this."""
         changed = context.changed
         self._changed.append(changed)
         return BoundFilter(self.predicate, close=lambda: self._changed.remove(changed), object_only=self.object_only)

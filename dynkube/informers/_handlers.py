@@ -1,4 +1,4 @@
-"""Handlers: functions that an informer calls with what happens, each in a task of its own."""
+"""Handlers and event streams of an informer. Each handler runs in its own task."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _log = get_logger("dynkube.informers")
 
 
 class InitialAware(Protocol):
-    """An ``on_add`` with a parameter called ``initial``, which is given :attr:`Added.initial` by that name."""
+    """An ``on_add`` with a parameter ``initial``, which gets :attr:`Added.initial`."""
 
     def __call__(self, obj: Unstructured, /, *, initial: bool) -> Awaitable[None] | None: ...
 
@@ -37,7 +37,7 @@ OnError: TypeAlias = Literal["log", "cancel"] | ErrorCallback
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handler:
-    """The functions of one registration; plain or async, each may be missing."""
+    """The functions of one registration; plain or async, all but one optional."""
 
     on_add: OnAdd | None = None
     on_update: OnUpdate | None = None
@@ -61,12 +61,12 @@ class Handler:
         object.__setattr__(self, "_asks_initial", _asks_for(self.on_add, "initial"))
 
     def describe(self) -> str:
-        """A name for it, from its functions."""
+        """Return a name for it: that of its first function."""
         functions = (self.on_add, self.on_update, self.on_delete)
         return next((name for f in functions if (name := name_of(f))), "handler")
 
     def call(self, event: InformerEvent) -> Awaitable[None] | None:
-        """Call the function for ``event``, if there is one."""
+        """Call the function for ``event``, if any; return what is to be awaited."""
         if isinstance(event, Added):
             on_add = cast("Callable[..., Awaitable[None] | None] | None", self.on_add)
             if on_add is None:
@@ -78,10 +78,13 @@ class Handler:
 
 
 def _asks_for(function: Callable[..., Any] | None, parameter: str) -> bool:
-    """Whether a function has a parameter of that name. ``**kwargs`` asks for nothing: it may only pass things on."""
+    """Return whether a function has a parameter of that name.
+
+    ``**kwargs`` does not count: a wrapper may only pass them on.
+    """
     if function is None:
         return False
-    # It may raise: some functions written in C tell nothing of themselves, and a class may answer as it likes.
+    # It may raise: some functions written in C have no signature, and a class may define __signature__ itself.
     signature = attempt_with(inspect.signature, function, None, lambda exc: None)
     found = signature.parameters.get(parameter) if signature is not None else None
     return found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
@@ -89,18 +92,18 @@ def _asks_for(function: Callable[..., Any] | None, parameter: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HandlerStatistics:
-    """One handler in numbers.
+    """Counters of one handler.
 
     Attributes:
-        name: what :meth:`Informer.add_handler` was given, else the name of its function.
-        backlog: objects that wait to be shown.
-        handled: events it was called with.
-        coalesced: changes it was not called with, as a newer one of the same object came while they waited.
-        errors: how often it raised.
-        last_error: what it raised last, in words; ``""`` if nothing.
+        name: as given to :meth:`Informer.add_handler`, else the name of the function.
+        backlog: number of objects with a pending event.
+        handled: number of events that it was called with.
+        coalesced: number of pending changes that were replaced by a newer one of the same object.
+        errors: number of exceptions that it raised.
+        last_error: type and message of the last exception; ``""`` if there was none.
         has_synced: whether it has handled the initial objects.
-        seconds: how long it has worked, waits included.
-        longest: the longest time it took for one event.
+        seconds: total running time, including time spent waiting in async handlers.
+        longest: the longest running time for one event, in seconds.
     """
 
     name: str
@@ -115,10 +118,10 @@ class HandlerStatistics:
 
 
 class Registration(Subscriber):
-    """One handler on one informer; made by :meth:`Informer.add_handler`.
+    """One handler on one informer; created by :meth:`Informer.add_handler`.
 
-    Events come one at a time, in order, never concurrently. A plain function runs in the event loop
-    and holds it for as long as it runs; an async one may wait, which delays nobody but itself.
+    Events are delivered one at a time, in order, never concurrently. A plain function runs in the event loop and blocks
+    it while it runs; an async function may wait, which delays only this handler.
     """
 
     def __init__(
@@ -137,20 +140,22 @@ class Registration(Subscriber):
         self._handled = 0
         self._errors = 0
         self._last_error = ""
-        self._failure: Exception | None = None  # what the handler raised on the event that it is at
+        self._failure: Exception | None = None  # what the handler raised on the current event
         self._seconds = self._longest = 0.0
         self._about: Collection | None = None
 
     def remove(self) -> None:
-        """Take the handler off; does not block. It gets nothing after this returns.
+        """Remove the handler; it is not called any more after this returns.
 
-        An async handler that is at work when this is called finishes that one event. Safe to call
-        twice, and from the handler itself. A handler removed before it has synced never does.
+        Does not block. An async handler that is running finishes its current event. Safe to call twice, and from the
+        handler itself. A handler that is removed before it has synced never does.
         """
         self.close()
 
     async def wait_synced(self) -> None:
-        """Wait until the initial objects have been handled; cancelling stops the waiting alone.
+        """Wait until the handler has handled the initial objects.
+
+        Cancellation only stops the waiting.
 
         Raises:
             ClosedError: the informer was not entered, or the handler was removed or the informer closed before that.
@@ -159,12 +164,12 @@ class Registration(Subscriber):
         await super().wait_synced()
 
     def stop(self) -> None:
-        """Remove it and cancel what it is doing; for the informer's end."""
+        """Remove the handler and cancel its current event; for a closed informer."""
         self.close()
         self._scope.cancel()
 
     def statistics(self) -> HandlerStatistics:
-        """The handler in numbers, as of now."""
+        """Return a snapshot of the handler's counters."""
         return HandlerStatistics(
             self.name,
             self.backlog,
@@ -179,15 +184,15 @@ class Registration(Subscriber):
 
     @property
     def errors(self) -> int:
-        """How often it raised."""
+        """The number of exceptions that the handler raised."""
         return self._errors
 
     async def run(self, turns: Turns, about: Collection, told: Callable[[HandlerRun], None] | None = None) -> None:
-        """Handle events until removed; the informer starts this.
+        """Call the handler for each event until it is removed; the informer starts this.
 
         Args:
-            turns: when it has to let others work.
-            about: what the events are of, for the log.
+            turns: decides when to yield to other handlers.
+            about: the collection, for log records.
             told: called after each event.
         """
         self._about = about
@@ -207,12 +212,12 @@ class Registration(Subscriber):
                                 await finish(pending, failed)
                                 turns.begin()
                         except BaseException:
-                            if self._failure is not None:  # cancelled, it failed besides
+                            if self._failure is not None:  # cancelled, and the handler failed as well
                                 self._done(event, clock() - started, told)
                             raise
                         self._done(event, clock() - started, told)
-                        del event  # as the events below
-                    del events  # else who waits for the next would keep these objects meanwhile
+                        del event  # see below
+                    del events  # else the frame keeps these objects alive while it waits for the next
                     if turns.over:
                         await turns.wait()
         finally:
@@ -224,14 +229,14 @@ class Registration(Subscriber):
         return events
 
     async def wait_ended(self) -> None:
-        """Wait until the handler's task is over. Cancelling stops the waiting alone."""
+        """Wait until the handler's task has ended. Cancellation only stops the waiting."""
         await self._ended.wait()
 
     def _failed(self, exc: Exception) -> None:
         self._failure = exc
 
     def _done(self, event: InformerEvent, seconds: float, told: Callable[[HandlerRun], None] | None) -> None:
-        """Account for one event."""
+        """Record the end of one call of the handler."""
         failure = self._failure
         self._seconds += seconds
         if seconds > self._longest:
@@ -255,7 +260,7 @@ class Registration(Subscriber):
             self._log_failure("handler %s failed on %r (failure %d); it goes on with the next event", event, exc)
 
     def _log_failure(self, text: str, event: InformerEvent, exc: Exception) -> None:
-        # A handler that fails on one object mostly fails on all: told at the 1st, 2nd, 4th, 8th, ... time.
+        # A handler that fails on one object mostly fails on all: logged as an error the 1st, 2nd, 4th, 8th, ... time.
         level = logging.DEBUG if self._errors & (self._errors - 1) else logging.ERROR
         extra: dict[str, object] = {"handler": self.name, "error": type(exc).__name__, "count": self._errors}
         if self._about is not None:
@@ -274,11 +279,11 @@ def _word(event: InformerEvent) -> Literal["Added", "Updated", "Deleted"]:
 
 
 class EventStream(Subscriber):
-    """An informer's events as an async iterator; made by :meth:`Informer.events`.
+    """An informer's events as an async iterator; created by :meth:`Informer.events`.
 
-    A consumer that is slow gets fewer, larger steps: for each key only the newest state waits. The
-    informer's own ``has_synced`` does not wait for it, as nobody may be iterating yet. Each step is a checkpoint;
-    cancelled while it waits, it has taken nothing.
+    For a slow consumer changes are coalesced: for each object only the newest state is pending. The informer's
+    ``has_synced`` does not wait for streams, as they may not be iterated yet. Each step is a checkpoint; if it is
+    cancelled while it waits, no event is lost.
     """
 
     counts_for_sync = False
@@ -299,6 +304,6 @@ class EventStream(Subscriber):
         return self._ready.pop(0)
 
     def close(self) -> None:
-        """End the iteration: nothing comes after this, also not the second event of a changed UID."""
+        """End the iteration; drops pending events, also the second one of a changed UID."""
         self._ready.clear()
         super().close()

@@ -1,4 +1,7 @@
-"""Informer: what a user holds. It follows a shared cache, with handlers, a filter and indexes of one's own."""
+"""The informer as users hold it: its own handlers, filter and indexes.
+
+Informers of the same collection share one cache and its watch.
+"""
 
 from __future__ import annotations
 
@@ -48,15 +51,15 @@ _ANYTHING: Final = GVR("", "v1", "pods")
 class Informer(Bound, Waits, Shown):
     """A live, local copy of one collection, whether or not its resource exists.
 
-    Made by :meth:`Client.informer`, which tells what the arguments mean. Making one does nothing;
-    entering it (``async with``) starts following, and never waits for the cluster. Handlers, filters and
-    indexes may be set before or after, and survive the resource's going and coming back.
+    Created by :meth:`Client.informer`, which documents the arguments. Creating one does nothing; entering it
+    (``async with``) starts the list and watch, without waiting for the initial sync. Handlers, filters and indexes
+    may be set before or after that, and are kept while the resource is removed and installed again.
 
     Reads (:meth:`list`, :meth:`get`, :meth:`by_index`, ``len()``, iteration, :attr:`state`, :meth:`statistics`)
-    are plain calls for any thread: they never block, never raise for reasons of the cluster, take no lock, and each
-    sees one version of the cache that was published whole, through one filter. Two reads after each other may see two
-    versions, also on an index and its objects; in the event loop's thread they do not, as nothing is published
-    between two checkpoints. All else belongs in the event loop's thread.
+    are synchronous and may be called from any thread. They never block, take no lock and never raise because of the
+    cluster. Each read sees one consistent version of the cache through one filter. Two consecutive reads may see
+    different versions, also an index lookup and a read of its objects; in the event loop's thread they do not unless
+    there is a checkpoint between them. Everything else must be called in the event loop's thread.
     """
 
     def __init__(
@@ -74,12 +77,12 @@ class Informer(Bound, Waits, Shown):
         consistency: Consistency | None = None,
         streaming_lists: bool | None = None,
     ) -> None:
-        super().__init__(namespace or None)  # "" is client-go's word for all namespaces
+        super().__init__(namespace or None)  # "" means all namespaces, as in client-go
         self._factory_of = factory
         self._resource = resource
         self._gvr = _complete(resource)
         if namespace:
-            resource_path(_ANYTHING, namespace=namespace)  # refuses what cannot be one, here and not in a task
+            resource_path(_ANYTHING, namespace=namespace)  # raises for an invalid name here rather than in a task
         self._label_selector = LabelSelector.parse(label_selector)
         self._field_selector = FieldSelector.parse(field_selector)
         self._transform = transform
@@ -98,16 +101,17 @@ class Informer(Bound, Waits, Shown):
     # ── life ─────────────────────────────────────────────────────────────────────────────────
 
     async def __aenter__(self) -> Self:
-        """Start following.
+        """Start listing and watching.
 
-        Waits for the task that owns the cache, and for discovery where the resource is a short name (anything but
-        RESOURCE.VERSION.GROUP). Cancelled, or failed, it leaves nothing behind.
+        Waits until the task that owns the cache has attached this informer, and for discovery unless the resource was
+        given as RESOURCE.VERSION.GROUP or a GVR. Does not wait for the initial sync. If it is cancelled or raises,
+        nothing is left running.
 
         Raises:
-            NoMatch: a short name that the server does not know.
-            AmbiguousMatch: a short name that means several resources.
-            DiscoveryFailed: a short name, and nobody could tell what it means.
-            TransportError: a short name, and no usable answer.
+            NoMatch: discovery was needed, and the server does not serve such a resource.
+            AmbiguousMatch: the name matches several resources.
+            DiscoveryFailed: the name could not be resolved because discovery failed.
+            TransportError: discovery was needed and got no usable response.
             ClosedError: the client was not entered, or this informer was entered before.
         """
         self._check_unused()
@@ -127,7 +131,7 @@ class Informer(Bound, Waits, Shown):
     async def _enter(self, factory: InformerFactory) -> None:
         if self._gvr is None:
             self._gvr = await self._look_up(factory)
-            self._check_unused()  # somebody else may have entered or closed it meanwhile
+            self._check_unused()  # another task may have entered or closed it during discovery
         self._factory = factory
         key = SharingKey(
             self._gvr, self._namespace, self._label_selector, self._field_selector, self._transform, self._lists
@@ -139,9 +143,9 @@ class Informer(Bound, Waits, Shown):
         try:
             self._view.set_filter(self._view.filter, self._surroundings)
             await shared.inbox.ask(partial(shared.attach, self._view))
-            if shared.stopping:  # the client ended meanwhile, perhaps before the view was taken in
+            if shared.stopping:  # the client was closed meanwhile, perhaps before the view was attached
                 self._view.end()
-        except BaseException:  # cancelled, or a filter that cannot work: who enters no further leaves nothing behind
+        except BaseException:  # cancelled, or the filter's bind() raised: __aexit__ will not run, so clean up here
             self._let_go()
             raise
 
@@ -162,15 +166,16 @@ class Informer(Bound, Waits, Shown):
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # Shielded: if the block is cancelled, what it raises meanwhile must not be replaced by Cancelled.
+        # Shielded: if the block is cancelled, its exception must not be replaced by Cancelled.
         with trio.CancelScope(shield=True):
             await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop: handlers get nothing more. Some seconds after the last user left, the watch ends and the memory goes.
+        """Close the informer: no handler is called any more.
 
-        An async handler that is at work is cancelled, and waited for. Safe to call twice. Cancelling stops the
-        waiting alone: all of it ends just the same. For how long cache and watch go on: ``InformerSettings.linger``.
+        An async handler that is running is cancelled and waited for. The shared cache and its watch are kept for
+        ``InformerSettings.linger`` seconds after their last informer was closed, then the watch ends and the memory is
+        freed. Safe to call twice. Cancellation only stops the waiting; everything is closed all the same.
         """
         shared = self._shared
         registrations = self._let_go()
@@ -181,7 +186,7 @@ class Informer(Bound, Waits, Shown):
         await trio.lowlevel.checkpoint()
 
     def _let_go(self) -> builtins.list[Registration]:
-        """Close everything that can be closed without waiting; returns the handlers that are ending."""
+        """Close what needs no waiting; return the handlers whose tasks are ending."""
         self._closed = True
         self._state = State(Phase.STOPPED, "Closed")
         self._end_entering()
@@ -196,24 +201,24 @@ class Informer(Bound, Waits, Shown):
         shared.detach(self._view)
         self._view.close()
         self._factory.release(shared)
-        shared.wake_waiters()  # those who wait on this informer; others may keep the shared one running
+        shared.wake_waiters()  # tasks waiting on this informer: the shared cache may go on for other informers
         return registrations
 
     @property
     def gvr(self) -> GVR | None:
-        """The resource; ``None`` until a short name was looked up on entering."""
+        """The resource; ``None`` if it needs discovery and was not entered yet."""
         return self._gvr
 
     @property
     def namespace(self) -> str | None:
-        """The namespace it is limited to; ``None`` for all of them."""
+        """The namespace that is watched; ``None`` for all namespaces."""
         return self._namespace
 
     @property
     def printer_columns(self) -> tuple[PrinterColumn, ...]:
-        """What the resource's CRD says that tables of its objects should show, besides names and ages.
+        """The ``additionalPrinterColumns`` of the resource's CRD, kept up to date.
 
-        Empty where it says nothing, there is no CRD, or CRDs may not be read here. Follows the CRD.
+        Empty if the CRD declares none, if no CRD defines the resource, or if the client may not read CRDs.
         """
         if self._gvr is None or self._factory is None:
             return ()
@@ -230,27 +235,30 @@ class Informer(Bound, Waits, Shown):
         on_error: OnError = "log",
         name: str = "",
     ) -> Registration:
-        """Have functions called with what happens: ``on_add(obj)``, ``on_update(old, new)``, ``on_delete(obj)``.
+        """Register functions to be called when objects change.
 
-        What the informer shows already comes as adds first, as with client-go's ``AddEventHandler``. Per object,
-        events alternate legally and versions do not go backwards; if the handler is slower than the cluster, several
-        changes of an object come as one. Does not block; may be called from a handler.
+        These are ``on_add(obj)``, ``on_update(old, new)`` and ``on_delete(obj)``; at least one of them is needed.
+        The objects that the informer shows now are delivered as adds first, as with client-go's ``AddEventHandler``.
+        The events of one object alternate legally (add, updates, delete) and its versions never go backwards. If the
+        handler is slower than the cluster, several changes of an object are coalesced into one event. Events are
+        delivered one at a time. Does not block; may be called from a handler.
 
         Args:
-            on_add: plain or async, as all of them. One with a parameter called ``initial`` is also given, by that name,
-                whether the object belongs to the handler's initial list: ``def on_add(obj, *, initial)``. That is
-                client-go's ``isInInitialList``; see :class:`Added` for what it is when a CRD comes back.
-            on_update: gets the state shown last and the new one.
-            on_delete: gets the state shown last, also where an object only left the filter.
-            on_error: what to do if one raises: ``"log"`` it and go on, ``"cancel"`` the client with it, or
-                a function of the error and the event.
-            name: for logs and statistics; by default the function's.
+            on_add: called with the object; a plain or async function, like the other two. If it has a parameter named
+                ``initial``, that is passed by keyword: whether the object belongs to the handler's initial list
+                (``def on_add(obj, *, initial)``), client-go's ``isInInitialList``. See :class:`Added` for its value
+                when a CRD is installed again.
+            on_update: called with the object as delivered last, and as it is now.
+            on_delete: called with the object as delivered last, also when it only stopped matching the filter.
+            on_error: what to do when one of them raises: ``"log"`` the exception and continue, ``"cancel"`` the client
+                by raising it there, or a plain function that is called with the exception and the event.
+            name: for logs and statistics; by default the name of the function.
 
         Returns:
-            What waits for the handler to have synced, tells how it does, and takes it off.
+            The registration: waits for the handler's initial sync, has its statistics, and removes it.
 
         Raises:
-            InvalidInput: no function was given, or something that is none.
+            InvalidInput: no function was given, or an argument is not a function.
             ClosedError: the informer is closed.
         """
         handler = Handler(on_add=on_add, on_update=on_update, on_delete=on_delete, on_error=on_error)
@@ -264,15 +272,17 @@ class Informer(Bound, Waits, Shown):
 
     @asynccontextmanager
     async def events(self) -> AsyncIterator[EventStream]:
-        """What happens as an async iterator of :class:`Added`, :class:`Updated` and :class:`Deleted`.
+        """Iterate over changes: ``Added``, ``Updated`` and ``Deleted`` events.
 
         ::
 
             async with informer.events() as events:
                 async for event in events: ...
 
-        The same promises as for a handler. The iteration waits while nothing happens, and ends when the informer is
-        closed; cancelled while it waits, it loses nothing, and may go on. Leaving the block takes the stream off.
+        The objects that the informer shows now come as ``Added`` first. The events of one object alternate legally, its
+        versions never go backwards, and changes are coalesced while the consumer is busy. The iteration waits for
+        changes, and ends when the informer is closed. If it is cancelled while it waits, no event is lost and it can be
+        resumed. Leaving the block ends the stream.
 
         Raises:
             ClosedError: the informer was not entered, or is closed.
@@ -297,21 +307,20 @@ class Informer(Bound, Waits, Shown):
 
     @property
     def filter(self) -> Filter | None:
-        """The filter, or ``None``."""
+        """The current filter; ``None`` if all objects are shown."""
         return self._view.filter
 
     def set_filter(self, filter: Filter | Predicate | None) -> None:  # noqa: A002  # the word users know
-        """Show other objects from now on.
+        """Replace the filter.
 
-        Reads follow at once. Each handler gets adds and deletes for exactly the difference, in order
-        with everything else. Does not block; may be called from a handler. If the new filter cannot be taken, the
-        one before stays.
+        Reads use the new filter at once. Each handler gets adds and deletes for exactly the difference, in order with
+        its other events. Does not block; may be called from a handler. If this raises, the previous filter stays.
 
         Args:
             filter: a :class:`Filter`, a function of the object, or ``None`` to show everything.
 
         Raises:
-            InvalidInput: it is neither a filter, nor a function of the object, nor ``None``.
+            InvalidInput: ``filter`` is neither a filter nor a function nor ``None``.
             ClosedError: the informer is closed.
         """
         self._check_open()
@@ -323,22 +332,25 @@ class Informer(Bound, Waits, Shown):
             self.notify_changed()
 
     def notify_changed(self) -> None:
-        """Say that the filter may answer differently now, as it looks at something outside the objects.
+        """Evaluate the filter again.
 
-        Each handler gets adds and deletes for the difference. Does not block; may be called from a handler.
+        For filters that depend on something outside the objects, after that has changed. Each handler gets adds and
+        deletes for the difference. Does not block; may be called from a handler.
         """
         self._ask_round()
 
     def add_index(self, name: str, source: str | IndexFunc) -> None:
-        """Add an index, or replace the one of that name. Does not block; it is complete at once.
+        """Add an index, or replace the one of that name.
+
+        Does not block. Lookups are complete at once; until the index is built they scan the cache.
 
         Args:
-            name: what :meth:`by_index` will call it.
-            source: a function from an object to the values it is found under, or a JSONPath whose matches
-                are the values.
+            name: the name to pass to :meth:`by_index`.
+            source: a function that returns the index values of an object (client-go's ``IndexFunc``), or a JSONPath
+                whose matches are the values.
 
         Raises:
-            InvalidInput: the name is no text, or the source neither a function nor a JSONPath that parses.
+            InvalidInput: the name is not a string, or the source is neither a function nor a valid JSONPath.
             ClosedError: the informer is closed.
         """
         self._check_open()
@@ -373,7 +385,7 @@ class Informer(Bound, Waits, Shown):
 
 
 def _complete(resource: str | GVR | GVK) -> GVR | None:
-    """The GVR, if it can be told without asking a server: a plural with version and group."""
+    """Return the GVR of RESOURCE.VERSION.GROUP; ``None`` if discovery is needed."""
     if isinstance(resource, GVR):
         return resource
     if isinstance(resource, GVK):

@@ -1,4 +1,4 @@
-"""The filter on namespaces by their labels: it follows the cluster's namespaces while an informer uses it."""
+"""The filter by labels of namespaces; watches them while an informer uses it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from dynkube.meta import LabelSelector, Unstructured
 
 
 class NamespaceFilter(Filter):
-    """Shows objects in namespaces whose labels match, and follows the namespaces as they change.
+    """Shows objects in namespaces whose labels match, and watches the namespaces.
+
+    Cluster-scoped objects are always shown, except namespaces, which are shown if they match. The semantics are those
+    of Istio's discovery selectors, except that no delete is lost: when a namespace is deleted, its objects are hidden
+    at once, with a ``Deleted`` event for each. Until the namespaces have synced no objects are shown, and an informer
+    that would be LIVE is SYNCING with reason ``FilterPending``.
 
     Args:
-        selectors: label selectors for namespaces; one that matches is enough. None at all, or an empty
-            one, selects every namespace that exists. They are no names: ``"shop"`` asks for a label of that name,
-            the namespace ``shop`` is ``"kubernetes.io/metadata.name=shop"``.
+        selectors: label selectors for namespaces, of which one must match. No selector, or an empty one, selects every
+            namespace that exists. They are not names: ``"shop"`` selects namespaces that have a label ``shop``; for
+            the namespace ``shop`` use ``"kubernetes.io/metadata.name=shop"``.
 
     Raises:
-        InvalidSelector: one of them does not parse.
-
-    Objects without a namespace are always shown, except namespaces themselves, which are shown if they
-    match. The semantics are those of Istio's discovery selectors, except that nothing is lost: a
-    namespace that is deleted takes its objects out of sight at once, with a Deleted for each. Until the namespaces
-    are known nothing is shown, and an informer that is LIVE otherwise is SYNCING (``FilterPending``).
+        InvalidSelector: a selector does not parse.
     """
 
     __slots__ = ("selectors",)
@@ -35,7 +35,7 @@ class NamespaceFilter(Filter):
         )
 
     def bind(self, context: FilterContext) -> BoundFilter:
-        """Follows the namespaces of the informer's cluster."""
+        """Watch the namespaces of the informer's cluster."""
         namespaces = context.follow_namespaces()
         verdicts = _NamespaceVerdicts(namespaces, self.selectors)
         return BoundFilter(
@@ -57,14 +57,14 @@ class NamespaceFilter(Filter):
 
 
 class _NamespaceVerdicts:
-    """Which namespaces match, worked out once per version of the namespaces."""
+    """Which namespaces match, computed once per version of the namespaces."""
 
     __slots__ = ("_namespaces", "_of", "_selectors")
 
     def __init__(self, namespaces: NamespaceFollower, selectors: tuple[LabelSelector, ...]) -> None:
         self._namespaces = namespaces
         self._selectors = selectors
-        # The verdicts travel with the snapshot they belong to: reads on other threads never mix two.
+        # Results are stored with the snapshot they belong to, so that reads on other threads never mix two.
         self._of: tuple[Snapshot | None, dict[str, bool]] = (None, {})
 
     def at_once(self) -> Predicate:

@@ -1,6 +1,6 @@
-"""Who owns what, by ownerReferences: where the objects of an owner tree come from, and how they are gone through.
+"""Dependents by ownerReferences: the sources of an owner tree, and its traversal.
 
-Of an object no more is decoded here than its header and its owners.
+Only the header and the owners of objects are decoded here.
 """
 
 from __future__ import annotations
@@ -18,20 +18,24 @@ _read_references: Final = partial_reader(("metadata", "ownerReferences"))
 
 @runtime_checkable
 class IndexedObjects(Protocol):
-    """As much of an informer as a tree needs: that of either face will do."""
+    """The part of an informer that a tree needs; async and blocking ones have it."""
 
     @property
     def state(self) -> State:
-        """Where it stands."""
+        """The informer's state."""
         ...
 
     @property
     def gvr(self) -> GVR | None:
-        """What it follows."""
+        """The informer's resource."""
         ...
 
     def by_index(self, index: str, value: str) -> Sequence[Unstructured]:
-        """What an index files under a value; InvalidInput if there is no such index."""
+        """Return the objects with a value in an index.
+
+        Raises:
+            InvalidInput: there is no such index.
+        """
         ...
 
     def __iter__(self) -> Iterator[Unstructured]: ...
@@ -41,12 +45,15 @@ ObjectSource: TypeAlias = "IndexedObjects | Iterable[Unstructured] | Unstructure
 
 
 def owner_uids(obj: Unstructured) -> list[str]:
-    """The UIDs of an object's owners: an index function, for ``indexes={"owner": dynkube.owner_uids}``."""
+    """Return the UIDs of an object's owners.
+
+    An index function: ``indexes={"owner": dynkube.owner_uids}``.
+    """
     return [reference["uid"] for reference in _references(obj)]
 
 
 class Sources:
-    """Where the objects of a tree come from."""
+    """The sources of a tree's objects."""
 
     def __init__(self, sources: Iterable[ObjectSource], index: str) -> None:
         given: object = sources  # callers are not always type-checked
@@ -57,7 +64,7 @@ class Sources:
         self._informers: list[IndexedObjects] = []
         self._owned: dict[str, list[Unstructured]] = {}
         self._known: dict[str, Unstructured] = {}
-        self._knows_all = False  # whether what the indexed informers have is known by UID, too
+        self._knows_all = False  # whether _known has the objects of indexed informers, too
         for source in sources:
             self._add(source)
 
@@ -90,8 +97,8 @@ class Sources:
                 self._owned.setdefault(uid, []).append(obj)
 
     def children(self, owner: Unstructured) -> list[Unstructured]:
-        """What belongs to ``owner``, by kind, namespace and name; each once."""
-        if not owner.uid:  # an object that was never stored, as of a manifest: nothing can belong to it
+        """Return the dependents of ``owner``, sorted by kind, namespace and name."""
+        if not owner.uid:  # it was never stored (a manifest, say), so it has no dependents
             return []
         found = list(self._owned.get(owner.uid, ()))
         for source in self._indexed:
@@ -100,7 +107,7 @@ class Sources:
         return sorted(owned.values(), key=lambda obj: (obj.kind, obj.namespace, obj.name))
 
     def top(self, obj: Unstructured) -> Unstructured:
-        """The object's owner, and that one's, as far up as is known."""
+        """Return the topmost owner of the object that the sources have."""
         seen = {obj.uid}
         while (owner := self._owner(obj)) is not None and owner.uid not in seen:
             seen.add(owner.uid)
@@ -116,12 +123,12 @@ class Sources:
 
     def _by_uid(self, uid: str) -> Unstructured | None:
         if uid not in self._known and not self._knows_all:
-            self._knows_all = True  # all at once: a long chain would look through them at each step
+            self._knows_all = True  # all at once: a long chain would scan them at each step
             self._known |= {each.uid: each for source in self._indexed for each in source}
         return self._known.get(uid)
 
     def notes(self) -> Iterator[str]:
-        """Where something may be missing."""
+        """Yield notes on sources that may be incomplete."""
         for source in self._informers:
             state = source.state
             if state.phase not in (Phase.LIVE, Phase.ABSENT):
@@ -130,12 +137,12 @@ class Sources:
 
 @dataclass(slots=True)
 class Growth:
-    """What was found below an object, from the top down.
+    """The objects found below an object, from the top down.
 
     Attributes:
-        found: each object behind the place of its owner in this list; the top comes first, with -1.
-        deeper: how many objects own more than what was asked for, as they are at the last level.
-        cut: whether there was more than the number asked for.
+        found: pairs of the owner's position in this list and the object; the root comes first, with -1.
+        deeper: number of objects at the last level that have dependents.
+        cut: whether there were more objects than the limit.
     """
 
     found: list[tuple[int, Unstructured]]
@@ -144,12 +151,12 @@ class Growth:
 
 
 def grown(root: Unstructured, sources: Sources, depth: int, limit: int) -> Growth:
-    """What belongs to ``root``, at most ``depth`` levels and ``limit`` objects of it; chains may have any length.
+    """Find the dependents of ``root``, up to ``depth`` levels and ``limit`` objects.
 
-    Who owns itself in a circle is there once on the way down. What has two owners is below both.
+    Does not recurse, so chains may have any length. Cycles are followed once; an object with two owners is below both.
     """
     growth = Growth([(-1, root)])
-    way = [0]  # the places of an object and of what it is below
+    way = [0]  # the positions of the current object and of those above it
     above = {identity_of(root)}
 
     def fresh(owner: Unstructured) -> Iterator[Unstructured]:
@@ -175,17 +182,20 @@ def grown(root: Unstructured, sources: Sources, depth: int, limit: int) -> Growt
 
 
 def _may_own(owner: Unstructured, obj: Unstructured) -> bool:
-    """Whether a reference counts: beyond its namespace an object owns nothing, for the garbage collector either."""
+    """Return whether a reference is valid.
+
+    As for the garbage collector, a namespaced object owns nothing outside of its namespace.
+    """
     return owner.namespace in ("", obj.namespace)
 
 
 def identity_of(obj: Unstructured) -> tuple[str, ...]:
-    """What tells an object from others: its UID, or of one that has none what it is called."""
+    """Return the object's UID; if it has none, its type, namespace and name."""
     return (obj.uid,) if obj.uid else (obj.api_version, obj.kind, obj.namespace, obj.name)
 
 
 def _references(obj: Unstructured) -> list[dict[str, Any]]:
-    """An object's owners, as far as they are any; without decoding the rest of it."""
+    """Return an object's valid ownerReferences, without decoding the rest of it."""
     try:
         found = _read_references(obj.json)
     except InvalidObject:

@@ -1,4 +1,4 @@
-"""What may be read from an informer at any time and on any thread: plain calls on a cache that is published whole."""
+"""The reads of an informer: plain calls on snapshots, for any thread."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ Selector = str | Mapping[str, str] | None
 
 
 class Reads:
-    """The reads of an :class:`Informer`, which sets what they read: a shared cache, and a view of its own."""
+    """The reads of an :class:`Informer`: a shared cache seen through its view."""
 
     def __init__(self, namespace: str | None) -> None:
         self._namespace = namespace
-        self._factory: InformerFactory | None = None  # once it was entered
+        self._factory: InformerFactory | None = None  # set on entering
         self._shared: SharedInformer | None = None  # while it is entered
         self._state = State(Phase.STOPPED, "NotEntered")  # while it is not
         self._view = View(self._report, self._ask_round)
 
     @property
     def state(self) -> State:
-        """The phase now, why, and since when. ``print(informer.state)`` tells it in words."""
+        """The current phase, with its reason and since when; ``str()`` of it is readable."""
         shared = self._shared
         if shared is None:
             return self._state
@@ -48,14 +48,16 @@ class Reads:
         return shared.state
 
     def list(self, *, namespace: str | None = None, label_selector: Selector = None) -> builtins.list[Unstructured]:
-        """The objects that the filter shows now, in no particular order; ``[]`` while the resource is absent.
+        """Return the cached objects that match the filter, in no particular order.
+
+        The result is ``[]`` while the resource is absent.
 
         Args:
-            namespace: ``None`` means all that the informer follows.
-            label_selector: narrows further, with the server's semantics.
+            namespace: only the objects of this namespace; ``None`` for all that the informer watches.
+            label_selector: only objects that match, with the server's semantics.
 
         Raises:
-            InvalidInput: the namespace is none, or the selector does not parse.
+            InvalidInput: the namespace is not a string, or the selector does not parse.
         """
         _check_namespace(namespace, "all that are followed")
         snapshot = self._snapshot
@@ -68,15 +70,15 @@ class Reads:
         return self._view.visible(objects) if known is None else list(objects)
 
     def get(self, name: str, *, namespace: str | None = None) -> Unstructured | None:
-        """One object by name, or ``None`` if there is none or the filter hides it.
+        """Return one object by name; ``None`` if not cached or hidden by the filter.
 
         Args:
             name: the object's ``metadata.name``.
-            namespace: ``None`` means the one the informer was limited to, else the context's namespace; for
-                cluster-scoped objects leave it out.
+            namespace: ``None`` means the namespace of the informer, or for an informer on all namespaces that of the
+                context; leave it out for cluster-scoped objects.
 
         Raises:
-            InvalidInput: the name can be none, as it is no text or has a slash in it, or the namespace is none.
+            InvalidInput: the name is not a string or contains a slash, or the namespace is not a string.
         """
         given: object = name  # callers are not always type-checked
         if not isinstance(given, str) or "/" in given:
@@ -89,17 +91,18 @@ class Reads:
         return obj if obj is not None and self._view.accepts(obj) else None
 
     def by_index(self, index: str, value: str) -> builtins.list[Unstructured]:
-        """The objects that ``index`` files under ``value`` and the filter shows, in no particular order.
+        """Return the objects that have ``value`` in ``index`` and match the filter.
 
-        An index that was added a moment ago and is still being built is complete all the same: objects are looked
-        through one by one until then.
+        They come in no particular order. While an index is being built, the cache is scanned instead, so the result is
+        always complete.
 
         Args:
-            index: its name.
-            value: as text, whatever the index function gave or its JSONPath finds: ``"shop"``, ``"80"``, ``"true"``.
+            index: the name of the index.
+            value: the value as a string, also where the index function or JSONPath yields a number or boolean:
+                ``"shop"``, ``"80"``, ``"true"``.
 
         Raises:
-            InvalidInput: there is no such index, or the value is no text.
+            InvalidInput: there is no such index, or the value is not a string.
         """
         given: object = value  # callers are not always type-checked
         if not isinstance(given, str):
@@ -113,15 +116,25 @@ class Reads:
         return self._view.visible(found.lookup(value))
 
     def to_pandas(self, *, fields: Fields | None = None, with_object: bool = False) -> pd.DataFrame:
-        """What :meth:`list` gives, as a pandas ``DataFrame``; see :func:`dynkube.to_pandas`."""
+        """Return the objects of :meth:`list` as a pandas ``DataFrame``.
+
+        Args:
+            fields: the columns, as in :func:`dynkube.to_pandas`.
+            with_object: whether to add a column ``object`` with the object as a JSON string.
+        """
         return to_pandas(self, fields=fields, with_object=with_object)
 
     def to_polars(self, *, fields: Fields | None = None, with_object: bool = False) -> pl.DataFrame:
-        """What :meth:`list` gives, as a polars ``DataFrame``; see :func:`dynkube.to_polars`."""
+        """Return the objects of :meth:`list` as a polars ``DataFrame``.
+
+        Args:
+            fields: the columns, as in :func:`dynkube.to_polars`.
+            with_object: whether to add a column ``object`` with the object as a JSON string.
+        """
         return to_polars(self, fields=fields, with_object=with_object)
 
     def __len__(self) -> int:
-        """How many objects the filter shows now."""
+        """The number of cached objects that match the filter."""
         snapshot = self._snapshot
         known = self._view.known(snapshot, self._latest)
         return self._view.count(snapshot) if known is None else len(known)
@@ -138,7 +151,7 @@ class Reads:
         return self._snapshot
 
     def statistics(self) -> InformerStatistics:
-        """The informer in numbers, as of now. May be called from any thread."""
+        """Return counters and state as of now. May be called from any thread."""
         shared, factory = self._shared, self._factory
         subscribers = tuple(self._view.subscribers)
         handlers = tuple(s.statistics() for s in subscribers if isinstance(s, Registration) and not s.closed)
@@ -164,7 +177,7 @@ class Reads:
         )
 
     def _ask_round(self) -> None:
-        """Have the owner of the cache show what the filter answers differently now, unless it was asked already."""
+        """Request that the cache's task evaluates the filter again; at most once."""
         self._view.forget()
         shared = self._shared
         if shared is not None and not self._view.refiltering:
@@ -185,5 +198,5 @@ def _check_namespace(given: object, otherwise: str) -> None:
 def _no_name(given: object) -> str:
     if not isinstance(given, str):
         return f"name is {a_type(given)}: pass metadata.name of the object"
-    namespace, _, name = given.partition("/")  # what client-go calls the key
+    namespace, _, name = given.partition("/")  # client-go's key
     return f"name {given!r} has a slash in it: write get({name!r}, namespace={namespace!r})"

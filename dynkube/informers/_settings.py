@@ -1,4 +1,4 @@
-"""How informers behave on the wire: client-go's numbers where it has them."""
+"""Settings of informers; the defaults are client-go's where it has them."""
 
 from __future__ import annotations
 
@@ -14,50 +14,48 @@ from dynkube.meta import Unstructured, is_number
 from dynkube.rest import seconds_suspended
 
 Consistency: TypeAlias = Literal["any", "most_recent"]
-"""How recent a list must be: kube-rs's ``ListSemantic``."""
+"""How recent a list must be, as kube-rs's ``ListSemantic``."""
 
 _CONSISTENCIES: Final = get_args(Consistency)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InformerSettings:
-    """Timing and paging of all informers of a client; seconds and counts.
+    """Timing and paging of all informers of a client. Durations are in seconds.
 
     Attributes:
-        watch_timeout: the server is asked to end each watch after a random time in this range, so that
-            the watches of many clients do not end together (client-go: 5 to 10 minutes).
-        watch_margin: how much longer than that a watch may live on this side.
-        reconnect_spread: a watch that the server ends before that time is opened again after a random
-            pause of up to so long: mostly all watches end together then, because a CRD was edited or a
-            server stops, and need not come back together. Nothing is lost meanwhile.
-        silence: a stream on which neither an event nor a bookmark arrives for so long is taken for
-            dead. Servers send bookmarks about once a minute; where a resource turns out to have none,
-            the time doubles, up to ``watch_timeout``.
-        page_size: objects per list request, where the server pages at all: kube-apiserver ignores it where the list may
-            come from its watch cache, so it takes ``consistency="most_recent"`` too.
-        consistency: ``"any"`` lists what the API server has at hand, at least as recent as what was seen before.
-            ``"most_recent"`` lists what etcd has: always up to date, in pages, and at a higher cost for the
-            server. Streamed initial objects are always the most recent ones.
-        list_timeout: deadline for one list request, which is one page. ``Limits.max_list_seconds`` is for all of them.
-        streaming_lists: receive the initial objects over the watch (KEP-3157). ``None`` tries it, and
-            falls back for good when the server refuses or never marks their end.
-        streaming_silence: how long a streaming list may be silent before its end is given up on.
-        streaming_timeout: how long a streaming list may take in all.
-        discovery_poll: where CRDs may not be watched, how often discovery is asked instead.
-        crd_filter: which CRDs count as installed, asked with each CRD (without its schemas) as it is and
-            whenever it changes; resources of the others are ABSENT. For tools that need a minimum bundle
-            version, say, or are told to leave some groups alone.
-        linger: for how long a cache and its watch go on after their last user left: whoever enters an equal informer,
-            or sets a filter that follows namespaces, within that time finds all of it there. 0 ends them at once. They
-            end with the client in any case.
-        decoded_bodies: how many decoded bodies of one cache are kept alive.
-        slice: how long a cache may hold the event loop at a stretch.
-        random: where jitter comes from.
-        cpu_clock: measures slices.
-        suspended: tells for how long the machine has been suspended; when that jumps, watches begin anew.
+        watch_timeout: range of the random ``timeoutSeconds`` of watch requests, after which the server ends them.
+            Random, so that the watches of many clients do not end together (client-go: 5 to 10 minutes).
+        watch_margin: how long the client waits beyond ``timeoutSeconds`` before it closes a watch itself.
+        reconnect_spread: a watch that the server ends early is reopened after a random pause of up to this. Mostly all
+            watches end together then, because a CRD was edited or a server shuts down. No event is lost.
+        silence: a watch without an event or bookmark for this long is considered dead. Servers send bookmarks about
+            once a minute; for a resource that turns out to have none the time doubles, up to ``watch_timeout``.
+        page_size: objects per list request, if the server pages. kube-apiserver ignores it for lists from its watch
+            cache, so set ``consistency="most_recent"`` as well.
+        consistency: ``"any"`` lists from the API server's cache, not older than what was seen before.
+            ``"most_recent"`` lists from etcd: always up to date, in pages, at a higher cost for the server.
+            Streaming lists are always most recent.
+        list_timeout: deadline for one list request, that is one page. ``Limits.max_list_seconds`` limits all pages.
+        streaming_lists: whether to get the initial objects over the watch (KEP-3157). ``None`` tries it, and falls
+            back to lists for good if the server rejects it or never marks the end of the initial objects.
+        streaming_silence: how long a streaming list may receive nothing before it is given up.
+        streaming_timeout: how long a streaming list may take in total.
+        discovery_poll: interval between discovery requests while CRDs cannot be watched.
+        crd_filter: called with each CRD (without its schemas) initially and when it changes; returns whether the CRD
+            counts as installed. Resources of the others are ABSENT. For example to require a minimum bundle version,
+            or to exclude API groups.
+        linger: how long a cache and its watch are kept after their last informer was closed. An equal informer that is
+            entered within that time, or a filter that follows namespaces, reuses them. 0 ends them at once; they end
+            with the client in any case.
+        decoded_bodies: number of decoded object bodies that each cache keeps alive.
+        slice: how long a cache may run without yielding to the event loop.
+        random: source of jitter.
+        cpu_clock: clock that measures slices.
+        suspended: returns for how long the machine has been suspended in total; when that grows, watches are reopened.
 
     Raises:
-        InvalidInput: a number out of its range, an unknown ``consistency``, or an async ``crd_filter``.
+        InvalidInput: a number is out of range, ``consistency`` is unknown, or ``crd_filter`` is async.
     """
 
     watch_timeout: tuple[float, float] = (300.0, 600.0)
@@ -80,7 +78,7 @@ class InformerSettings:
     suspended: Callable[[], float] = field(default=seconds_suspended, repr=False)
 
     def __post_init__(self) -> None:
-        if iscoroutinefunction(self.crd_filter):  # what it returns would count as true
+        if iscoroutinefunction(self.crd_filter):  # the coroutine it returns would count as true
             raise InvalidInput(f"crd_filter {self.crd_filter!r} must be a plain function: nobody would await it")
         if self.consistency not in _CONSISTENCIES:
             raise InvalidInput(f"consistency must be one of {', '.join(_CONSISTENCIES)}, not {self.consistency!r}")
@@ -104,10 +102,10 @@ class InformerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListSettings:
-    """How one informer gets its initial objects; ``None`` is what the client's :class:`InformerSettings` say.
+    """List settings of one informer; ``None`` means the client's setting.
 
     Raises:
-        InvalidInput: a value that those do not take.
+        InvalidInput: a value is not valid in :class:`InformerSettings`.
     """
 
     page_size: int | None = None
@@ -118,12 +116,15 @@ class ListSettings:
         InformerSettings(**self._given())
 
     def applied_to(self, settings: InformerSettings) -> InformerSettings:
-        """The settings of the informer."""
+        """Return ``settings`` with these values replaced."""
         given = self._given()
         return replace(settings, **given) if given else settings
 
     def differing_from(self, settings: InformerSettings) -> ListSettings:
-        """The same without what ``settings`` say anyway, so that informers that list in the same way are equal."""
+        """Return these without values equal to those of ``settings``.
+
+        Informers that list in the same way have equal settings then, and share a cache.
+        """
         return ListSettings(
             **{name: value for name, value in self._given().items() if value != getattr(settings, name)}
         )

@@ -1,4 +1,4 @@
-"""What an informer knows about its resource, as data: the phase, why, and since when."""
+"""The state of an informer: phase, reason, and since when."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _log = get_logger("dynkube.informers")
 
 
 class Phase(enum.StrEnum):
-    """Where an informer stands.
+    """The phase of an informer.
 
     ::
 
         UNKNOWN ──> ABSENT, SYNCING, DEGRADED
-        ABSENT <──> SYNCING                     the CRD comes and goes
-        ABSENT <──> DEGRADED                    whether it is still absent cannot be observed, and can be again
+        ABSENT <──> SYNCING                     the CRD is installed, or removed
+        ABSENT <──> DEGRADED                    whether it is still absent cannot be observed, or can be again
         SYNCING ──> LIVE <──> DEGRADED
         any ──> STOPPED
     """
@@ -37,11 +37,11 @@ class Phase(enum.StrEnum):
     SYNCING = "SYNCING"
     """Served; its objects are being listed."""
     LIVE = "LIVE"
-    """The cache follows the server."""
+    """The cache is synced, and the watch keeps it up to date."""
     DEGRADED = "DEGRADED"
-    """The server cannot be followed now; the cache shows what was known last, and retries go on.
+    """Listing or watching fails persistently; the cache keeps its last content, and retries continue.
 
-    Also where a resource was absent when that could be observed last: the cache is empty then."""
+    Also if the resource was absent and that cannot be observed any more: the cache is empty then."""
     STOPPED = "STOPPED"
     """The informer was closed, or not entered yet."""
 
@@ -59,13 +59,13 @@ class State(Shown):
     """An informer's phase, with its reason.
 
     Attributes:
-        phase: where it stands.
+        phase: the phase.
         reason: one CamelCase word for programs. UNKNOWN: ``Starting``, ``CRDsPending``, ``DiscoveryPending``,
             ``DiscoveryFailed``. ABSENT: ``CRDNotFound``, ``NotEstablished``, ``NamesNotAccepted``,
             ``VersionNotServed``, ``NotServed``, ``WrongScope``, ``CRDFiltered``, ``CRDFilterFailed``. SYNCING:
             ``Listing``, ``FilterPending``. LIVE: ``Watching``. STOPPED: ``NotEntered``, ``Closed``. DEGRADED, and
             UNKNOWN where CRDs cannot be read: the reason of the error (``Forbidden``, ``ConnectFailed``, ...).
-        message: the same for people; may be empty.
+        message: the reason for people; may be empty.
         since: when this phase with this reason began, in UTC. Not part of equality.
     """
 
@@ -86,22 +86,22 @@ class State(Shown):
 
 
 class StateTelling:
-    """Tells of one informer's states: one log record each, and the observers.
+    """Logs the state changes of one informer, and calls the observers.
 
-    A reason that was told already since the phase began is logged as a debug message: a server that answers
-    500 and 503 in turn, every half minute for a day, is one piece of news.
+    Within one phase, a reason that was logged before is logged at DEBUG: a server that responds with 500 and 503 in
+    turn, every half minute for a day, causes two warnings.
     """
 
     def __init__(self, collection: Collection, observers: Observers) -> None:
         self._collection = collection
         self._observers = observers
-        self._reasons: tuple[str, ...] = ()  # a few at most; an empty set weighs 216 bytes
+        self._reasons: tuple[str, ...] = ()  # a few at most; an empty set takes 216 bytes
 
     def tell(self, before: State, now: State) -> None:
-        """The state changed."""
+        """Report a state change."""
         if before.phase is not now.phase:
             self._reasons = ()
-        # Of a source that many informers share one warning is logged, by whoever follows it.
+        # An ABSENT informer degrades when a shared source fails (the CRD watch, say), which logs one warning for all.
         degraded = now.phase is Phase.DEGRADED and before.phase is not Phase.ABSENT
         level = logging.WARNING if degraded else logging.INFO
         if now.reason in self._reasons:

@@ -1,4 +1,4 @@
-"""Informers in numbers: one of them in all detail, or all of a client in a table."""
+"""Statistics: of one informer in detail, or of all informers of a client."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InformerStatistics(Shown):
-    """What one informer has done and where it stands; a snapshot.
+    """State and counters of one informer; a snapshot.
 
     Attributes:
         state: the phase, with its reason.
-        objects: objects in the cache, before this informer's filter.
-        resource_version: how far the server's history has been followed.
-        lists: list requests (complete lists, not pages).
-        watches: watch requests.
-        restarts: of these the ones that followed another on the same resource: a few an hour are normal.
+        objects: number of objects in the cache, before this informer's filter.
+        resource_version: the last resourceVersion received.
+        lists: number of lists, each with all its pages.
+        watches: number of watch requests.
+        restarts: watches that followed another one on the same resource; a few per hour are normal.
         events: watch events received, bookmarks included.
-        bookmarks: bookmarks among them.
-        failures: attempts that failed, whether or not the next one healed it.
+        bookmarks: bookmarks received.
+        failures: failed lists and watches, also those after which the next attempt succeeded.
         reasons: the failures by reason (``Expired``, ``StreamSilent``, ``Forbidden``, ...).
-        lag: seconds since the server was last heard of (object, bookmark or list); ``None`` before that.
-        last_event: when the last change or list came, bookmarks aside, in UTC; ``None`` before that.
-        last_error: the last failure of any kind, in words; ``""`` if there was none.
-        handlers: each handler of this informer.
-        users: informers that share the cache and its watch.
+        lag: seconds since the last event, bookmark or list was received; ``None`` before the first.
+        last_event: when the last event (not bookmark) or list was received, in UTC; ``None`` before the first.
+        last_error: the last failure of any kind, for people; ``""`` if there was none.
+        handlers: the statistics of each handler of this informer.
+        users: number of informers that share the cache and its watch.
     """
 
     state: State
@@ -62,26 +62,26 @@ class InformerStatistics(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InformerStatus:
-    """One line of ``client.informers()``: a cache, its watch, and all who use them; a snapshot.
+    """One row of ``client.informers()``: a shared cache and its watch; a snapshot.
 
     Attributes:
         gvr: the resource.
         namespace: ``None`` for all.
         label_selector: ``""`` for all.
         field_selector: ``""`` for all.
-        state: the phase, why, and since when. Filters that wait are each informer's own, and not in it.
-        objects: in the cache.
-        resource_version: how far the server's history has been followed.
-        lag: seconds since the server was last heard of; ``None`` before that.
-        backlog: objects that wait to be shown, over all handlers.
-        lists: list requests.
-        watches: watch requests.
-        restarts: watches that followed another on the same resource.
-        failures: attempts that failed.
-        handlers: handlers and event streams.
-        handler_errors: how often one of them raised.
-        last_error: the last failure of any kind, in words; ``""`` if there was none.
-        users: informers that share it; 0 for one that ends soon, as its last user has left
+        state: the phase, its reason, and since when. Does not include waiting filters, which belong to one informer.
+        objects: number of objects in the cache.
+        resource_version: the last resourceVersion received.
+        lag: seconds since the last event, bookmark or list was received; ``None`` before the first.
+        backlog: number of pending events over all handlers and event streams.
+        lists: number of lists, each with all its pages.
+        watches: number of watch requests.
+        restarts: watches that followed another one on the same resource.
+        failures: failed lists and watches.
+        handlers: number of handlers and event streams.
+        handler_errors: number of exceptions that handlers raised.
+        last_error: the last failure of any kind, for people; ``""`` if there was none.
+        users: number of informers that share the cache; 0 if the last one was closed and the cache ends soon
             (``InformerSettings.linger``).
     """
 
@@ -127,7 +127,7 @@ _ERROR_WIDTH = 80
 
 
 class InformerStatuses(Shown, tuple[InformerStatus, ...]):
-    """What ``client.informers()`` gives: a tuple that prints as a table."""
+    """The result of ``client.informers()``: a tuple that prints as a table."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""One subscriber of an informer: its mailbox, and the waiting that goes with it."""
+"""One subscriber of an informer: its mailbox, and waiting for events."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from dynkube.meta import InformerEvent, Key, Unstructured
 
 
 class Subscriber(Bound):
-    """What the informer's task fills and a consumer empties; both live in one event loop, so no locks.
+    """A queue of events, filled by the informer's task and emptied by a consumer.
 
-    ``on_settled`` is called when it has synced, or was closed: nobody needs to wait for it any more.
+    Both run in one event loop, so it needs no locks.
+
+    Args:
+        on_settled: called when the subscriber has synced or was closed, so that waiting for its sync can end.
     """
 
     counts_for_sync = True
-    """Whether the informer's ``has_synced`` waits for this one."""
+    """Whether the informer's ``has_synced`` waits for this subscriber."""
 
     def __init__(self, on_settled: Callable[[Subscriber], None]) -> None:
         self.marked: bool = False
-        """Whether the end of the initial objects has been put into the mailbox."""
+        """Whether the end of the initial objects was put into the mailbox."""
         self._mailbox = Mailbox()
         self._on_settled = on_settled
         self._closed = False
@@ -34,25 +37,25 @@ class Subscriber(Bound):
     # ── the informer's side ──────────────────────────────────────────────────────────────────
 
     def offer(self, key: Key, visible: Unstructured | None) -> None:
-        """Say what this subscriber should see of ``key`` from now on."""
+        """Set what this subscriber should see of ``key``; ``None`` for nothing."""
         if not self._closed and self._mailbox.offer(key, visible):
             self._wake.set()
 
     def mark_synced(self) -> None:
-        """Everything offered so far is the initial state."""
+        """Mark everything offered so far as the initial list."""
         if not self.marked:
             self.marked = True
             self._mailbox.mark_synced()
             self._wake.set()
 
     def known_keys(self) -> set[Key]:
-        """Every key that was shown, or is about to be."""
+        """Return every key that was delivered or is pending."""
         return self._mailbox.known_keys()
 
     def close(self) -> None:
-        """No events from now on; what waits is dropped, and what was shown is forgotten."""
+        """Deliver no more events: drop pending ones, and release all objects."""
         self._closed = True
-        self._mailbox = Mailbox()  # whoever keeps the subscriber keeps no objects
+        self._mailbox = Mailbox()  # a reference to a closed subscriber keeps no objects alive
         self._wake.set()
         self._settled.set()
         self._on_settled(self)
@@ -61,17 +64,17 @@ class Subscriber(Bound):
 
     @property
     def closed(self) -> bool:
-        """Whether it gets no more events."""
+        """Whether it was closed, so that no more events come."""
         return self._closed
 
     @property
     def backlog(self) -> int:
-        """How many objects wait to be shown."""
+        """The number of objects with a pending event."""
         return len(self._mailbox)
 
     @property
     def coalesced(self) -> int:
-        """How many states of objects it was not shown, as newer ones came while they waited."""
+        """The number of pending states that were replaced by newer ones."""
         return self._mailbox.coalesced
 
     @property
@@ -80,17 +83,19 @@ class Subscriber(Bound):
         return self._synced
 
     async def wait_synced(self) -> None:
-        """Wait until the initial objects have been handled; cancelling stops the waiting alone.
+        """Wait until the initial objects have been handled.
+
+        Cancellation only stops the waiting.
 
         Raises:
-            ClosedError: it was removed, or the informer closed, before that.
+            ClosedError: the subscriber was removed, or the informer closed, before that.
         """
         await self._settled.wait()
         if not self._synced:
             raise ClosedError("it was removed before it had synced, and never will have")
 
     def take_nowait(self) -> tuple[InformerEvent, ...]:
-        """The next key's events; none if nothing waits, or it is closed."""
+        """Return the next key's events; ``()`` if nothing is pending or it is closed."""
         while not self._closed:
             events = self._mailbox.take()
             if events is None or isinstance(events, tuple):
@@ -102,12 +107,12 @@ class Subscriber(Bound):
         return ()
 
     async def take(self) -> tuple[InformerEvent, ...] | None:
-        """The next key's events, never empty; ``None`` once closed. Waits only if there are none."""
+        """Wait for the next key's events, never empty; ``None`` once closed."""
         while not self._closed:
             if events := self.take_nowait():
                 return events
             if not (self.closed or self._mailbox):
-                if self._wake.is_set():  # else another consumer of the same stream waits for it already
+                if self._wake.is_set():  # else another consumer of the same stream already waits for it
                     self._wake = trio.Event()
                 await self._wake.wait()
         return None

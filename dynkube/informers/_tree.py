@@ -1,8 +1,8 @@
-"""What belongs to an object, and to that, all the way down: by ownerReferences, out of informers or any objects.
+"""Owner trees: an object and its dependents by ownerReferences, without requests.
 
-An informer with an index of owners (``indexes={"owner": dynkube.owner_uids}``) is asked for what belongs to an object;
-any other source is looked through once. Nothing is asked of the server: what no source has is not in the tree. The
-bodies of objects are decoded when they are shown, and only of those that are.
+The objects come from informers or any iterables. An informer with an index of owners
+(``indexes={"owner": dynkube.owner_uids}``) is read through it; any other source is scanned once. Objects that no source
+has are not in the tree. Bodies of objects are decoded only when they are displayed.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _ROWS: Final = 200
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnerTree(Shown):
-    """An object and what belongs to it; ``print()`` it for a table.
+    """An object and its dependents; prints as a table.
 
     Attributes:
         object: the owner.
-        children: what belongs to it, by kind and name, each with what belongs to that in turn.
-        notes: why something may be missing; only at the top.
+        children: the trees of its dependents, sorted by kind, namespace and name.
+        notes: why the tree may be incomplete; only on the root.
     """
 
     object: Unstructured
@@ -42,20 +42,20 @@ class OwnerTree(Shown):
     notes: tuple[str, ...] = ()
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Unstructured]]:
-        """Each object with its depth, from the top down; the top itself is at ``depth``."""
+        """Iterate over ``(depth, object)``, depth-first; the root is at ``depth``."""
         pending = [(depth, self)]
         while pending:
             level, tree = pending.pop()
             yield level, tree.object
             pending += [(level + 1, child) for child in reversed(tree.children)]
 
-    def __eq__(self, other: builtins.object) -> bool:  # a dataclass's own would call itself for each level
+    def __eq__(self, other: builtins.object) -> bool:  # a dataclass's own would recurse for each level
         if not isinstance(other, OwnerTree):
             return NotImplemented
         return self.notes == other.notes and list(self.walk()) == list(other.walk())
 
     def __reduce__(self) -> tuple[builtins.object, ...]:
-        # Flat, as pickle and copy.deepcopy would call themselves for each level, and chains may be long.
+        # Flat: pickle and copy.deepcopy would recurse for each level, and chains may be long.
         return _planted, (tuple(self.walk()), self.notes)
 
     def __hash__(self) -> int:
@@ -101,7 +101,9 @@ def owner_tree(
     depth: int = 20,
     limit: int = 10_000,
 ) -> OwnerTree:
-    """What belongs to an object, by ownerReferences. Plain and for any thread, as an informer's reads are.
+    """Return the tree of an object's dependents, by ownerReferences.
+
+    Sends no requests, does not block, and may be called on any thread, like the reads of informers.
 
     ::
 
@@ -110,20 +112,20 @@ def owner_tree(
         ...
         print(dynkube.owner_tree(web, [replicasets, pods]))
 
-    What has several owners is below each of them. Who owns itself in a circle is gone round once.
+    An object with several owners is below each of them. Cycles of owners are followed once.
 
     Args:
-        root: an object as it was read.
-        sources: where to look: informers of either face, lists, single objects. What the filter of an informer
-            hides is not found.
-        index: what the informers call their index of :func:`owner_uids`. One without it is looked through.
-        from_top: begin with what owns ``root``, and owns that, as far up as the sources know; among several owners
-            with the one that is its controller.
-        depth: how many levels below the top. What lies deeper is not looked for; ``notes`` says where there is more.
-        limit: how many objects at most, the top included; ``notes`` says if there are more.
+        root: an object as read from the server.
+        sources: where to look for objects: informers (async or blocking), lists, or single objects. Objects that an
+            informer's filter hides are not found.
+        index: the name of the informers' index of :func:`owner_uids`. An informer without it is scanned.
+        from_top: start at the topmost owner of ``root`` that the sources have; of several owners the controller is
+            preferred.
+        depth: number of levels below the root of the tree. ``notes`` mentions how many objects own more.
+        limit: maximum number of objects, the root included; ``notes`` says if there are more.
 
     Raises:
-        InvalidInput: ``root`` has no UID, a source is none, or another argument cannot be right.
+        InvalidInput: ``root`` has no UID, a source is not one, or another argument is invalid.
     """
     given: object = root  # callers are not always type-checked
     if not isinstance(given, Unstructured) or not given.uid:
@@ -147,7 +149,7 @@ def _check_options(index: object, from_top: object, depth: object, limit: object
 
 
 def _ends(growth: Growth, depth: int, limit: int) -> Iterator[str]:
-    """What was left out, and how to see it."""
+    """Yield notes on what was left out, and how to include it."""
     if growth.cut:
         yield f"cut after {limit:,} objects: a larger limit shows more"
     if growth.deeper:
@@ -156,7 +158,7 @@ def _ends(growth: Growth, depth: int, limit: int) -> Iterator[str]:
 
 
 def _tree(growth: Growth, notes: tuple[str, ...]) -> OwnerTree:
-    """The tree of what was found, made from its leaves up."""
+    """Return the tree of what was found, built from the leaves up."""
     below: list[list[OwnerTree]] = [[] for _ in growth.found]
     for place in range(len(growth.found) - 1, 0, -1):
         owner, obj = growth.found[place]
@@ -165,8 +167,8 @@ def _tree(growth: Growth, notes: tuple[str, ...]) -> OwnerTree:
 
 
 def _planted(objects: Sequence[tuple[int, Unstructured]], notes: tuple[str, ...]) -> OwnerTree:
-    """The tree of what :meth:`OwnerTree.walk` gives."""
-    below: dict[int, list[OwnerTree]] = defaultdict(list)  # by depth: what is still without an owner, the last first
+    """Return the tree of what :meth:`OwnerTree.walk` yielded."""
+    below: dict[int, list[OwnerTree]] = defaultdict(list)  # by depth: trees without an owner yet, last first
     for depth, obj in reversed(objects):
         below[depth].append(OwnerTree(obj, tuple(reversed(below.pop(depth + 1, ()))), notes if depth == 0 else ()))
     return below[0][0]

@@ -1,4 +1,4 @@
-"""What may be waited for on an informer: the first truth, a phase, a write of one's own."""
+"""The waits of an informer: for the initial sync, a phase, or a write."""
 
 from __future__ import annotations
 
@@ -14,26 +14,31 @@ from dynkube.meta import Unstructured, is_older
 
 
 class Waits(Reads):
-    """The waits of an :class:`Informer`. They belong in the event loop's thread; cancelled, they only stop waiting."""
+    """The waits of an :class:`Informer`, for the event loop's thread.
+
+    Cancellation only stops the waiting.
+    """
 
     _closed: bool
     _entering: trio.Event | None
-    """While it is being entered: set when that has ended, well or not."""
+    """Exists while the informer is being entered; set when that has succeeded or failed."""
 
     @property
     def has_synced(self) -> bool:
-        """Whether the initial truth was known and handled by every handler there was; once true, stays true."""
+        """Whether every handler has handled the initial sync; stays true then."""
         return self._view.synced
 
     async def wait_synced(self) -> None:
-        """Wait until the truth is known: the resource is absent, or its objects are here.
+        """Wait for the initial sync.
 
-        Every handler registered before has handled them by then. While the server cannot be reached, or
-        forbids listing, it waits: put a timeout around it (``trio.fail_after``) and look at :attr:`state`. Unlike
-        client-go's ``WaitForCacheSync``, it does not wait for ever where the resource does not exist.
+        It is over when the initial list is complete, or the resource is known to be absent, and every handler
+        registered before has handled the initial objects. Unlike client-go's
+        ``WaitForCacheSync``, this returns if the resource does not exist. It does not return while the server is
+        unreachable or forbids listing: put ``trio.fail_after`` around it, and read :attr:`state` for the reason.
+        Cancellation only stops the waiting.
 
         Raises:
-            ClosedError: the informer was not entered, or is closed, perhaps before that.
+            ClosedError: the informer was not entered, or is closed, perhaps while waiting.
         """
         await self._until_entered()
         await self._view.settled.wait()
@@ -42,12 +47,12 @@ class Waits(Reads):
         self._check_open()
 
     def _check_open(self) -> None:
-        """Refuse what has no effect any more."""
+        """Raise ClosedError if the informer is closed."""
         if self._closed or (self._shared is not None and self._shared.state.phase is Phase.STOPPED):
             raise ClosedError("this informer is closed, and nothing will change: make another one")
 
     async def _until_entered(self) -> None:
-        """Wait while it is being entered. Refuse what would wait for ever, as nothing is followed yet."""
+        """Wait while it is being entered; raise ClosedError if it was not entered."""
         while self._shared is None and self._entering is not None:
             await self._entering.wait()
         if self._shared is None and not self._closed:
@@ -57,10 +62,15 @@ class Waits(Reads):
             )
 
     async def wait_state(self, *phases: Phase) -> State:
-        """Wait until the phase is one of ``phases``, and return the state; at once if it is now.
+        """Wait until the phase is one of ``phases``, and return the state.
+
+        Cancellation only stops the waiting.
+
+        Args:
+            *phases: one or more phases.
 
         Raises:
-            InvalidInput: no phase was given, or something that is none.
+            InvalidInput: no phase was given, or an argument is not a :class:`Phase`.
             ClosedError: the informer was not entered, or was closed while waiting for another phase.
         """
         if not phases or any(phase not in tuple(Phase) for phase in phases):
@@ -72,19 +82,20 @@ class Waits(Reads):
         return state
 
     async def _progress(self, awaited: str) -> None:
-        """Wait until the state or the version of the cache changes, or it was entered."""
+        """Wait until the state or version of the cache changes, or it was entered."""
         shared = self._shared
         await self._until_entered()
         if self._shared is None or self._shared.state.phase is Phase.STOPPED:
             raise ClosedError(f"the informer is {self.state}, it will not {awaited}")
-        if shared is not None:  # else there is a state to look at
+        if shared is not None:  # else it was entered just now: the caller looks at its state first
             await shared.progress.wait()
 
     async def states(self) -> AsyncGenerator[State, None]:
-        """The state now, then each other state as it comes: another phase, reason or message.
+        """Iterate over states: the current one, then each new one.
 
-        Of states that pass while the consumer is busy only the newest is given. Ends after ``STOPPED`` when
-        the informer is closed. Put ``contextlib.aclosing`` around it where the loop may be left early.
+        A state is new if its phase, reason or message changed. If several states pass while the consumer is busy, only
+        the newest is yielded. The iteration ends after ``STOPPED``, when the informer is closed. Use
+        ``contextlib.aclosing`` if the loop may be left early.
         """
         shown: State | None = None
         while True:
@@ -99,17 +110,20 @@ class Waits(Reads):
                 await self._shared.progress.wait()
 
     async def wait_for(self, obj: Unstructured) -> None:
-        """Wait until the cache has caught up with ``obj``, as a write returned it: read your writes.
+        """Wait until the cache has caught up with a write (read your writes).
 
-        It returns once the cache holds that version or a newer one, or has followed the server's history up to
-        there (the object may have been deleted since). Also if the resource is known to be absent since that write;
-        otherwise an object in hand is evidence that its resource is served, and an informer that is ABSENT lists it.
+        Returns once the cache holds this version of the object or a newer one, or has reached its resourceVersion
+        (the object may have been deleted since). Also returns if the resource is known to have become absent since the
+        write. Otherwise the object proves that its resource is served, so an ABSENT informer starts to list it.
 
-        Cancelling stops the waiting alone. There is no deadline: put ``trio.fail_after`` around it.
+        There is no timeout: put ``trio.fail_after`` around it. Cancellation only stops the waiting.
+
+        Args:
+            obj: the object as create, update or patch returned it.
 
         Raises:
-            InvalidInput: ``obj`` has no resourceVersion, or the informer does not follow objects like it: it is of
-                another API group, in another namespace, or the label selector does not match it.
+            InvalidInput: ``obj`` has no resourceVersion, or the informer does not watch such objects: it has another
+                API group or namespace, or does not match the label selector.
             ClosedError: the informer was not entered, or was closed while waiting.
         """
         given: object = obj  # callers are not always type-checked
@@ -117,7 +131,7 @@ class Waits(Reads):
             raise InvalidInput(f"{obj!r} has no metadata.resourceVersion: pass what create, update or patch returned")
         self._check_followed(obj)
         if self._shared is not None and not self._shared.served:
-            # The second message comes after the verdict that the first one may lead to.
+            # The second message is handled after the change of availability that the first one may cause.
             await self._shared.inbox.ask(partial(self._shared.object_seen, obj))
             await self._shared.inbox.ask(trio.lowlevel.checkpoint)
         while not self._caught_up(obj):
@@ -125,7 +139,7 @@ class Waits(Reads):
         await trio.lowlevel.checkpoint()
 
     def _check_followed(self, obj: Unstructured) -> None:
-        """Refuse to wait for what this informer never gets."""
+        """Raise InvalidInput for an object that this informer never receives."""
         shared = self._shared
         if shared is None:
             return
