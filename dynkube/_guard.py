@@ -1,19 +1,19 @@
-"""The one place in which users' functions are called, so that what they raise ends no task of a client.
+"""Calls of users' functions, whose exceptions must not end a task of the client.
 
-Handlers, filters, transforms, index functions, observers and their like are called by tasks that serve others, too. So
-every call of one goes through this module (``tests/architecture/test_user_code.py`` holds the package to that). What is
-raised becomes an :class:`Exception` that the caller reports, and work goes on. The exceptions to that rule:
+Handlers, filters, transforms, index functions and observers are called by tasks that serve others as well. All such
+calls go through this module, which ``tests/architecture/test_user_code.py`` checks. An exception is passed to the
+caller as an :class:`Exception` to report, and work continues. Some are raised again:
 
 ``trio.Cancelled``
-    Always goes on, also out of a group. What else is in that group is the failure: a handler's nursery may fail while
-    it is being cancelled.
+    Always propagates, also out of a group. The rest of the group is the failure: a handler's nursery may fail while it
+    is being cancelled.
 ``KeyboardInterrupt``, ``SystemExit``
-    In the main thread they go on and end the program, as anywhere in Python: Ctrl-C may hit while any function runs. In
-    another thread neither can end the program (``threading.Thread`` ignores ``sys.exit()`` for the same reason), so
-    there they are failures like others. The blocking API calls all functions in such threads, but for those that a
-    read asks.
-Other exceptions that derive from ``BaseException`` alone
-    Go on. pytest's ``fail()`` is one.
+    In the main thread they propagate and end the program, as anywhere in Python: Ctrl-C may arrive while any function
+    runs. In another thread neither can end the program (``threading.Thread`` ignores ``sys.exit()`` for the same
+    reason), so there they are ordinary failures. The blocking API calls all functions in such threads, except those
+    called by reads.
+Other exceptions that derive from ``BaseException`` but not from ``Exception``
+    Propagate; pytest's ``fail()`` is one.
 """
 
 from __future__ import annotations
@@ -26,13 +26,16 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 Failed: TypeAlias = Callable[[Exception], object]
-"""Called with what a user's function raised."""
+"""Called with the exception of a user's function."""
 
 _TEXT: Final = 2000  # characters of an exception's text or an object's repr
 
 
 def attempt(function: Callable[[], R], otherwise: R, failed: Failed) -> R:
-    """What a user's function returns; ``otherwise`` where it raised, after ``failed`` was called with the exception."""
+    """Call a user's function and return its result.
+
+    If it raises, call ``failed`` with the exception and return ``otherwise``.
+    """
     try:
         return function()
     except BaseException as exc:  # noqa: BLE001  # a user's function
@@ -41,7 +44,10 @@ def attempt(function: Callable[[], R], otherwise: R, failed: Failed) -> R:
 
 
 def attempt_with(function: Callable[[A], R], argument: A, otherwise: R, failed: Failed) -> R:
-    """The same for a function of one argument: cheaper than a closure where it is called for each object."""
+    """Call a user's function with one argument, like :func:`attempt`.
+
+    Cheaper than a closure, for functions that are called for each object.
+    """
     try:
         return function(argument)
     except BaseException as exc:  # noqa: BLE001  # a user's function
@@ -50,7 +56,10 @@ def attempt_with(function: Callable[[A], R], argument: A, otherwise: R, failed: 
 
 
 def passing(matches: Callable[[A], object], objects: Iterable[A], failed: Callable[[A, Exception], object]) -> list[A]:
-    """Those of ``objects`` for which a user's predicate gives something true; not those for which it raises."""
+    """Return the ``objects`` for which a user's predicate is true.
+
+    Those for which it raises are left out, after ``failed`` was called.
+    """
     found: list[A] = []
     for obj in objects:
         try:
@@ -64,7 +73,7 @@ def passing(matches: Callable[[A], object], objects: Iterable[A], failed: Callab
 def count_passing(
     matches: Callable[[A], object], objects: Iterable[A], failed: Callable[[A, Exception], object]
 ) -> int:
-    """How many :func:`passing` would find."""
+    """Return how many objects :func:`passing` would return."""
     count = 0
     for obj in objects:
         try:
@@ -76,7 +85,10 @@ def count_passing(
 
 
 async def finish(pending: Awaitable[object], failed: Failed) -> None:
-    """Await what a user's async function returned. Cancellation goes on; ``failed`` is called if it failed besides."""
+    """Await what a user's async function returned.
+
+    Cancellation propagates; if the function failed as well, ``failed`` is called first.
+    """
     try:
         await pending
     except BaseException as exc:
@@ -90,7 +102,7 @@ async def finish(pending: Awaitable[object], failed: Failed) -> None:
 
 
 def contained(exc: BaseException) -> Exception:
-    """The failure that ``exc`` is; where some of it has to go on, it is raised again."""
+    """Return ``exc`` as a failure; raise it if any part of it must propagate."""
     failure, rest = told_apart(exc)
     if failure is None or rest is not None:
         raise exc
@@ -98,7 +110,7 @@ def contained(exc: BaseException) -> Exception:
 
 
 def told_apart(exc: BaseException) -> tuple[Exception | None, BaseException | None]:
-    """What of an exception is the failure of the function that raised it, and what has to be raised on."""
+    """Split an exception into the function's own failure and what must propagate."""
     if isinstance(exc, Exception):
         return exc, None
     if isinstance(exc, BaseExceptionGroup):
@@ -108,7 +120,7 @@ def told_apart(exc: BaseException) -> tuple[Exception | None, BaseException | No
 
 
 def _goes_on(exc: BaseException) -> bool:
-    """Of a single exception, whether it is none of the function's own. A group is looked into."""
+    """Return whether a single exception must propagate; ``False`` for groups."""
     if isinstance(exc, Exception | BaseExceptionGroup):
         return False
     return not isinstance(exc, SystemExit | KeyboardInterrupt) or _in_main_thread()
@@ -127,19 +139,22 @@ def _as_exception(exc: BaseException) -> Exception:
 
 
 def text_of(exc: BaseException) -> str:
-    """``ValueError: no such field``, of limited length; also of an exception whose ``__str__`` raises."""
+    """Return ``"ValueError: no such field"``, truncated; never raises.
+
+    Works for an exception whose ``__str__`` raises, too.
+    """
     name = type(exc).__name__
     text = attempt(lambda: str(exc), "(it has no text: its __str__ failed)", _ignore)
     return f"{name}: {_limited(text)}" if text else name
 
 
 def repr_of(value: object) -> str:
-    """The ``repr`` of something of a user's, of limited length; also where it raises."""
+    """Return the ``repr`` of a user's value, truncated; also if that raises."""
     return _limited(attempt(lambda: repr(value), f"<{type(value).__name__}, whose __repr__ failed>", _ignore))
 
 
 def name_of(function: object) -> str:
-    """The qualified name of a user's function; ``""`` where it has none."""
+    """Return the qualified name of a user's function; ``""`` if it has none."""
     name: object = attempt(lambda: getattr(function, "__qualname__", ""), "", _ignore)
     return name if isinstance(name, str) else ""
 
@@ -149,4 +164,4 @@ def _limited(text: str) -> str:
 
 
 def _ignore(exc: Exception) -> None:
-    """For what is only about the text of a report."""
+    """Ignore a failure while the text of a report is made."""

@@ -1,6 +1,6 @@
-"""What a client tells of itself: observers, and two that are made already, for Prometheus and OpenTelemetry.
+"""Telemetry: the observer interface, Prometheus metrics and OpenTelemetry spans.
 
-Read :class:`Observer` for what is told, and when.
+:class:`Observer` documents the hooks, and when each is called.
 """
 
 from dynkube.telemetry._observed import ObservedClient, ObservedCounts, ObservedInformer, ObservedState

@@ -1,4 +1,7 @@
-"""What observers may ask a client, as protocols: the classes that answer are in floors above."""
+"""Protocols of what observers can read from a client.
+
+The classes that implement them are in higher layers.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from dynkube.meta import GVR
 
 
 class ObservedState(Protocol):
-    """A state of an informer."""
+    """The state of an informer."""
 
     @property
     def phase(self) -> str:
@@ -18,12 +21,15 @@ class ObservedState(Protocol):
 
     @property
     def reason(self) -> str:
-        """One CamelCase word."""
+        """The reason as one CamelCase word."""
         ...
 
 
 class ObservedInformer(Protocol):
-    """One entry of ``client.informers()``: :class:`dynkube.informers.InformerStatus` as observers need it."""
+    """One entry of ``client.informers()``.
+
+    The attributes of :class:`dynkube.informers.InformerStatus` that observers need.
+    """
 
     @property
     def gvr(self) -> GVR: ...
@@ -54,7 +60,7 @@ class ObservedInformer(Protocol):
 
 
 class ObservedCounts(Protocol):
-    """:class:`dynkube.rest.RESTStatistics` as observers need it."""
+    """The attributes of :class:`dynkube.rest.RESTStatistics` that observers need."""
 
     @property
     def open_watches(self) -> int: ...
@@ -73,12 +79,12 @@ class ObservedCounts(Protocol):
 
 
 class ObservedClient(Protocol):
-    """A :class:`dynkube.Client`, as far as observers may ask it. Both are plain calls for any thread."""
+    """The methods of :class:`dynkube.Client` that observers may call, on any thread."""
 
     def informers(self) -> Sequence[ObservedInformer]:
-        """Every informer that runs now."""
+        """Return the status of each running informer."""
         ...
 
     def statistics(self) -> ObservedCounts:
-        """The client's requests in numbers."""
+        """Return the counters of the client's requests and connections."""
         ...

@@ -1,4 +1,4 @@
-"""Observer: what a client tells of itself while it works. The idea is that of ``trio.abc.Instrument``."""
+"""The observer interface of a client, modelled on ``trio.abc.Instrument``."""
 
 from __future__ import annotations
 
@@ -16,46 +16,54 @@ from dynkube.telemetry._records import (
 
 
 class Observer:
-    """Is told of requests, lists, watches, states and handlers. Derive from it, and override what is of interest.
+    """Hooks called on requests, lists, watches, state changes and handler runs.
 
-    Give instances to ``dynkube.connect(observers=[...])``. All methods are plain functions, called in the event
-    loop's thread at the moment it happens: they must not block. What is not overridden is never called, and costs
-    nothing. An observer that raises disturbs nobody: the first exception of each method is logged, and the
-    observer goes on to be told.
+    Derive from it, override the hooks of interest, and pass instances to ``dynkube.connect(observers=[...])``. The
+    hooks are plain functions, called synchronously in the event loop's thread: they must not block. A hook that is not
+    overridden costs nothing. An exception of a hook does not affect the client: the first one of each hook is logged,
+    and the hook is called again next time.
     """
 
     def client_opened(self, client: ObservedClient) -> None:
-        """A client was entered. Until it ends, its ``informers()`` and ``statistics()`` may be called on any thread."""
+        """A client was entered.
+
+        Until it is closed, its ``informers()`` and ``statistics()`` may be called on any thread.
+        """
 
     def client_closed(self, client: ObservedClient) -> None:
-        """The client's block was left; its informers have ended."""
+        """The client was closed; its informers have ended."""
 
     def request_started(self, request: RequestInfo) -> Mapping[str, str] | None:
-        """An attempt is about to be sent. Each one is followed by :meth:`request_finished`, whatever happens.
+        """An attempt of a request is about to be sent.
+
+        :meth:`request_finished` is called for each attempt, also if it fails or is cancelled.
 
         Returns:
-            Header fields to send with it, such as ``traceparent``, or ``None``. Fields of the request itself, and
-            credentials, win over them. What cannot be sent (no name of a field, several lines, ``Host``,
-            ``Content-Length``) is left out and logged, as if the method had raised.
+            Header fields to add to the request, such as ``traceparent``, or ``None``. Fields of the request itself, and
+            credentials, take precedence. Invalid ones (a malformed name, several lines, ``Host``, ``Content-Length``)
+            are not sent, and logged as if the hook had raised.
         """
 
     def request_finished(self, request: RequestInfo, outcome: RequestOutcome) -> None:
-        """The attempt ended: read to its end, failed, cancelled, or, of a watch, opened."""
+        """An attempt ended: the response was read, or it failed or was cancelled.
+
+        For a watch it is called when the response begins.
+        """
 
     def list_started(self, collection: Collection) -> None:
-        """An informer begins to list all objects, in as many requests as there are pages."""
+        """An informer starts a list, which may take several requests (pages)."""
 
     def list_finished(self, collection: Collection, outcome: ReflectorOutcome) -> None:
-        """The list is complete, or failed."""
+        """A list is complete, or failed."""
 
     def watch_started(self, collection: Collection) -> None:
-        """An informer opens a watch. Where the server streams lists, this begins with all objects."""
+        """An informer opens a watch; a streaming list (KEP-3157) begins with all objects."""
 
     def watch_finished(self, collection: Collection, outcome: ReflectorOutcome) -> None:
-        """The watch ended; mostly another one begins at once."""
+        """A watch ended; usually the next one starts at once."""
 
     def state_changed(self, collection: Collection, change: StateChange) -> None:
-        """An informer has another phase or reason."""
+        """The phase or reason of an informer changed."""
 
     def handler_ran(self, collection: Collection, run: HandlerRun) -> None:
-        """A handler was called with one event, and returned or raised."""
+        """A handler was called with one event, and has returned or raised."""

@@ -1,4 +1,4 @@
-"""Several observers as one, none of which can break what it observes."""
+"""Calls the hooks of several observers, and contains their exceptions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dynkube.telemetry._records import (
 _log = get_logger("dynkube.telemetry")
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
-# They say where a request goes and how long it is: another one there makes it another request, or none.
+# Fields for routing and framing: an observer that set them could redirect or corrupt the request.
 _FRAMING = frozenset(
     {"connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"}
 )
@@ -35,7 +35,7 @@ _R = TypeVar("_R")
 
 
 class Hook(Generic[_P, _R]):
-    """One method of one observer, made safe to call."""
+    """One method of one observer; calling it never raises an exception of the method."""
 
     __slots__ = ("_failed", "_method", "_name")
 
@@ -45,7 +45,7 @@ class Hook(Generic[_P, _R]):
         self._failed = False
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R | None:
-        """What the method returns; ``None`` if it raised."""
+        """Return what the method returns; ``None`` if it raised."""
         return attempt(partial(self._method, *args, **kwargs), None, self._note)
 
     def _note(self, exc: Exception) -> None:
@@ -55,16 +55,15 @@ class Hook(Generic[_P, _R]):
 
 
 class Observers:
-    """For each method of :class:`Observer` the hooks to call, in the order given; mostly none.
+    """The overridden hooks of all observers, by method, in the order given.
 
-    Whoever has something to tell looks first whether there is a hook, so that without observers not even the record
-    is made.
+    Callers check first whether there is a hook, so that without observers not even the record is created.
 
     Args:
         observers: instances of classes derived from :class:`Observer`.
 
     Raises:
-        InvalidInput: one of them is something else.
+        InvalidInput: ``observers`` is not a collection of such instances.
     """
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
@@ -108,7 +107,7 @@ class Observers:
 def _hooks(
     observers: tuple[Observer, ...], default: Callable[..., object], methods: list[Callable[_P, _R]]
 ) -> tuple[Hook[_P, _R], ...]:
-    """The methods that are not the default one."""
+    """Return hooks for the methods that are overridden."""
     name = default.__name__
     return tuple(
         Hook(method, f"{type(observer).__qualname__}.{name}")
@@ -120,7 +119,7 @@ def _hooks(
 def _sendable(
     method: Callable[[RequestInfo], Mapping[str, str] | None],
 ) -> Callable[[RequestInfo], Mapping[str, str] | None]:
-    """``method``, which raises where the header fields that it returns would spoil the request."""
+    """Wrap ``method`` so that it raises for header fields that cannot be sent."""
 
     def started(request: RequestInfo) -> Mapping[str, str] | None:
         fields = method(request)
@@ -132,10 +131,10 @@ def _sendable(
 
 
 def _check_fields(fields: object) -> None:
-    """Refuse what cannot be sent.
+    """Validate header fields.
 
     Raises:
-        InvalidInput: it is no mapping, a name or a value is malformed, or a name is one of HTTP's own business.
+        InvalidInput: it is not a mapping, a name or value is malformed, or a name is reserved for HTTP framing.
     """
     if not isinstance(fields, Mapping):
         raise InvalidInput(f"request_started returned {a_type(fields)}: return a mapping of names, or None")
@@ -156,4 +155,4 @@ def _check(observer: object, position: int) -> None:
 
 
 NOBODY: Final = Observers()
-"""No observers: for parts that are used without a client."""
+"""No observers; the default of components that are used without a client."""

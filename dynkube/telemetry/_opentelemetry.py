@@ -1,9 +1,9 @@
-"""Spans for OpenTelemetry: one for each attempt of a request, by the HTTP conventions, with Kubernetes' words besides.
+"""OpenTelemetry spans: one per attempt of a request, by the HTTP conventions.
 
-Of a watch the opening is a span; its life would be one that lasts for minutes and means nothing. The trace goes on in
-the API server, which takes ``traceparent`` (KEP-647); baggage is not sent, as it may hold what is none of the cluster's
-business. What informers ask belongs to no trace of whoever happened to enter them first: their spans are roots,
-unless the client itself was opened in a span.
+``k8s.*`` attributes are added. The span of a watch covers its opening only, not the minutes for which it is open.
+Traces continue in the API server, which accepts ``traceparent`` (KEP-647); baggage is not sent, as it may hold data
+that is not meant for the cluster. Requests of informers do not belong to the trace in which an informer was entered
+first: their spans are roots, unless the client itself was entered in a span.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class OpenTelemetryTracing(Observer):
-    """Spans of a client's requests: ``dynkube.connect(observers=[OpenTelemetryTracing()])``.
+    """Creates a span for each attempt of a client's requests.
+
+    Pass it to the client: ``dynkube.connect(observers=[OpenTelemetryTracing()])``.
 
     Args:
-        tracer_provider: makes the tracer; ``None`` means the global one.
+        tracer_provider: the provider of the tracer; ``None`` for the global one.
 
     Raises:
         ConfigError: the package ``opentelemetry-api`` is missing.
@@ -48,7 +50,7 @@ class OpenTelemetryTracing(Observer):
         self._spans: dict[RequestInfo, Span] = {}
 
     def request_started(self, request: RequestInfo) -> Mapping[str, str]:
-        """Begin a span under the current one, and pass the trace on."""
+        """Start a span under the current one, and return its ``traceparent``."""
         span = self._tracer.start_span(
             f"{request.method} {request.template}", kind=self._trace.SpanKind.CLIENT, attributes=_asked(request)
         )
@@ -75,7 +77,7 @@ class OpenTelemetryTracing(Observer):
 
 
 def _asked(request: RequestInfo) -> dict[str, str | int]:
-    """Attributes known before it is sent; the sampler sees them."""
+    """Return the attributes known before sending, which the sampler sees."""
     parts = urlsplit(request.url)
     attributes: dict[str, str | int] = {
         "http.request.method": request.method,

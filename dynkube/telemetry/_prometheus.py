@@ -1,9 +1,9 @@
-"""Metrics for Prometheus, under client-go's names where it has them, so that its dashboards and alerts fit.
+"""Prometheus metrics, with client-go's names where it has them.
 
-What is measured where it happens (requests, lists, watches, handlers) are counters and histograms; what informers and
-connections are like is asked when Prometheus scrapes, so an informer that is gone leaves no series behind. That was
-what client-go's reflector metrics were removed for (kubernetes/kubernetes#73587). Where two informers differ in nothing
-but their ``transform``, they share their series: numbers are summed.
+So dashboards and alerts for client-go apply. Requests, lists, watches and handler runs are counted in counters and
+histograms when they happen. The state of informers and connections is collected at each scrape, so a closed informer
+leaves no series behind; client-go's reflector metrics were removed because theirs did (kubernetes/kubernetes#73587).
+Informers that differ only in their ``transform`` share series: their numbers are summed.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ _VERSION_DIGITS: Final = 15  # of a resourceVersion: what a float holds exactly
 
 
 class PrometheusMetrics(Observer):
-    """Metrics of one or several clients: ``dynkube.connect(observers=[PrometheusMetrics()])``.
+    """Registers metrics of one or several clients.
+
+    Pass it to each client: ``dynkube.connect(observers=[PrometheusMetrics()])``.
 
     Args:
-        registry: where they are registered; ``None`` means ``prometheus_client.REGISTRY``.
-        name: the label ``name`` of what concerns informers, as client-go's ``InformerName``.
+        registry: where to register the metrics; ``None`` for ``prometheus_client.REGISTRY``.
+        name: the label ``name`` of metrics about informers, as client-go's ``InformerName``.
 
     Raises:
         ConfigError: the package ``prometheus-client`` is missing.
-        InvalidInput: the registry has such metrics already.
+        InvalidInput: metrics of these names are registered already.
     """
 
     def __init__(self, registry: CollectorRegistry | None = None, *, name: str = "dynkube") -> None:
@@ -66,26 +68,26 @@ class PrometheusMetrics(Observer):
             ) from error
 
     def client_opened(self, client: ObservedClient) -> None:
-        """From now on its informers are asked at each scrape."""
+        """Include the client in scrapes."""
         self._clients[id(client)] = client
 
     def client_closed(self, client: ObservedClient) -> None:
-        """It is asked no more."""
+        """Exclude the client from scrapes."""
         self._clients.pop(id(client), None)
 
     def request_finished(self, request: RequestInfo, outcome: RequestOutcome) -> None:
-        """Count and measure it."""
+        """Record one attempt of a request."""
         self._requests.observe(request, outcome)
 
     def list_finished(self, collection: Collection, outcome: ReflectorOutcome) -> None:
-        """Count and measure it."""
+        """Record one list."""
         labels = self._labels(collection)
         self._work.lists.labels(*labels).inc()
         self._work.list_seconds.labels(*labels).observe(outcome.seconds)
         self._work.list_items.labels(*labels).observe(outcome.items)
 
     def watch_finished(self, collection: Collection, outcome: ReflectorOutcome) -> None:
-        """Count and measure it."""
+        """Record one watch."""
         labels = self._labels(collection)
         self._work.watches.labels(*labels).inc()
         self._work.watch_seconds.labels(*labels).observe(outcome.seconds)
@@ -94,7 +96,7 @@ class PrometheusMetrics(Observer):
             self._work.short_watches.labels(*labels).inc()
 
     def handler_ran(self, collection: Collection, run: HandlerRun) -> None:
-        """Measure it."""
+        """Record the duration of one handler run."""
         self._work.handlers.labels(*self._labels(collection)).observe(run.seconds)
 
     def _labels(self, collection: Collection) -> tuple[str, str, str, str]:
@@ -103,7 +105,10 @@ class PrometheusMetrics(Observer):
 
 
 class _Requests:
-    """client-go's ``rest_client_*``. Its labels ``method`` and ``verb`` are both the HTTP method."""
+    """client-go's ``rest_client_*`` metrics.
+
+    Its labels ``method`` and ``verb`` are both the HTTP method.
+    """
 
     def __init__(self, registry: CollectorRegistry) -> None:
         from prometheus_client import Counter, Histogram
@@ -147,7 +152,7 @@ class _Requests:
         )
 
     def observe(self, request: RequestInfo, outcome: RequestOutcome) -> None:
-        """A request ended."""
+        """Record one attempt."""
         code = "<error>" if outcome.code is None else str(outcome.code)
         method, host = request.method, request.host
         self._results.labels(code, method, host).inc()
@@ -164,7 +169,7 @@ class _Requests:
 
 
 class _Work:
-    """What informers do: client-go's ``informer_processing_latency_seconds``, and its ``reflector_*`` of old."""
+    """client-go's ``informer_processing_latency_seconds`` and former ``reflector_*``."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         from prometheus_client import Counter, Histogram, Summary
@@ -191,21 +196,21 @@ class _Work:
 
 
 class _Scraped:
-    """What is asked when Prometheus scrapes, which may be on any thread."""
+    """The metrics collected at each scrape, which may happen on any thread."""
 
     def __init__(self, clients: dict[int, ObservedClient], name: str) -> None:
         self._clients = clients
         self._name = name
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics as they are now."""
+        """Yield the metrics as of now."""
         informers: list[ObservedInformer] = []
         counts: list[ObservedCounts] = []
         for client in tuple(self._clients.values()):
             try:
                 informers += client.informers()
                 counts.append(client.statistics())
-            except ClosedError:  # it is being left at this moment
+            except ClosedError:  # it is being closed
                 continue
         yield from _shared_names(self._name, informers)
         yield from _states(self._name, informers)
@@ -223,7 +228,7 @@ def _labels(name: str, informer: ObservedInformer) -> tuple[str, ...]:
 
 
 def _shared_names(name: str, informers: list[ObservedInformer]) -> Iterator[Metric]:
-    """Under client-go's names, which know a resource, but no namespace and no selectors."""
+    """Yield metrics with client-go's names and labels (no namespace, no selectors)."""
     queued: Counter[tuple[str, ...]] = Counter()
     versions: dict[tuple[str, ...], float] = {}
     for informer in informers:

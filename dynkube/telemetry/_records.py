@@ -1,4 +1,4 @@
-"""What observers are told: small frozen records, made only where somebody observes."""
+"""The records passed to observers; created only if a hook is overridden."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from dynkube.meta import GVR
 class RequestInfo:
     """One attempt of one request, as it is about to be sent.
 
-    The same object comes with the attempt's end, and no other is equal to it: a key for what is kept in between.
+    The same object is passed to ``request_finished``. It is compared by identity and hashable, so it can be used as a
+    key for data kept until then.
 
     Attributes:
         method: ``GET``, ``POST``, ...
-        url: what is asked, with the query; holds no credential.
-        template: the path with ``{namespace}`` and ``{name}`` in place of names: few different values, for metrics.
-        verb: as RBAC and the audit log call it: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``,
-            ``delete``, ``deletecollection``; the method in lower case where the path is no resource's.
-        gvr: the resource; ``None`` for discovery, ``/version`` and the like.
+        url: the URL with its query; contains no credential.
+        template: the path with ``{namespace}`` and ``{name}`` instead of names: of low cardinality, for metrics.
+        verb: the verb as in RBAC and audit logs: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``,
+            ``delete``, ``deletecollection``; the method in lower case for non-resource paths.
+        gvr: the resource; ``None`` for non-resource paths, such as discovery and ``/version``.
         subresource: ``"status"``, ``"scale"``, ...; ``""`` for the object itself.
         namespace: ``""`` if the path has none.
         name: ``""`` if the path has none.
-        host: ``host:port`` of the API server, as its URL has them.
-        attempt: 1, and more for repetitions.
-        body_bytes: how much is sent.
-        throttled: seconds waited for a turn before it (``Limits.qps``); ``None`` if nothing throttles.
+        host: ``host:port`` of the API server, as in its URL.
+        attempt: 1 for the first attempt, more for retries.
+        body_bytes: size of the request body.
+        throttled: seconds waited because of ``Limits.qps``; ``None`` without such a limit.
     """
 
     method: str
@@ -49,11 +50,11 @@ class RequestOutcome:
     """How an attempt ended.
 
     Attributes:
-        code: the HTTP status; ``None`` if no answer began.
-        seconds: from sending until the answer was read, or, of a watch, until it began.
-        received: bytes of the body; 0 for a watch that was opened.
-        error: what it raised, which may be ``trio.Cancelled``; ``None`` if the answer was a good one. An attempt
-            that failed may be repeated: then another one begins.
+        code: the HTTP status; ``None`` if no response began.
+        seconds: from sending until the response was read; for a watch, until it began.
+        received: size of the response body in bytes; 0 for a watch that was opened.
+        error: the exception, which may be ``trio.Cancelled``; ``None`` on success. A failed attempt may be followed by
+            a retry, which is another attempt.
     """
 
     code: int | None
@@ -64,7 +65,7 @@ class RequestOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """What an informer follows: one resource, in one namespace or in all, narrowed by selectors.
+    """What an informer watches: a resource, a namespace or all, and selectors.
 
     Attributes:
         gvr: the resource.
@@ -92,10 +93,10 @@ class ReflectorOutcome:
     """How a list or a watch of an informer ended.
 
     Attributes:
-        items: objects listed, or events received with bookmarks.
-        seconds: from the request on; a list has all its pages, a watch its whole life.
-        resource_version: the last one seen.
-        error: what ended it; ``None`` for a complete list, and a watch that the server ended as agreed.
+        items: number of objects listed, or of events received, bookmarks included.
+        seconds: duration of all pages of a list, or of the whole watch.
+        resource_version: the last one received.
+        error: the exception; ``None`` for a complete list, or a watch that the server ended normally.
     """
 
     items: int
@@ -109,9 +110,9 @@ class StateChange:
     """An informer's new state.
 
     Attributes:
-        phase: as :class:`~dynkube.Phase` has it: ``"LIVE"``, ``"ABSENT"``, ...
-        reason: one CamelCase word.
-        message: the same for people; may be empty.
+        phase: a value of :class:`~dynkube.Phase`: ``"LIVE"``, ``"ABSENT"``, ...
+        reason: the reason as one CamelCase word.
+        message: the reason for people; may be empty.
         previous: the phase before.
     """
 
@@ -126,10 +127,10 @@ class HandlerRun:
     """One call of a handler.
 
     Attributes:
-        handler: its name.
+        handler: the name of the handler.
         event: ``"Added"``, ``"Updated"`` or ``"Deleted"``.
-        seconds: until it returned, waits included.
-        error: what it raised, or ``None``.
+        seconds: until it returned, including time spent waiting in an async handler.
+        error: the exception it raised, or ``None``.
     """
 
     handler: str
