@@ -1,12 +1,12 @@
-"""Whether a resource is served: observations of several sources, and the verdict that follows from them.
+"""Whether a resource is served: observations of several sources, and a verdict.
 
-Pure but for the clock. Each source stamps what it observes with a time, or with a resourceVersion: *as of when* it
-holds. A verdict is a function of the newest observations (:func:`judge`), whatever the order in which they arrived.
-Two rules:
+No I/O; only the clock is read. Each source stamps its observations with the time or resourceVersion as of which they
+hold. A verdict is a function of the newest observations (:func:`judge`), independent of the order in which they
+arrived. Two rules:
 
-- Only a positive answer that is newer than every sign of presence makes a resource ABSENT. A source that is lost
-  (an error response, a dead connection) proves nothing, and takes nothing away.
-- A verdict whose source is lost says so (:attr:`Availability.lost`).
+- A resource becomes ABSENT only by a successful response without it that is newer than every sign of presence. A
+  failing source (an error response, a dead connection) never changes the verdict to ABSENT.
+- If the source of a verdict fails, the verdict has that failure (:attr:`Availability.lost`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dynkube.meta import GVR, is_older
 
 
 class Presence(enum.Enum):
-    """The verdict in one word."""
+    """Whether a resource is served, as far as is known."""
 
     UNKNOWN = "unknown"
     ABSENT = "absent"
@@ -32,16 +32,18 @@ class Presence(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One incarnation of a resource: objects of two have nothing to do with each other.
+    """One incarnation of a resource; objects of different ones are unrelated.
 
-    ``uid`` is the CRD's; ``""`` for built-in and aggregated resources, and where CRDs cannot be read.
+    Attributes:
+        uid: of the CRD; ``""`` for built-in and aggregated resources, and if CRDs cannot be read.
+        namespaced: the resource's scope.
     """
 
     uid: str
     namespaced: bool
 
     def continues(self, before: Generation | None) -> bool:
-        """Whether ``before`` is the same incarnation, as far as is known."""
+        """Return whether ``before`` is the same incarnation, as far as is known."""
         if before is None or self.namespaced != before.namespaced:
             return False
         return self.uid == before.uid or "" in (self.uid, before.uid)
@@ -49,7 +51,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class SourceFailure:
-    """Why a source cannot be followed: one CamelCase word, and the error's text."""
+    """Why a source cannot be read: a CamelCase reason and the error message."""
 
     reason: str
     message: str
@@ -61,11 +63,11 @@ class Availability:
 
     Attributes:
         presence: the verdict.
-        reason: why, as one CamelCase word; see :class:`~dynkube.informers.State`.
-        message: why, in words.
-        generation: which incarnation of the resource it is; ``None`` unless present.
-        lost: why the source of an ABSENT verdict cannot be followed any more; ``None`` while it can.
-        awaits_discovery: whether the next answer of discovery is needed for a better verdict.
+        reason: its reason as one CamelCase word; :class:`~dynkube.informers.State` lists them.
+        message: the reason for people.
+        generation: the incarnation of the resource; ``None`` unless present.
+        lost: why the source of an ABSENT verdict cannot be read any more; ``None`` while it can.
+        awaits_discovery: whether discovery must be read for a better verdict.
     """
 
     presence: Presence
@@ -77,24 +79,24 @@ class Availability:
 
 
 def unknown(reason: str, message: str = "") -> Availability:
-    """Not yet known whether the resource is served."""
+    """Return the verdict that it is not yet known whether the resource is served."""
     return Availability(Presence.UNKNOWN, reason, message)
 
 
 def absent(reason: str, message: str, lost: SourceFailure | None = None) -> Availability:
-    """A source that knows says that the resource is not served."""
+    """Return the verdict that the resource is not served."""
     return Availability(Presence.ABSENT, reason, message, lost=lost)
 
 
 def present(reason: str, namespaced: bool, *, awaits_discovery: bool = False) -> Availability:
-    """The resource is served; which CRD defines it, if any, is not known."""
+    """Return the verdict that it is served; its CRD, if any, is not known."""
     return Availability(
         Presence.PRESENT, reason, generation=Generation("", namespaced), awaits_discovery=awaits_discovery
     )
 
 
 def may_be_custom(gvr: GVR) -> bool:
-    """Whether a CRD could define it: the group of a CRD is a domain, so it has a dot."""
+    """Return whether a CRD could define it: the group of a CRD has a dot."""
     return "." in gvr.group
 
 
@@ -102,7 +104,7 @@ def may_be_custom(gvr: GVR) -> bool:
 
 
 class Stamps:
-    """Times of observations, on trio's clock: strictly increasing, so that of two observations one is newer."""
+    """Strictly increasing timestamps of observations, on trio's clock."""
 
     __slots__ = ("_last",)
 
@@ -110,21 +112,22 @@ class Stamps:
         self._last = -math.inf
 
     def next(self) -> float:
-        """Now, or the next moment that a float can tell from the last one."""
+        """Return the current time, or the next float after the last timestamp."""
         self._last = max(trio.current_time(), math.nextafter(self._last, math.inf))
         return self._last
 
 
 @dataclass(frozen=True, slots=True)
 class CRDSource:
-    """How far the CRDs have been followed.
+    """The state of the CRD watch.
 
     Attributes:
-        listed_at: when they were listed last; ``-inf`` before that.
-        version: the newest resourceVersion that was seen.
-        regressed_at: when revisions were last found to have gone back; those seen before are of another history.
-        failure: why they cannot be followed now; ``None`` while they can, or before the first attempt has failed.
-        failed_at: since when.
+        listed_at: when CRDs were listed last; ``-inf`` before that.
+        version: the newest resourceVersion received.
+        regressed_at: when the server's revisions last went back; versions received before cannot be compared with
+            later ones.
+        failure: why CRDs cannot be watched now; ``None`` while they can, or before the first attempt has failed.
+        failed_at: since when it fails.
     """
 
     listed_at: float = -math.inf
@@ -135,23 +138,23 @@ class CRDSource:
 
     @property
     def listed(self) -> bool:
-        """Whether they were ever listed."""
+        """Whether CRDs were ever listed."""
         return self.listed_at > -math.inf
 
     @property
     def followed(self) -> bool:
-        """Whether they were listed, and are followed now."""
+        """Whether CRDs were listed and are being watched."""
         return self.listed and self.failure is None
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryAnswer:
-    """What discovery said of one group-version.
+    """The response of discovery for one group-version.
 
     Attributes:
-        asked: when it was asked; the answer may be as old as that.
-        resources: those served, and whether each is namespaced; ``None`` where the group-version is not served.
-        crds_followed: whether CRDs were followed at that time. If not, what is served may be a CRD's.
+        asked: when the request was made; the response may be as old as that.
+        resources: for each resource whether it is namespaced; ``None`` if the group-version is not served.
+        crds_followed: whether CRDs were being watched then. If not, a served resource may be defined by a CRD.
     """
 
     asked: float
@@ -161,10 +164,10 @@ class DiscoveryAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ServingProof:
-    """The server answered a list of the resource's objects, or with one of them.
+    """A successful list of the resource's objects, or a response with one of them.
 
     Attributes:
-        time: when.
+        time: when it was received.
         version: the resourceVersion of the list or the object.
         namespaced: the resource's scope.
     """
@@ -176,12 +179,12 @@ class ServingProof:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Answers of discovery, all newer than every sign of presence, that a resource is not served.
+    """Responses of discovery without the resource, newer than every sign of presence.
 
     Attributes:
-        first: when the first of them was asked for.
-        last: when the last was.
-        message: what they say.
+        first: when the first of them was requested.
+        last: when the last of them was requested.
+        message: the reason for people.
     """
 
     first: float
@@ -194,14 +197,14 @@ class Observations:
     """The newest observations of one resource by each source.
 
     Attributes:
-        crd: what its CRD says; ``None`` where there is no such CRD, as of ``CRDSource``.
-        crd_gone_at: when its CRD was seen to go; ``-inf`` if it never was.
-        crd_gone_version: the resourceVersion of that.
-        served: the newest answer of discovery with it: when it was asked, and so on.
-        served_namespaced: the scope in that answer.
-        denied: the answers of discovery without it since then.
-        proof: the newest answer with objects of it.
-        discovery_failure: why discovery could not be read last time; ``None`` if it could.
+        crd: the verdict of its CRD; ``None`` if there is no such CRD, as of ``CRDSource``.
+        crd_gone_at: when its CRD was seen to be deleted; ``-inf`` if never.
+        crd_gone_version: the resourceVersion of the deletion.
+        served: the newest response of discovery with the resource.
+        served_namespaced: the scope in that response.
+        denied: the responses of discovery without the resource since then.
+        proof: the newest response with objects of the resource.
+        discovery_failure: why the last read of discovery failed; ``None`` if it succeeded.
     """
 
     crd: Availability | None = None
@@ -214,11 +217,14 @@ class Observations:
     discovery_failure: SourceFailure | None = None
 
     def with_crd_gone(self, now: float, version: str) -> Observations:
-        """Its CRD was deleted."""
+        """Return these after the deletion of the CRD."""
         return replace(self, crd_gone_at=now, crd_gone_version=version)
 
     def with_answer(self, gvr: GVR, answer: DiscoveryAnswer) -> Observations:
-        """Discovery answered. An answer that was asked for before a newer observation changes nothing."""
+        """Return these after a response of discovery.
+
+        A response that was requested before a newer observation changes nothing.
+        """
         namespaced = (answer.resources or {}).get(gvr.resource)
         if namespaced is not None:
             if self.served is not None and self.served.asked >= answer.asked:
@@ -234,20 +240,20 @@ class Observations:
         return replace(self, denied=Denial(first, last, message))
 
     def with_proof(self, proof: ServingProof) -> Observations:
-        """The server answered with objects of it."""
+        """Return these after a response with objects of the resource."""
         if self.proof is not None and self.proof.time >= proof.time:
             return self
         return replace(self, proof=proof, denied=_later_than(self.denied, proof.time))
 
     @property
     def last_present(self) -> float:
-        """When discovery or an answer with objects last showed it to be served."""
+        """When discovery or a response with objects last showed that it is served."""
         served = self.served.asked if self.served is not None else -math.inf
         return max(served, self.proof.time if self.proof is not None else -math.inf)
 
 
 def _later_than(denied: Denial | None, time: float) -> Denial | None:
-    """What is left of ``denied`` after a sign of presence at ``time``."""
+    """Return what remains of ``denied`` after a sign of presence at ``time``."""
     if denied is None or denied.first > time:
         return denied
     return replace(denied, first=denied.last) if denied.last > time else None
@@ -266,39 +272,39 @@ def _not_served(gvr: GVR, answer: DiscoveryAnswer) -> str:
 
 
 def judge(gvr: GVR, crds: CRDSource | None, seen: Observations, *, confirm_after: float) -> Availability:
-    """The verdict on ``gvr``. The first row that fits counts.
+    """Return the verdict on ``gvr``: that of the first row that applies.
 
     ===================  =============================================  ===================================
-    CRDs                 observation                                    verdict
+    CRD watch            observation                                    verdict
     ===================  =============================================  ===================================
     not listed yet       none of any source                             UNKNOWN
     followed             its CRD is established and serves the version  PRESENT
-    lost                 the same, as of then                           PRESENT, unless discovery has since
+    lost                 the same, before the watch was lost            PRESENT, unless discovery has since
                                                                         *confirmed* that it is gone
-    followed or lost     crd_filter leaves its CRD out                  ABSENT
-    followed             its CRD does not serve it                      ABSENT, unless an answer with objects
-                                                                        is newer by resourceVersion
-    lost                 the same, as of then                           ABSENT, unless discovery or an answer
-                                                                        with objects is newer
-    any                  discovery does not list it (newer than         ABSENT if nothing of it was ever
+    followed or lost     crd_filter excludes its CRD                    ABSENT
+    followed             its CRD does not serve it                      ABSENT, unless a response with
+                                                                        objects has a newer resourceVersion
+    lost                 the same, before the watch was lost            ABSENT, unless discovery or a
+                                                                        response with objects is newer
+    any                  discovery does not list it (newer than         ABSENT if no objects of it were ever
                          every sign of presence)                        read, or if *confirmed*
-    any                  the server answered with objects of it, or     PRESENT
-                         discovery lists it, newer than its CRD's end
+    any                  a response has objects of it, or discovery     PRESENT
+                         lists it, newer than its CRD's deletion
     followed or lost     its CRD was deleted                            ABSENT
-    any                  none of these                                  UNKNOWN, and discovery is asked
+    any                  none of these                                  UNKNOWN, and discovery is read
     ===================  =============================================  ===================================
 
-    *Confirmed*: discovery was asked at least twice, ``confirm_after`` seconds or more apart, and no sign of presence
-    came since the first of these questions. An API server that has just started, or one of several that lags behind,
+    *Confirmed*: discovery was read without it at least twice, ``confirm_after`` seconds or more apart, without any sign
+    of presence since the first of these requests. An API server that has just started, or a replica that lags behind,
     serves discovery documents that do not list every resource yet.
 
-    An ABSENT verdict is ``lost`` where the CRDs are, and discovery has not confirmed it since.
+    An ABSENT verdict is ``lost`` if the CRD watch is and discovery has not confirmed the verdict since.
 
     Args:
         gvr: the resource.
-        crds: the CRD watch; ``None`` where there is no such watch.
+        crds: the CRD watch; ``None`` if there is no such watch.
         seen: the newest observations.
-        confirm_after: seconds.
+        confirm_after: seconds between the two requests that confirm an absence.
     """
     lost = _lost(crds, seen)
     if crds is None or not may_be_custom(gvr):
@@ -311,7 +317,7 @@ def judge(gvr: GVR, crds: CRDSource | None, seen: Observations, *, confirm_after
 
 
 def _lost(crds: CRDSource | None, seen: Observations) -> SourceFailure | None:
-    """Why an ABSENT verdict may be out of date."""
+    """Return why an ABSENT verdict may be out of date; ``None`` if it is not."""
     failure, since = (None, -math.inf) if crds is None else (crds.failure, crds.failed_at)
     if failure is None:
         return None if crds is not None else seen.discovery_failure
@@ -322,7 +328,7 @@ def _lost(crds: CRDSource | None, seen: Observations) -> SourceFailure | None:
 def _after_losing(
     gvr: GVR, crds: CRDSource, seen: Observations, confirm_after: float, lost: SourceFailure | None
 ) -> Availability:
-    """CRDs cannot be followed any more, and its CRD served it when they could."""
+    """Return the verdict for a lost CRD watch, before which the CRD served it."""
     assert seen.crd is not None
     assert seen.crd.generation is not None
     denied = _later_than(seen.denied, crds.failed_at)
@@ -338,7 +344,7 @@ def _after_losing(
 def _unless_newer(
     crds: CRDSource, seen: Observations, verdict: Availability, lost: SourceFailure | None
 ) -> Availability:
-    """Its CRD is there and does not serve it, unless something newer shows the contrary."""
+    """Return the CRD's verdict that it is not served, unless there is newer evidence."""
     if verdict.reason.startswith("CRDFilter"):
         return replace(verdict, lost=lost)
     proof = seen.proof
@@ -352,7 +358,7 @@ def _unless_newer(
 def _without_crd(
     gvr: GVR, seen: Observations, confirm_after: float, lost: SourceFailure | None, crds: CRDSource
 ) -> Availability:
-    """There is no CRD of it, or that is not known."""
+    """Return the verdict if there is no CRD of it, or CRDs are not known."""
     proof = seen.proof
     if proof is not None and seen.crd_gone_at > -math.inf:
         proof = proof if _is_newer(proof, seen.crd_gone_version, seen.crd_gone_at, crds) else None
@@ -372,7 +378,7 @@ def _without_crd(
 
 
 def _may_be_of_a_crd(served: DiscoveryAnswer, crds: CRDSource) -> bool:
-    """Whether the answer may be about a CRD that is not in the list of CRDs, which is newer."""
+    """Return whether the response may be due to a CRD that was deleted since."""
     return crds.followed and not served.crds_followed and served.asked < crds.listed_at
 
 
@@ -389,7 +395,10 @@ def _undecided(gvr: GVR, crds: CRDSource, seen: Observations) -> Availability:
 
 
 def _is_newer(proof: ServingProof, version: str, time: float, crds: CRDSource) -> bool:
-    """Whether ``proof`` is newer than an observation of CRDs: by resourceVersion, and by time where there is none."""
+    """Return whether ``proof`` is newer than an observation of CRDs.
+
+    Compared by resourceVersion, or by time if one has none.
+    """
     if proof.time < crds.regressed_at:
         return False
     if proof.version.isdigit() and version.isdigit() and time >= crds.regressed_at:

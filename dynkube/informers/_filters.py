@@ -117,7 +117,9 @@ class Filter(Shown, abc.ABC):
 
     @abc.abstractmethod
     def bind(self, context: FilterContext) -> BoundFilter:
-        """Start to be used by one informer. Does not block; I/O is left to tasks of the context.
+        """Start to be used by one informer.
+
+        Does not block; I/O is left to tasks of the context.
 
         Args:
             context: the informer's side; valid as long as the informer.

@@ -1,13 +1,13 @@
-"""Notifies informers whether their resource is served, and again whenever that changes.
+"""Notifies informers whether their resource is served, initially and on changes.
 
-Several sources give stamped observations: a watch on CRDs, shared by all informers of a client; a watch on
-APIServices, open while anything is absent, as an aggregated API comes without a CRD; discovery, by group-version; and
-what the server answered to requests for the objects themselves. ``_availability.judge`` makes a verdict of them; this
-module does the I/O around it: it keeps the sources running, and decides when discovery is read.
+There are several sources of observations: a watch on CRDs, shared by all informers of a client; a watch on
+APIServices, open while anything is absent, as aggregated APIs have no CRD; discovery, by group-version; and the
+responses to requests for the objects themselves. ``_availability.judge`` turns them into a verdict. This module does
+the I/O: it runs the sources, and decides when to read discovery.
 
-Discovery is read once where no CRD explains a resource (built-in or aggregated APIs), and at intervals where CRDs
-cannot be followed, for an aggregated API that went away, and to confirm that a resource is gone that was served. For
-resources that are merely absent nothing is requested at intervals: the watches notice when they come.
+Discovery is read once for a resource without a CRD (built-in or aggregated APIs). It is read at intervals while CRDs
+cannot be watched, for an aggregated API that was removed, and to confirm that a served resource is gone. Resources that
+are merely absent cause no periodic requests: the watches report when they appear.
 """
 
 from __future__ import annotations
@@ -51,11 +51,14 @@ from dynkube.telemetry import NOBODY, Observers
 _log = get_logger("dynkube.informers")
 
 _NOTHING: Final = Observations()
-_CONFIRM_AFTER: Final = 0.9  # poll intervals: the next poll after an answer is far enough from it
+_CONFIRM_AFTER: Final = 0.9  # poll intervals; below 1, so that the next poll confirms
 
 
 class AvailabilityTracker:
-    """One per client. Runs in the client's nursery, while any informer needs it."""
+    """Tracks which resources are served; one per client.
+
+    Its tasks run in the client's nursery while any informer needs them.
+    """
 
     def __init__(
         self,
@@ -74,31 +77,31 @@ class AvailabilityTracker:
         self._features = features
         self._nursery = nursery
         self._followers = Followers()
-        self._seen: dict[GVR, Observations] = {}  # of what is followed, as are the next two
+        self._seen: dict[GVR, Observations] = {}  # of followed resources, as the next two
         self._verdicts: dict[GVR, Availability] = {}
         self._answers: dict[GroupVersion, DiscoveryAnswer] = {}
         self._watcher: CRDWatcher | None = None
         self._apis = APIServices(rest, settings, features, nursery, on_change=self._apis_changed, observers=observers)
         self._missing: set[GVR] = set()  # neither a CRD nor another API serves it
-        self._polled: set[GroupVersion] = set()  # with an aggregated API that went away, or an unconfirmed absence
+        self._polled: set[GroupVersion] = set()  # have a removed aggregated API or an unconfirmed absence
         self._scopes: list[trio.CancelScope] = []  # of the tasks that run while there are followers
         self._stamps = Stamps()
         self._poller = DiscoveryPoller(discovery, settings, self, self._stamps.next)
         self._filter_failed: set[str] = set()  # CRDs on which crd_filter raised
 
     def crd(self, gvr: GVR) -> Unstructured | None:
-        """The CRD that defines ``gvr``, without its schemas, as it was seen last; ``None`` if none was."""
+        """Return the CRD that defines ``gvr``, without its schemas; ``None`` if unknown."""
         return self.definition(gvr.crd_name)
 
     def definition(self, name: str) -> Unstructured | None:
-        """The same by the name of the CRD. May be called on any thread."""
+        """Return the CRD of that name, without its schemas. For any thread."""
         watcher = self._watcher
         return watcher.crds.get(name) if watcher is not None else None
 
     # ── informers ────────────────────────────────────────────────────────────────────────────
 
     def follow(self, gvr: GVR, verdict: Verdict) -> None:
-        """Have ``verdict`` called now and at every change, in the event loop. Plain: no I/O here."""
+        """Call ``verdict`` now and at each change, in the event loop. Does not block."""
         if not self._scopes:
             self._scopes.append(start_in_scope(self._nursery, self._poller.run))
         if may_be_custom(gvr):
@@ -106,35 +109,35 @@ class AvailabilityTracker:
         if gvr not in self._followers:
             answer = self._answers.get(gvr.group_version)
             self._seen[gvr] = _NOTHING if answer is None else _NOTHING.with_answer(gvr, answer)
-        self._rejudge([gvr])  # earlier followers get the news, too, if there is any by now
+        self._rejudge([gvr])  # may change the verdict, also for earlier followers
         self._followers.add(gvr, verdict)
         verdict(self._verdicts[gvr])
 
     def unfollow(self, gvr: GVR, verdict: Verdict) -> None:
-        """Stop it. With the last follower the watches and all requests end."""
+        """Remove a follower. With the last one all watches and requests end."""
         self._followers.remove(gvr, verdict)
         if gvr not in self._followers:
             self._note(gvr, None)
             if not self.concerns(gvr.group_version):
-                self._answers.pop(gvr.group_version, None)  # it is not kept up to date from here on
+                self._answers.pop(gvr.group_version, None)  # it is not kept up to date any more
                 self._polled.discard(gvr.group_version)
         if not self._followers:
             self._stop()
 
     def suspect(self, gvr: GVR) -> None:
-        """The server answered 404 to a request for the objects of a resource that was thought to be served."""
+        """A request for the objects of a resource that seemed to be served got a 404."""
         watcher = self._watcher
         if watcher is None or not watcher.source.followed or gvr.crd_name not in watcher.crds:
             self._poller.want([gvr.group_version])
 
     def prove(self, gvr: GVR, version: str, *, namespaced: bool) -> None:
-        """The server answered with a list of the resource's objects, of this resourceVersion."""
+        """The resource's objects were listed, as of this resourceVersion."""
         if (seen := self._seen.get(gvr)) is not None:
             self._seen[gvr] = seen.with_proof(ServingProof(self._stamps.next(), version, namespaced))
             self._rejudge([gvr])
 
     def prove_by_object(self, gvr: GVR, obj: Unstructured) -> None:
-        """A request was answered with this object. Older objects than what is known of the CRDs prove nothing."""
+        """The server returned this object; ignored if it is older than the known CRDs."""
         watcher, seen = self._watcher, self._seen.get(gvr, _NOTHING)
         if watcher is not None and watcher.source.followed and seen.served is None:
             known, version = watcher.source.version, obj.resource_version
@@ -179,7 +182,10 @@ class AvailabilityTracker:
                 verdict(now)
 
     def _poll_for(self, gvr: GVR, now: Availability) -> None:
-        """Have discovery read at intervals for what no watch notices: an absence to confirm, an API to return."""
+        """Poll discovery for what no watch reports.
+
+        That is an absence to be confirmed, or the return of an aggregated API.
+        """
         seen = self._seen[gvr]
         unconfirmed = now.presence is Presence.PRESENT and seen.denied is not None
         served = seen.served if self.crd(gvr) is None else None
@@ -189,7 +195,7 @@ class AvailabilityTracker:
             self._poller.look_again()
 
     def _note(self, gvr: GVR, verdict: Availability | None) -> None:
-        """Keep the latest verdict; ``None`` where there are no followers any more."""
+        """Store the latest verdict; ``None`` if there are no followers any more."""
         if verdict is None:
             self._verdicts.pop(gvr, None)
             self._seen.pop(gvr, None)
@@ -238,7 +244,7 @@ class AvailabilityTracker:
 
     def _renewed(self) -> None:
         for gvr, verdict in self._verdicts.items():
-            # A group-version may have more resources one day. One that is not served at all would be announced.
+            # A served group-version may get more resources; for one that is not served an APIService would appear.
             if verdict.reason == "NotServed" or (gvr in self._missing and self._apis.may_serve(gvr.group_version)):
                 self._poller.want([gvr.group_version])
         self._apis.try_again()
@@ -249,27 +255,27 @@ class AvailabilityTracker:
                 self._poller.want([gvr.group_version], anew=True)
 
     def _watch_apis(self) -> None:
-        """Follow APIServices while anything is absent that only they could announce."""
-        # Where CRDs cannot be followed discovery is read at intervals anyway.
+        """Watch APIServices while a resource is absent that no CRD defines."""
+        # Not while CRDs cannot be watched: discovery is read at intervals then anyway.
         self._apis.follow(bool(self._missing) and self.crds_followed)
 
     # ── discovery ────────────────────────────────────────────────────────────────────────────
 
     @property
     def crds_followed(self) -> bool:
-        """Whether CRDs are followed now, or are about to be."""
+        """Whether CRDs are being watched, or are about to be."""
         return self._watcher is None or self._watcher.source.failure is None
 
     def to_poll(self) -> Collection[GroupVersion]:
-        """What no watch would notice: everything, or what is to be confirmed or went away."""
+        """Return the group-versions to poll: those for which no watch reports changes."""
         return self._polled if self.crds_followed else self._followers.versions()
 
     def concerns(self, gv: GroupVersion) -> bool:
-        """Whether anything in ``gv`` is followed."""
+        """Return whether any resource of ``gv`` is followed."""
         return bool(self._followers.of_version(gv))
 
     def failed(self, gv: GroupVersion, exc: DynkubeError) -> None:
-        """Discovery could not be read."""
+        """Reading the discovery of ``gv`` failed."""
         for gvr in self._followers.of_version(gv):
             failure = SourceFailure("DiscoveryFailed", sanitized(str(exc)))
             self._seen[gvr] = replace(self._seen[gvr], discovery_failure=failure)
@@ -278,7 +284,7 @@ class AvailabilityTracker:
     def answered(
         self, gv: GroupVersion, resources: tuple[APIResource, ...] | None, *, asked: float, crds_followed: bool
     ) -> None:
-        """Discovery said what ``gv`` serves."""
+        """Discovery returned the resources of ``gv``; ``None`` if it is not served."""
         concerned = self._followers.of_version(gv)
         if not concerned:
             return
@@ -288,7 +294,7 @@ class AvailabilityTracker:
         for gvr in concerned:
             self._seen[gvr] = replace(self._seen[gvr].with_answer(gvr, answer), discovery_failure=None)
         self._rejudge(concerned)
-        if resources is None and gv in self._apis.group_versions:  # announced, and not yet served
+        if resources is None and gv in self._apis.group_versions:  # it has an APIService, and is not served yet
             self._polled.add(gv)
             self._poller.look_again()
 
