@@ -1,21 +1,20 @@
-"""Whether a reflector follows its server: pure bookkeeping over failures, successes and time.
+"""Health of a reflector: when failures are reported, and when they count as over.
 
-One failure that the next attempt heals is normal for a watch. Trouble is what fails twice in a row, or again soon
-after it was healed. Each success is evidence for what it needed:
+No I/O; times are arguments. A single failure after which the next attempt succeeds is normal for a watch. A persistent
+failure is one that occurs twice in a row, or again soon after a success. What a success proves:
 
 =============================================  =====================================================================
-success                                        heals
+success                                        ends
 =============================================  =====================================================================
-a complete list                                the failures of lists, and of streams that the server refused
+a complete list                                the failures of lists, and of streams that the server rejected
 all initial events over a stream               all failures
 an event or a bookmark                         all failures
-a stream that holds for a second               all failures, unless they were silence
+a stream that is open for a second             all failures, unless the last one was silence
 =============================================  =====================================================================
 
-Trouble that keeps coming back has to stay away for longer each time: then nothing counts but a stream that has held
-for that long. Otherwise a stream that works for a second, or carries the same unreadable line every minute, would have
-the state swing for as long as that lasts. Meanwhile the reflector goes on: what it receives is applied, and handlers
-are called.
+If a persistent failure recurs, the time for which a stream must be open to end it grows, and nothing else ends it.
+Otherwise the state would flap with a stream that works for a second, or has the same unreadable line every minute.
+Meanwhile the reflector continues: events are applied, and handlers are called.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ from dynkube.errors import (
 from dynkube.informers._transitions import StreamSilent
 
 GOOD_WHILE = 10.0
-"""Seconds after which a stream has proved to be one: its end, whatever the reason, says nothing about the next."""
+"""Seconds after which a stream counts as healthy: its end, for any reason, does not slow down the next one."""
 
 _UNANSWERED = (ConnectFailed, ConnectionLost, DeadlineExceeded, StreamSilent, ConfigError)
-_FIRST = 1.0  # seconds that a stream must hold after normal failures
-_MEMORY = 600.0  # for how long trouble that ended is remembered
-_LONGEST = 60.0  # seconds that a stream must hold at most, ...
-_LONGEST_UNREADABLE = _MEMORY  # ... and where a line was unreadable: the object's writer will write it again
+_FIRST = 1.0  # seconds that a stream must be open after normal failures
+_MEMORY = 600.0  # seconds for which an ended persistent failure is remembered
+_LONGEST = 60.0  # the longest time that a stream must be open, ...
+_LONGEST_UNREADABLE = _MEMORY  # ... and after an unreadable line, as the object is likely to be written like that again
 
 
 class Health:
-    """The failures in a row, and what it takes to call them over."""
+    """The failures in a row, and what ends them."""
 
     __slots__ = (
         "_healed_at",
@@ -59,21 +58,21 @@ class Health:
 
     def __init__(self) -> None:
         self.streak = 0
-        """Failures without a success that heals them."""
-        self._lists = 0  # those among them that a complete list heals
+        """The number of failures in a row, without a success that ends them."""
+        self._lists = 0  # those among them that a complete list ends
         self._hold = _FIRST
         self._unanswered = False  # whether the last failure was one of the connection
-        self._mute = False  # streams opened, and nothing came
-        self._open_since: float | None = None  # also over streams that end as they should
+        self._mute = False  # the last stream was open and silent
+        self._open_since: float | None = None  # not reset by streams that end normally
         self._troubled = False
         self._healed_at = -math.inf
         self._trouble_ended_at = -math.inf
 
     def streak_before(self, exc: DynkubeError) -> int:
-        """How many failures count as having come before this one for what is done next. Called once for each failure.
+        """Return how many earlier failures count for the recovery from this one.
 
-        None, if it is the first answer after connections had failed: what it says (410, a version from the past) is
-        news, and the failures before it say nothing about it.
+        To be called once for each failure. Returns 0 for the first response after failed connections: what it reports
+        (410, an older version) is unrelated to the failures before it.
         """
         answered = not isinstance(exc, _UNANSWERED)
         first = answered and self._unanswered
@@ -86,11 +85,11 @@ class Health:
         Args:
             exc: the failure.
             now: trio's time.
-            listing: it came while the objects were to be listed, or streamed. A stream that broke after the server had
-                accepted it counts as a watch just the same.
+            listing: whether it occurred during a list or streaming list. A stream that broke after the server had
+                accepted it counts as a watch nevertheless.
 
         Returns:
-            How many are to be reported as having come before it, so 0 for a normal one.
+            The number of failures to report as having come before it; 0 for a normal one.
         """
         before = self.streak
         self.streak += 1
@@ -113,23 +112,27 @@ class Health:
         return max(before, 1)
 
     def listed(self, now: float) -> None:
-        """A list is complete: what kept lists from being answered is over, unless it keeps coming back."""
+        """Note a complete list: it ends failures of lists, unless they recur."""
         if self._hold == _FIRST and self._lists == self.streak:
             self.healed(now)
 
     def opened(self, now: float) -> float | None:
-        """A stream is open: for how long it has to hold to be a success; ``None`` if only what it sends can tell."""
+        """Note an open stream.
+
+        Returns:
+            Seconds for which it must stay open to be a success; ``None`` if only an event or bookmark can prove that.
+        """
         if self._open_since is None:
             self._open_since = now
         return None if self._mute else max(0.0, self._open_since + self._hold - now)
 
     def proven_by_words(self, now: float) -> bool:
-        """Whether an event or bookmark ends the failures."""
+        """Return whether an event or bookmark ends the failures."""
         self._mute = False
         return self._hold == _FIRST or (self._open_since is not None and now - self._open_since >= self._hold)
 
     def healed(self, now: float) -> None:
-        """The failures are over, if there were any: what never failed was not healed."""
+        """End the failures, if there were any."""
         if self.streak:
             self._healed_at = now
         self.streak = self._lists = 0

@@ -1,7 +1,7 @@
-"""Waiting for a server together: the reflectors of one client that an outage has sent to wait, woken when it is over.
+"""Wakes reflectors that back off during an outage of the server, when it is over.
 
-Each reflector doubles its pauses for itself, so that at the end of an outage some have just begun to wait for a minute.
-The first one whose request gets through knows more than the others: it wakes them, spread over a short time.
+Each reflector doubles its own pauses, so at the end of an outage some have just started to wait for a minute. The first
+one whose request succeeds wakes the others, spread over a short time.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from dynkube.errors import (
 )
 
 _A_SECOND: Final = 20
-"""How many are woken a second, about: far below the 600 requests that kube-apiserver takes at a time (400 that read and
-200 that write), as other clients come back as well."""
+"""About how many are woken per second: far below the 600 requests in flight that kube-apiserver accepts (400 that read,
+200 that write), as other clients reconnect as well."""
 
 _OUTAGE: Final = (ConnectFailed, ConnectionLost, DeadlineExceeded, TooManyRequests, ServerError)
 
 
 class OutageWaits:
-    """The waits of all reflectors of one client after failures that are the server's and not those of one resource."""
+    """The waits of a client's reflectors after failures of the server as a whole."""
 
     __slots__ = ("_answered", "_together", "_waiting")
 
     def __init__(self) -> None:
         self._answered = trio.Event()
         self._waiting = 0
-        self._together = 0  # how many were woken at once, last time
+        self._together = 0  # how many were woken last time
 
     def answered(self) -> None:
-        """A list was complete, or a watch was opened: have all who wait try again soon. Plain."""
+        """Wake all that wait, as a list was complete or a watch was opened."""
         if self._waiting:
             self._together = self._waiting
             self._answered.set()
@@ -50,10 +50,10 @@ class OutageWaits:
 
         Args:
             seconds: how long at most.
-            exc: the failure. One that is not about the server as a whole is waited for to the end; one with a
-                ``retry_after``, at least for that long.
+            exc: the failure. If it does not concern the server as a whole, the wait is not cut short; if it has a
+                ``retry_after``, the wait is at least that long.
             random: draws the moment within the spread.
-            spread: seconds over which those who wait come back, or more where they are very many.
+            spread: seconds over which the retries are spread; longer for very many.
 
         Returns:
             Whether it was woken early.

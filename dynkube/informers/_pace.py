@@ -1,4 +1,4 @@
-"""How long a reflector pauses: after a failure, and between watches that the server ends."""
+"""Pauses of a reflector: after a failure, and between watches."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from dynkube.informers._settings import InformerSettings
 from dynkube.informers._transitions import StreamCutShort
 from dynkube.rest import Backoff
 
-_AT_ONCE = 1.0  # seconds; a watch that ends sooner, and without news, does not count as one
+_AT_ONCE = 1.0  # seconds; a watch that ends sooner without any event is a failure
 _MANY_SHORT = 3  # so many short watches in a row are a failure
-_PUNCTUAL = 1.0  # the server counts from a little earlier than we do: so much before its time is not early
+_PUNCTUAL = 1.0  # seconds; the server starts to count a little earlier, so ending by so much sooner is not early
 
 
 class Pace:
-    """The pauses of one reflector. Time comes from outside."""
+    """The pauses of one reflector. Reads no clock: times are arguments."""
 
     __slots__ = ("_backoff", "_endless", "_missing", "_settings", "_short")
 
     def __init__(self, settings: InformerSettings) -> None:
         self._settings = settings
         self._backoff = Backoff(random=settings.random)
-        # A resource that was just created is often not served for a moment: look again sooner.
+        # A CRD that was just created is often not served for a moment: retry sooner.
         self._missing = Backoff(initial=0.2, random=settings.random)
-        # Such a list has cost the server and the network as much as it may, and the next one costs as much again.
+        # A list that hit the limits was as expensive as lists may get, and so would be the next one.
         self._endless = Backoff(initial=30.0, cap=600.0, reset_after=7200.0, random=settings.random)
-        self._short = 0  # watches in a row that the server ended within a good while
+        self._short = 0  # watches in a row that the server ended within GOOD_WHILE
 
     def after_failure(self, exc: DynkubeError, recovery: Recovery, now: float) -> float:
-        """Seconds until the next attempt."""
+        """Return the seconds until the next attempt."""
         if recovery.immediate:
             return 0.0
         if isinstance(exc, EndlessList):
@@ -38,23 +38,23 @@ class Pace:
         return backoff.next(now, asked=exc.retry_after if isinstance(exc, APIError) else None)
 
     def after_end(self, age: float, lifetime: float, now: float, *, news: bool) -> float:
-        """Seconds until the next watch, after the server ended one cleanly.
+        """Return the seconds until the next watch, after the server ended one normally.
 
         Args:
             age: for how long it was open.
-            lifetime: for how long the server was asked to keep it open.
+            lifetime: the ``timeoutSeconds`` that was requested.
             now: trio's time.
-            news: whether anything came.
+            news: whether any event or bookmark was received.
 
         Raises:
-            StreamCutShort: that end was a failure.
+            StreamCutShort: the end counts as a failure, as it came too soon.
         """
         if age < _AT_ONCE and not news:
             raise StreamCutShort("the server ended the watch at once, without any news")
         if age >= GOOD_WHILE:
             self.held()
             self._short = 0
-            # A server that shuts down ends all watches before their time: they are not to come back together.
+            # A server that shuts down ends all its watches early: spread their reconnects.
             early = age < int(lifetime) - _PUNCTUAL
             return self._settings.random.uniform(0, self._settings.reconnect_spread) if early else 0.0
         self._short += 1
@@ -63,9 +63,9 @@ class Pace:
         return self._backoff.next(now)
 
     def held(self) -> None:
-        """A watch held for a good while: its end says nothing about the next one, which need not come late."""
+        """Reset the backoff, as a watch was open for at least ``GOOD_WHILE``."""
         self._backoff.reset()
 
     def served(self) -> None:
-        """The resource is served."""
+        """Reset the backoff for a resource that was not served: it is."""
         self._missing.reset()

@@ -1,4 +1,4 @@
-"""What a reflector does after each kind of failure: a table, without I/O or time."""
+"""What a reflector does after each kind of failure; without I/O or time."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from dynkube.informers._transitions import (
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """How to go on after a failure.
+    """How to continue after a failure.
 
     Attributes:
-        state: what to do next.
-        immediate: without waiting.
-        stop_streaming: the server cannot stream lists; do not try again.
-        missing: the resource itself seems not to be served.
+        state: the next state.
+        immediate: whether to retry without waiting.
+        stop_streaming: whether to stop trying streaming lists.
+        missing: whether the resource itself seems not to be served.
     """
 
     state: ReflectorState
@@ -51,15 +51,15 @@ class Recovery:
 
 
 MOST_RECENT: Final = Listing("", whole=True)
-"""What etcd has, in one response: no cache that lags behind, and no page that expires."""
+"""List from etcd in one response: avoids watch caches that lag behind, and pages that expire."""
 
 
 def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
-    """The recovery from ``exc`` in ``state``; ``streak`` failures came before it without a success."""
+    """Return the recovery from ``exc`` in ``state``, after ``streak`` other failures."""
     first = streak == 0
     same = state.again() if isinstance(state, Streaming) else state.listing if isinstance(state, Listing) else state
     if isinstance(exc, Gone):
-        # A watch's version expired: the watch cache can list from the last one. A list's: ask etcd.
+        # If the version of a watch expired, the watch cache can list from it. If that of a list did, list from etcd.
         expired = isinstance(state, Watching) and first
         return Recovery(state.listing if expired else MOST_RECENT, immediate=first)
     if isinstance(exc, ServerTimeout) and _version_too_large(exc):
@@ -69,10 +69,10 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
     if isinstance(state, Streaming) and isinstance(exc, BadRequest | Invalid | StreamSilent):
         return Recovery(state.listing, immediate=True, stop_streaming=True)
     if isinstance(state, Confirming) and isinstance(exc, Forbidden | MethodNotAllowed):
-        return Recovery(state.watching)  # it can be watched and not be listed: nothing more can be found out
+        return Recovery(state.watching)  # it can be watched but not listed, so this cannot be confirmed
     if isinstance(exc, Forbidden | Unauthorized | MethodNotAllowed):
-        # If only watching is forbidden, listing at the backoff's pace keeps the cache close to the server. A stream is
-        # a watch, and whether the resource can be listed is not known yet.
+        # If only watching is forbidden, lists at the backoff's pace keep the cache nearly up to date. A streaming list
+        # is a watch: whether the resource can be listed is not known yet, so try that at once.
         return Recovery(state.listing, immediate=isinstance(state, Streaming) and first)
     if isinstance(exc, HistoryWentBack):
         return Recovery(MOST_RECENT, immediate=first)
@@ -80,12 +80,12 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
         return _after_silence(state, exc, first)
     if isinstance(exc, StreamCutShort):
         return Recovery(same if first else MOST_RECENT)
-    if isinstance(exc, UnreadableEvent | EndlessList):  # it came whole, and would come again
-        # Where pages do not end, one response may do; and the other way round.
+    if isinstance(exc, UnreadableEvent | EndlessList):  # a retry would get the same
+        # If pages do not end, a list in one response may work, and vice versa.
         other = state.listing if isinstance(state, Listing) and state.whole else MOST_RECENT
         return Recovery(other, immediate=first and isinstance(exc, EndlessList))
     if isinstance(exc, TransportError):
-        # What cuts or holds back every stream (a proxy, mostly) may still let lists through.
+        # A proxy that cuts or buffers streams may still let lists through.
         return Recovery(state.listing if isinstance(state, Streaming) and streak >= 2 else same)
     return Recovery(same if streak < 2 else state.listing)
 
@@ -93,7 +93,7 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
 def _after_silence(state: ReflectorState, exc: StreamSilent, first: bool) -> Recovery:
     if isinstance(state, Watching) and not exc.certain:
         return Recovery(Confirming(state.resource_version), immediate=first)
-    # Silent again: a server whose revisions are behind ours is silent until it has caught up.
+    # Silent again: a server whose revision is behind that of the watch is silent until it has caught up.
     return Recovery(state, immediate=True) if first else Recovery(MOST_RECENT)
 
 
@@ -104,5 +104,5 @@ def _version_too_large(exc: APIError) -> bool:
 
 
 def reason_of(exc: DynkubeError) -> str:
-    """One CamelCase word for a failure: the server's reason, or the error's class."""
+    """Return the server's reason for an error, else the name of its class."""
     return word(exc.reason) if isinstance(exc, APIError) and exc.reason else type(exc).__name__

@@ -1,12 +1,11 @@
-"""Reflector: keeps a sink equal to one collection on the server, through everything a network does.
+"""Reflector: lists and watches one collection, and keeps a sink up to date.
 
-The requests around a table of states (``_transitions``): list all objects, or stream them over the watch, then follow
-changes from where they ended. What each failure leads to is a table too (``_recovery``). When failures count as over is
-decided in ``_health``, the pauses in ``_pace``, the deadlines of a stream in ``_stream``. The numbers are client-go's
-(``tools/cache/reflector.go``) unless ``InformerSettings`` says otherwise. Different from there: a stream that goes
-silent is noticed; a streaming list whose end is never marked falls back to a list (kubernetes/kubernetes#140890); a
-watch that the server ends at once counts as an expired version; revisions that went back are noticed; watches that one
-server ends together do not come back together.
+The states are in ``_transitions``: list all objects, or stream them over the watch, then watch from there. What follows
+each failure is in ``_recovery``, when failures count as over in ``_health``, the pauses in ``_pace``, the deadlines of
+a stream in ``_stream``. The numbers are client-go's (``tools/cache/reflector.go``) unless ``InformerSettings`` says
+otherwise. Unlike client-go, it detects a silent stream; falls back to a list if the end of a streaming list is never
+marked (kubernetes/kubernetes#140890); treats a watch that the server ends at once as an expired resourceVersion;
+detects resourceVersions that went back; and spreads the reconnects of watches that a server ends together.
 """
 
 from __future__ import annotations
@@ -43,28 +42,40 @@ from dynkube.telemetry import NOBODY, Observers
 
 
 class Sink(Protocol):
-    """What a reflector reports to."""
+    """The receiver of a reflector's objects, events and failures."""
 
     async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
-        """These are all objects, as of that version; ``watched``: by a watch that is open and goes on."""
+        """Replace all objects.
+
+        Args:
+            objects: all objects of the collection.
+            resource_version: the version of the list.
+            watched: whether they came over a watch (streaming list) that stays open.
+        """
 
     async def apply(self, events: list[WatchEvent]) -> None:
-        """These changes came, in this order. Bookmarks are among them."""
+        """Apply watch events in this order, bookmarks included."""
 
     def following(self) -> None:
         """A watch is open and healthy."""
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """An attempt failed; it will be tried again. ``streak`` is 0 for what the next attempt most likely heals."""
+        """An attempt failed and will be retried.
+
+        Args:
+            exc: the failure.
+            streak: failures before it; 0 for one after which the next attempt most likely succeeds.
+            recovery: what is done next.
+        """
 
 
 @dataclass(slots=True)
 class ServerFeatures:
-    """What is known of one server; shared by all reflectors of a client.
+    """What is known about the server; shared by all reflectors of a client.
 
     Attributes:
-        streaming_lists: whether it can stream lists; ``None`` before that was tried.
-        waits: those who wait for it after failures.
+        streaming_lists: whether it supports streaming lists (KEP-3157); ``None`` before that was tried.
+        waits: the reflectors that wait after failures.
     """
 
     streaming_lists: bool | None = None
@@ -76,12 +87,12 @@ class Reflector:
 
     Args:
         source: the collection.
-        sink: what is reported to.
+        sink: the receiver.
         settings: timing and paging.
-        features: what the server can do; learned, and shared.
+        features: what the server supports; updated, and shared by reflectors.
         observers: notified of lists and watches.
-        consistent: the first list must not come from a cache that may lag behind.
-        statistics: where to count; those of an earlier reflector go on.
+        consistent: whether the first list must come from etcd, as a watch cache may lag behind.
+        statistics: the counters to use; those of an earlier reflector are continued.
     """
 
     def __init__(
@@ -103,7 +114,7 @@ class Reflector:
         self._features = features
         self._slices = Slices(settings.cpu_clock, budget=settings.slice)
         self._state: ReflectorState = Streaming(Listing("" if consistent else "0"))
-        self._streamable = True  # as far as this resource has shown
+        self._streamable = True  # False once a streaming list of this resource failed
         self._watched = False
         self._woken = False  # whether the last pause was cut short
         self._health = Health()
@@ -111,7 +122,7 @@ class Reflector:
         self._idle = IdleTimeout(settings)
 
     async def run(self) -> None:
-        """Run until cancelled; never returns, and raises nothing that the cluster causes."""
+        """List and watch until cancelled; never raises because of the cluster."""
         async with trio.open_nursery() as nursery:
             while True:
                 try:
@@ -120,7 +131,7 @@ class Reflector:
                     await self._recover(exc)
 
     async def _attempt(self, nursery: trio.Nursery) -> None:
-        """One list, or one watch to its clean end; what fails is raised."""
+        """Make one list, or one watch until the server ends it; raises on failure."""
         if isinstance(self._state, Streaming) and not self._may_stream():
             self._state = self._state.listing
         if isinstance(self._state, Listing):
@@ -146,9 +157,9 @@ class Reflector:
         recovery = recover(self._state, exc, health.streak_before(exc))
         self._statistics.failures += 1
         self._statistics.reasons[reason_of(exc)] += 1
-        if recovery.stop_streaming:  # finding out what the server can do is no failure of it
+        if recovery.stop_streaming:  # detecting what the server supports does not count as a failure
             self._streamable = False
-            if not self._features.streaming_lists:  # else it can, and this resource, or this time, is the exception
+            if not self._features.streaming_lists:  # else the server supports it, and only this resource does not
                 self._features.streaming_lists = False
             shown = health.streak
         else:
@@ -158,10 +169,10 @@ class Reflector:
         self._state = recovery.state
 
     async def _wait(self, seconds: float, exc: DynkubeError) -> None:
-        """Wait after a failure, unless another reflector finds the server back.
+        """Wait after a failure, or until another reflector succeeds.
 
-        One that was woken and failed again waits to the end: success of others is no promise, and so it makes at most
-        one request more for each of its pauses.
+        If this reflector was woken early last time and failed again, it waits in full. So waking costs at most one
+        extra request per pause.
         """
         if self._woken:
             self._woken = False
@@ -173,7 +184,7 @@ class Reflector:
     # ── Listing ──────────────────────────────────────────────────────────────────────────────
 
     async def _list(self, listing: Listing) -> int:
-        """All objects, in pages where the server pages; they replace what the sink has. Returns how many."""
+        """List all objects, in pages if the server pages; return how many there are."""
         self._statistics.lists += 1
         version = "" if self._settings.consistency == "most_recent" else listing.resource_version
         timeout = self._settings.list_timeout
@@ -188,7 +199,7 @@ class Reflector:
                 timeout=timeout,
                 paging=paging,
             )
-            # Some servers give every page a version of its own: nothing is lost if the watch begins at the first.
+            # Some servers give each page its own version: no event is lost if the watch starts at that of the first.
             complete = listing.complete(page.resource_version)
             await add_page(objects, page, self._slices)
             while token := paging.token_after(page):
@@ -200,14 +211,15 @@ class Reflector:
         return len(objects)
 
     async def _synced(self, state: Watching, objects: dict[Key, Unstructured], *, watched: bool) -> None:
-        self._state = state  # from here on nothing that fails costs another list
+        self._state = state  # from here on no failure requires another list
         self._statistics.last_activity = self._statistics.last_event = trio.current_time()
         await self._sink.replace(objects, state.resource_version, watched=watched)
 
     async def _confirm(self, state: Confirming) -> Watching:
-        """Ask for one object: what counts is the version of the list.
+        """List one object to learn the server's current resourceVersion.
 
-        This may be sent on a connection that is as dead as the watch was, so its deadline is that of a silent stream.
+        The request may use a connection that is as dead as that of the watch, so its timeout is that of a silent
+        stream.
         """
         settings = self._settings
         timeout = min(settings.silence, settings.list_timeout)
@@ -217,7 +229,7 @@ class Reflector:
     # ── Streaming, Watching ──────────────────────────────────────────────────────────────────
 
     async def _watch(self, nursery: trio.Nursery, *, streaming: bool) -> None:
-        """One watch, to its clean end; anything else is raised."""
+        """Watch until the server ends it normally; raises otherwise."""
         settings, before = self._settings, followed(self._state)
         self._statistics.watches += 1
         self._statistics.restarts += self._watched
@@ -229,8 +241,8 @@ class Reflector:
         try:
             await self._follow(nursery, stream, int(seconds))
         except (APIError, TransportError) as exc:
-            # What held for a good while was in order: many proxies cut idle streams, which is no reason to come back
-            # late. An unreadable line says more about the next stream than this one's age.
+            # A stream that was open for some time resets the backoff: many proxies cut idle streams. Not after an
+            # unreadable line, which the next stream is likely to have as well.
             if stream.age(trio.current_time()) >= GOOD_WHILE and not isinstance(exc, UnreadableEvent):
                 self._pace.held()
             raise
@@ -244,9 +256,9 @@ class Reflector:
             self._state = Confirming(before)
 
     async def _follow(self, nursery: trio.Nursery, stream: Stream, seconds: int) -> None:
-        """Open a watch and take what comes, until the server ends it or is not heard any more."""
+        """Open a watch and receive its events until the server ends it or is silent."""
         streaming = isinstance(self._state, Streaming)
-        # Opening has a deadline of its own, in the REST client, and may include waits that the server asked for.
+        # Opening has its own deadline, in the REST client, and may include waits for Retry-After.
         with trio.CancelScope() as patience:
             async with self._source.watch(
                 resource_version=followed(self._state), timeout_seconds=seconds, send_initial_events=streaming
@@ -257,9 +269,9 @@ class Reflector:
                 patience.deadline = stream.deadline(stream.opened)
                 self._opened(nursery, stream)
                 async for events in batches:
-                    patience.deadline = math.inf  # the time that the sink takes is not the server's silence
+                    patience.deadline = math.inf  # the sink's time does not count as silence
                     await self._received(events, stream)
-                    del events  # a quiet watch keeps no objects
+                    del events  # else the frame keeps these objects alive while the watch is quiet
                     patience.deadline = stream.deadline(trio.current_time())
         if patience.cancelled_caught:
             if stream.batches is not None:
@@ -276,7 +288,7 @@ class Reflector:
     def _opened(self, nursery: trio.Nursery, stream: Stream) -> None:
         self._features.waits.answered()
         hold = self._health.opened(stream.opened)
-        if isinstance(self._state, Streaming):  # its success is the end of the initial events
+        if isinstance(self._state, Streaming):  # it succeeds with the end of the initial events
             return
         if self._health.streak == 0:
             self._sink.following()
@@ -284,7 +296,7 @@ class Reflector:
             nursery.start_soon(self._prove_healthy, stream, hold)
 
     async def _prove_healthy(self, stream: Stream, seconds: float) -> None:
-        """After failures, a stream that stays open for long enough counts as a success, even if silent."""
+        """Count a stream that stays open for so long as a success, even if silent."""
         await trio.sleep(seconds)
         if stream.open and self._health.streak:
             self._healthy()
@@ -319,7 +331,7 @@ class Reflector:
         await self._sink.apply(events)
 
     async def _collect(self, state: Streaming, events: list[WatchEvent], stream: Stream) -> list[WatchEvent]:
-        """Take initial events; returns what came after their end."""
+        """Collect initial events; return those that came after their end."""
         received = state.receive(events)
         if received is None:
             return []

@@ -1,4 +1,4 @@
-"""How long one open watch of a reflector may be silent, and how long it may live."""
+"""Deadlines of one watch of a reflector: how long it may be silent, and be open."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dynkube.informers._transitions import StreamSilent
 
 
 class IdleTimeout:
-    """After how many seconds without an event or a bookmark a watch of one collection is taken for dead.
+    """Seconds without an event or bookmark after which a watch is considered dead.
 
-    Servers send bookmarks about once a minute. A resource that has never sent one may just be quiet: there the time
-    doubles with each stream that was silent, until the first bookmark comes.
+    Servers send bookmarks about once a minute. A resource that never had one may just be quiet: for it the time doubles
+    with each silent stream, until the first bookmark.
     """
 
     __slots__ = ("_settings", "bookmarked", "seconds")
@@ -21,16 +21,16 @@ class IdleTimeout:
     def __init__(self, settings: InformerSettings) -> None:
         self._settings = settings
         self.bookmarked = False
-        """Whether this resource has bookmarks, as far as is known."""
+        """Whether a bookmark of this resource was ever received."""
         self.seconds = settings.silence
 
     def bookmark_seen(self) -> None:
-        """This resource has bookmarks."""
+        """Note that this resource has bookmarks."""
         self.bookmarked = True
         self.seconds = self._settings.silence
 
     def expired(self, after: float) -> StreamSilent:
-        """A watch was silent for ``after`` seconds; returns the failure."""
+        """Return the failure of a watch that was silent for ``after`` seconds."""
         if self.bookmarked:
             return StreamSilent(f"no event and no bookmark for {after:g} s")
         self.seconds = min(self.seconds * 2, self._settings.watch_timeout[1] + self._settings.watch_margin)
@@ -38,11 +38,11 @@ class IdleTimeout:
 
 
 class Stream:
-    """One watch from the request to its end.
+    """One watch, from the request to its end.
 
     Args:
-        lifetime: seconds after which the server should have ended it by itself, and some more.
-        idle: seconds without an event or a bookmark after which it is given up.
+        lifetime: seconds after which the server should have ended it, with a margin.
+        idle: seconds without an event or bookmark after which it is given up.
     """
 
     __slots__ = ("_lifetime", "_timeout", "batches", "idle", "open", "opened")
@@ -52,22 +52,22 @@ class Stream:
         self.idle = idle
         self.open = True
         self.opened = math.inf
-        """When the server began to answer; deadlines count from there."""
+        """When the response began; deadlines count from then."""
         self.batches: Batches | None = None
 
     def limit(self, idle: float, timeout: float = math.inf) -> None:
-        """Set other limits, as initial objects have; without a ``timeout``, that of its lifetime."""
+        """Set other limits (for initial objects); ``timeout`` defaults to the lifetime."""
         self.idle = idle
         self._timeout = min(self._lifetime, timeout)
 
     def deadline(self, now: float) -> float:
-        """When to give up, if nothing more is received."""
+        """Return when to give up if nothing more is received."""
         return min(now + self.idle, self.opened + self._timeout)
 
     def age(self, now: float) -> float:
-        """For how long it has been open; negative if the server has not begun to answer."""
+        """Return for how long it has been open; negative before the response began."""
         return now - self.opened
 
     def overdue(self, now: float) -> bool:
-        """Whether the server should have ended it by now."""
+        """Return whether the server should have ended it by now."""
         return now >= self.opened + self._lifetime
