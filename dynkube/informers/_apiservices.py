@@ -1,8 +1,8 @@
-"""Follows the cluster's APIServices, so that informers learn of APIs that come without a CRD.
+"""Watches APIServices, so that informers notice aggregated APIs.
 
-Open only while an informer waits for a resource that no CRD defines. Most APIServices stand for CRDs, which are known
-already: the label that kube-aggregator gives them keeps them out, so this is a handful of small objects that hardly
-ever change, and asks for nothing at intervals.
+Only while an informer waits for a resource that no CRD defines. Most APIServices stand for CRDs, which are watched
+anyway, and are excluded by the label that kube-aggregator sets on them. So this is a watch on a handful of small
+objects that hardly ever change.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _NOT_OF_CRDS: Final = "kube-aggregator.kubernetes.io/automanaged!=true"
 
 
 class APIServices:
-    """The group-versions that the cluster serves by other means than CRDs, known while they are followed.
+    """The group-versions that are served without CRDs, while they are watched.
 
     Args:
-        on_change: called with those that came, went, or changed, which includes their servers' health.
-        observers: who is told of lists and watches.
+        on_change: called with group-versions that were added, removed or changed, also in the health of their servers.
+        observers: notified of lists and watches.
     """
 
     def __init__(
@@ -67,15 +67,18 @@ class APIServices:
 
     @property
     def group_versions(self) -> frozenset[GroupVersion]:
-        """Those that are known."""
+        """The known group-versions."""
         return frozenset() if self._watcher is None else self._watcher.group_versions
 
     def may_serve(self, group_version: GroupVersion) -> bool:
-        """Whether ``group_version`` may be served although it was not: it was announced, or nothing is known."""
+        """Return whether ``group_version`` may be served by now.
+
+        It may if it has an APIService, or if APIServices are not known.
+        """
         return self._watcher is None or not self._watcher.known or group_version in self.group_versions
 
     def follow(self, wanted: bool) -> None:
-        """Begin or end to follow them."""
+        """Start or stop the watch."""
         self._wanted = wanted
         if not wanted:
             self._end()
@@ -92,12 +95,12 @@ class APIServices:
             self._scope = start_in_scope(self._nursery, reflector.run)
 
     def try_again(self) -> None:
-        """What was forbidden may be granted by now."""
+        """Try again after a permanent failure, as permissions may have been granted."""
         self._refused = False
         self.follow(self._wanted)
 
     def stop(self) -> None:
-        """End it, and forget everything."""
+        """Stop the watch and reset the state."""
         self._wanted = self._refused = False
         self._end()
 
@@ -113,28 +116,28 @@ class APIServices:
 
 
 class _Watcher:
-    """What a reflector of APIServices reports to."""
+    """The sink of the reflector on APIServices."""
 
     def __init__(self, *, on_change: Callable[[set[GroupVersion]], None], on_refused: Callable[[], None]) -> None:
         self.group_versions: frozenset[GroupVersion] = frozenset()
         self.known: bool = False
-        """Whether ``group_versions`` is (or was, before trouble) the truth."""
+        """Whether ``group_versions`` has synced; stays true during failures."""
         self._on_change = on_change
         self._on_refused = on_refused
 
     def silence(self) -> None:
-        """Tell nothing more: its task was cancelled, and may run until its next checkpoint."""
+        """Stop calling back: its task was cancelled, and may run until a checkpoint."""
         self._on_change = lambda changed: None
         self._on_refused = lambda: None
 
     async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
-        """Take a complete list. Whose health has changed unseen is not known, so all of them count as changed."""
+        """Apply a complete list; all count as changed, as their health may have."""
         before, self.group_versions = self.group_versions, frozenset(_named(obj.name) for obj in objects.values())
         self.known = True
         self._on_change({*before, *self.group_versions})
 
     async def apply(self, events: list[WatchEvent]) -> None:
-        """Take changes."""
+        """Apply watch events."""
         changed: set[GroupVersion] = set()
         for event in events:
             if isinstance(event, Bookmark):
@@ -149,15 +152,15 @@ class _Watcher:
             self._on_change(changed)
 
     def following(self) -> None:
-        """A watch is open; nobody needs to know."""
+        """Ignore that a watch is open."""
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """Give up where the server says no, and go on trying where it says nothing."""
+        """Give up on 401, 403 and 404; otherwise the reflector retries."""
         if isinstance(exc, Forbidden | Unauthorized | NotFound):
             self._on_refused()
 
 
 def _named(name: str) -> GroupVersion:
-    """What an APIService stands for: its name is ``version.group``, which the API server checks."""
+    """Return the group-version in an APIService's name, ``version.group``."""
     version, _, group = name.partition(".")
     return GroupVersion(group, version)

@@ -1,7 +1,8 @@
-"""A filter while one view uses it: asked by the owner's task and by whoever reads, and never in the way of either.
+"""A filter in use by one view, called by the owner's task and by readers.
 
-A filter may be a class of a user's own. Whatever its functions raise is reported, and means: ``matches`` hides the
-object; ``ready`` and ``at_once`` cannot answer yet; ``pending`` says that it failed; ``close`` is over.
+A filter may be a user's class. Exceptions of its functions are reported, and have these effects: of ``matches``, the
+object is hidden; of ``ready`` and ``at_once``, the filter is not ready; of ``pending``, the failure is shown instead;
+of ``close``, none.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dynkube.meta import Unstructured
 
 
 class ErrorReport(Protocol):
-    """Reports that a user's function failed, on an object where it was asked about one."""
+    """Reports that a user's function failed, with its argument if that is an object."""
 
     def __call__(self, what: str, exc: Exception, obj: Unstructured | None = None) -> None: ...
 
@@ -27,7 +28,7 @@ _SHOW_ALL: Final = BoundFilter(lambda obj: True)
 
 
 class AppliedFilter:
-    """One filter in one view, from the moment it is taken until another one is, or the informer ends."""
+    """One filter in one view, until it is replaced or the informer is closed."""
 
     __slots__ = ("_bound", "_failure", "_report", "_results", "_was_read", "filter")
 
@@ -35,34 +36,34 @@ class AppliedFilter:
         self.filter = filter
         self._bound = bound
         self._report = report
-        self._failure = ""  # why it cannot answer, if it failed when it was asked to
-        self._results: FilterResults | None = None  # of the version that was read last, with what changed since
+        self._failure = ""  # why it is not ready, if one of its functions raised
+        self._results: FilterResults | None = None  # for the version that was read last, with the changes since
         self._was_read = False
 
     @classmethod
     def bind(cls, new: Filter | None, context: FilterContext, report: ErrorReport) -> AppliedFilter:
-        """Have a filter begin its work. What its ``bind`` raises is the caller's, who has just named it."""
+        """Bind a filter; exceptions of its ``bind`` propagate to the caller."""
         return NO_FILTER if new is None else cls(new, new.bind(context), report)
 
     @property
     def shows_all(self) -> bool:
-        """Whether there is no filter, so that nothing needs to be asked."""
+        """Whether there is no filter, so that nothing needs to be called."""
         return self._bound is _SHOW_ALL
 
     @property
     def ready(self) -> bool:
-        """Whether it can answer yet."""
+        """Whether the filter is ready."""
         return self.shows_all or attempt(self._is_ready, False, self._ready_failed)
 
     @property
     def pending(self) -> str:
-        """What it waits for before it can answer, in words; ``""`` if it can."""
+        """What it waits for before it is ready, for people; ``""`` if it is."""
         if self.shows_all or (self.ready and not self._failure):
             return ""
         return attempt(lambda: str(self._bound.pending()), "", self._pending_failed) or self._failure
 
     def shown(self, objects: Sequence[Unstructured]) -> list[Unstructured] | None:
-        """Those of ``objects`` that it shows; ``None`` if it cannot answer."""
+        """Return the ``objects`` that it shows; ``None`` if it is not ready."""
         if self.shows_all:
             return list(objects)
         matches = self._reading()
@@ -71,9 +72,12 @@ class AppliedFilter:
         return passing(matches, objects, self._matches_failed)
 
     def known(self, snapshot: Snapshot, latest: Callable[[], Snapshot]) -> Snapshot | None:
-        """What it shows of a version of the cache, where that may be kept; ``None`` where it has to be asked each time.
+        """Return the objects of a version that it shows, with results kept between reads.
 
-        It is not kept before the second read: filing it costs as much as asking a simple filter twice.
+        Nothing is kept before the second read: storing results costs as much as calling a simple filter twice.
+
+        Returns:
+            ``None`` if results may not be kept, so that it has to be called at each read.
         """
         if not self._bound.object_only:
             return None
@@ -92,12 +96,12 @@ class AppliedFilter:
             results = results.asked(())
         if results is not self._results:
             self._results = results
-            if latest() is not snapshot:  # the owner may have looked before, and would not see it any more
+            if latest() is not snapshot:  # the owner may have called carry() before this was stored
                 self._results = None
         return results.shown
 
     def carry(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
-        """The cache has another version. For its owner's task."""
+        """Carry kept results over to a new version; called by the owner's task."""
         results = self._results
         if results is not None:
             now = results.carry(changes, after) if results.base is before else None
@@ -105,23 +109,23 @@ class AppliedFilter:
             self._was_read = now is not None
 
     def forget(self) -> None:
-        """It may answer differently now."""
+        """Drop kept results."""
         self._results = None
 
     def count(self, objects: Iterable[Unstructured]) -> int:
-        """How many of ``objects`` it shows."""
+        """Return how many of ``objects`` it shows."""
         matches = self._reading()
         return 0 if matches is None else count_passing(matches, objects, self._matches_failed)
 
     def close(self) -> None:
-        """Have it let go of what it follows."""
+        """Close the bound filter."""
         attempt(self._bound.close, None, self._close_failed)
 
     def _is_ready(self) -> bool:
         return bool(self._bound.ready())
 
     def _reading(self) -> Predicate | None:
-        """Its predicate for one read, or for one batch of changes."""
+        """Return its predicate for one read or batch; ``None`` if it is not ready."""
         if not self.ready:
             return None
         matches = attempt(self._bound.reading, None, self._at_once_failed)
@@ -129,7 +133,7 @@ class AppliedFilter:
             self._failure = ""
         return matches
 
-    # ── what its functions raise ─────────────────────────────────────────────────────────────
+    # ── exceptions of its functions ──────────────────────────────────────────────────────────
 
     def _ready_failed(self, exc: Exception) -> None:
         self._failure = f"its ready(), which raised {text_of(exc)}"
@@ -153,8 +157,8 @@ class AppliedFilter:
 
 
 def _nothing_fails(what: str, exc: Exception, obj: Unstructured | None = None) -> None:
-    """For what calls no function of a user's."""
+    """Ignore; used where no user function is called."""
 
 
 NO_FILTER: Final = AppliedFilter(None, _SHOW_ALL, _nothing_fails)
-"""Shows everything. One for all views: it is never asked, and keeps nothing."""
+"""Shows everything; shared by all views, as it is never called and keeps nothing."""

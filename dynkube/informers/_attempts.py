@@ -1,4 +1,4 @@
-"""A reflector's attempts to list and to watch: what they come to in numbers, and what observers are told of each."""
+"""Counters of a reflector, and calls of observers for its lists and watches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Finished: TypeAlias = tuple[Hook[[Collection, ReflectorOutcome], None], ...]
 
 @dataclass(slots=True)
 class ReflectorStatistics:
-    """A reflector in numbers. Times are those of trio's clock."""
+    """Counters of a reflector. Times are on trio's clock."""
 
     lists: int = 0
     watches: int = 0
@@ -32,16 +32,16 @@ class ReflectorStatistics:
     last_event: float = -math.inf
 
     def lag(self, now: float) -> float | None:
-        """Seconds since the server was last heard of; ``None`` before that."""
+        """Return the seconds since anything was received; ``None`` before the first time."""
         return None if self.last_activity == -math.inf else now - self.last_activity
 
 
 @dataclass(slots=True)
 class Attempt:
-    """One list or watch, while it lasts."""
+    """One list or watch in progress."""
 
     items: int = 0
-    """How many objects a list gave; the events of a watch are counted by the statistics."""
+    """The number of objects listed; events of a watch are counted in the statistics."""
 
 
 @contextmanager
@@ -52,14 +52,14 @@ def told(
     statistics: ReflectorStatistics,
     version: Callable[[], str],
 ) -> Iterator[Attempt]:
-    """Tell observers of the list or watch that the block is, however it ends.
+    """Call observers before and after the block, which is one list or watch.
 
     Args:
-        started: called before it.
-        finished: called after it, with what came of it.
+        started: hooks to call before it.
+        finished: hooks to call after it with the outcome, also if it raises.
         collection: what is listed or watched.
-        statistics: count the events that come meanwhile.
-        version: gives the last resourceVersion seen.
+        statistics: count the events received.
+        version: returns the last resourceVersion received.
     """
     attempt = Attempt()
     if not (started or finished):

@@ -1,12 +1,12 @@
-"""What a watch event or a complete list means for the cache: which objects change, and how.
+"""Applies watch events and complete lists to the cache.
 
-A watch replays: after a reconnect, from an API server whose watch cache lags, or because the pages of a list were newer
-than the version that the watch starts from. So an *event* that is older than the cached object is skipped.
+A watch may replay events: after a reconnect, from an API server whose watch cache lags, or because the pages of a list
+were newer than the version from which the watch starts. So an *event* that is older than the cached object is skipped.
 
-A *list* is authoritative, whatever versions its objects carry. The reflector accepts none that is older than what it
-has followed, unless the server's revisions went back; so where a listed object is older than the cached one, the
-storage was restored from a backup, and the listed state is the current one. (After ``etcdutl snapshot restore
---bump-revision`` the list's own version is higher than any before, while the objects keep those of the backup.)
+A *list* is authoritative, whatever versions its objects have. The reflector accepts no list that is older than the last
+version it received, unless the server's revisions went back. So if a listed object is older than the cached one, etcd
+was restored from a backup, and the listed state is the current one. (After ``etcdutl snapshot restore --bump-revision``
+the list's own version is higher than any before, while the objects keep those of the backup.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent, is_ol
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The next version of a cache: what changes, the snapshot then, and how far in history that is."""
+    """The next version of a cache: its changes, its snapshot and its resourceVersion."""
 
     changes: Sequence[Change]
     snapshot: Snapshot
@@ -30,20 +30,23 @@ class Version:
 
 
 class Cache:
-    """The objects of one resource. Works out the next version; the owner says when to publish it."""
+    """The objects of one resource; computes versions, which the owner publishes."""
 
     def __init__(self) -> None:
         self.snapshot: Snapshot = EMPTY
         self.resource_version = ""
-        """How far the server's revisions have been followed; ``""`` before the first list."""
+        """The last resourceVersion received; ``""`` before the first list."""
         self._versions_reused = False
 
     def revisions_regressed(self) -> None:
-        """The server's revisions went back: until the next list, one version may stand for two states of an object."""
+        """Note that the server's revisions went back.
+
+        Until the next list, two states of an object may have the same resourceVersion.
+        """
         self._versions_reused = True
 
     def apply(self, events: Sequence[WatchEvent]) -> Version:
-        """What a batch of watch events makes of it."""
+        """Return the version after a batch of watch events."""
         editor = self.snapshot.edit()
         changes: list[Change] = []
         version = self.resource_version
@@ -55,7 +58,7 @@ class Cache:
             key = obj.key
             version = obj.resource_version
             known = editor.get(key)
-            # A replay. Also with another UID: the deletion of an object that has been replaced by another one since.
+            # A replay, or with another UID the deletion of an object that was created again since.
             if known is not None and is_older(obj.resource_version, known.resource_version):
                 continue
             if isinstance(event, Deleted):
@@ -70,17 +73,17 @@ class Cache:
         return Version(changes, editor.done() if changes else self.snapshot, version)
 
     async def replace(self, objects: Mapping[Key, Unstructured], resource_version: str, slices: Slices) -> Version:
-        """The version that holds exactly ``objects``; deletions come first.
+        """Return the version with exactly ``objects``; deletions come first.
 
-        Objects that did not change keep their identity, so no event is made of them.
+        Unchanged objects keep their identity and cause no change.
 
         Args:
             objects: a complete list.
-            resource_version: the list's own.
-            slices: the time it may hold the event loop.
+            resource_version: the version of the list.
+            slices: limits how long this runs without yielding to the event loop.
         """
-        # Revisions that went back are written again, so an equal version proves nothing. Else it is the proof, and
-        # contents are not compared: that would decode objects whose JSON a watch and a list order differently.
+        # If revisions went back, an equal version may be a different state. Otherwise contents are not compared: that
+        # would decode objects whose JSON is ordered differently in a watch and in a list.
         compare_content = self._versions_reused or is_older(resource_version, self.resource_version)
         editor = self.snapshot.edit()
         changes: list[Change] = []
@@ -102,12 +105,12 @@ class Cache:
         return Version(changes, editor.done(), resource_version)
 
     def publish(self, version: Version) -> None:
-        """Show it to readers."""
+        """Make a version visible to readers."""
         self.snapshot = version.snapshot
         self.resource_version = version.resource_version
 
     async def emptied(self, slices: Slices) -> Version:
-        """The version without any object, for a resource that is gone."""
+        """Return the version without objects, for a resource that is not served any more."""
         changes: list[Change] = []
         for some in batches(self.snapshot):
             changes += [(obj.key, obj, None) for obj in some]
@@ -116,11 +119,11 @@ class Cache:
 
 
 def add_newest(listed: dict[Key, Unstructured], obj: Unstructured) -> None:
-    """Put ``obj`` among the objects listed so far, unless a newer state of its key is there already.
+    """Add ``obj`` to the listed objects, unless they have a newer state of its key.
 
-    One key comes twice where the pages of a list have different versions, or a server repeats an initial event. The
-    newer version wins also where the UIDs differ: an object that was created again has a later version than all
-    states of the one before it. Where versions cannot be compared, what was sent last wins.
+    A key comes twice if the pages of a list have different versions, or if a server repeats an initial event. The newer
+    version wins also if the UIDs differ: an object that was created again has a later version than all states of the
+    one before it. If versions cannot be compared, the last one wins.
     """
     known = listed.setdefault(obj.key, obj)
     if known is not obj and not is_older(obj.resource_version, known.resource_version):
@@ -128,14 +131,14 @@ def add_newest(listed: dict[Key, Unstructured], obj: Unstructured) -> None:
 
 
 def remove_unless_newer(listed: dict[Key, Unstructured], deleted: Unstructured) -> None:
-    """Take an object that was deleted while it was listed out again, unless it was created anew since."""
+    """Remove an object that was deleted during the list, unless it was created again."""
     known = listed.get(deleted.key)
     if known is not None and not is_older(deleted.resource_version, known.resource_version):
         del listed[deleted.key]
 
 
 async def add_page(listed: dict[Key, Unstructured], page: Iterable[Unstructured], slices: Slices) -> None:
-    """Put the objects of one page among those listed so far, as :func:`add_newest` does."""
+    """Add the objects of one page to those listed so far, with :func:`add_newest`."""
     for some in batches(page):
         for obj in some:
             add_newest(listed, obj)

@@ -1,6 +1,6 @@
-"""What a CRD says about a resource: whether and how it is served, and its printer columns.
+"""The parts of CRDs that are kept: served versions, scope and printer columns.
 
-Pure. CRDs are kept without their schemas: a schema may have a megabyte, what is kept has some hundred bytes.
+No I/O. CRDs are kept without their schemas: a schema may have a megabyte, the rest has some hundred bytes.
 """
 
 from __future__ import annotations
@@ -69,16 +69,16 @@ class _CRD(msgspec.Struct, gc=False, rename="camel"):
 
 
 _crds = msgspec.json.Decoder(_CRD)
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the whole CRD once more
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # a copy of the whole CRD
 
 
 class SlimCRDDecoder(ObjectDecoder):
-    """Decodes CRDs and drops their schemas and everything else that no verdict needs."""
+    """Decodes CRDs without their schemas and everything else that is not needed."""
 
     __slots__ = ()
 
     def decode(self, raw: bytes) -> Unstructured:
-        """One CRD without its schemas."""
+        """Decode one CRD, without its schemas."""
         crd = _crds.decode(raw)
         if crd.metadata.annotations:
             crd.metadata.annotations.pop(_LAST_APPLIED, None)
@@ -86,7 +86,7 @@ class SlimCRDDecoder(ObjectDecoder):
 
 
 def judge_crd(gvr: GVR, obj: Unstructured) -> Availability:
-    """The verdict on ``gvr`` from its CRD, as :class:`SlimCRDDecoder` decoded it."""
+    """Return the verdict on ``gvr`` from its CRD."""
     crd = _crds.decode(obj.json)
     conditions = {condition.type: condition for condition in crd.status.conditions or ()}
     refused = conditions.get("NamesAccepted")
@@ -113,11 +113,11 @@ class PrinterColumn:
     """One of a CRD's ``additionalPrinterColumns``.
 
     Attributes:
-        name: the heading.
+        name: the column's header.
         type: ``string``, ``integer``, ``number``, ``boolean`` or ``date``.
-        json_path: the path of the value, as the CRD has it: without braces.
-        description: what it means; may be empty.
-        priority: above 0 for columns that only wide tables show.
+        json_path: the JSONPath of the value as in the CRD, without braces.
+        description: a description for people; may be empty.
+        priority: above 0 for columns that are shown in wide tables only (``kubectl get -o wide``).
     """
 
     name: str
@@ -128,7 +128,7 @@ class PrinterColumn:
 
 
 def printer_columns(gvr: GVR, obj: Unstructured) -> tuple[PrinterColumn, ...]:
-    """The printer columns that a CRD declares for the version of ``gvr``."""
+    """Return the printer columns of a CRD for the version of ``gvr``."""
     crd = _crds.decode(obj.json)
     found = next((version for version in crd.spec.versions if version.name == gvr.version), None)
     return tuple(

@@ -1,4 +1,4 @@
-"""Follows the cluster's CRDs, so that informers notice at once when a resource comes or goes."""
+"""Watches CRDs, so that informers notice at once when one is added or removed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from dynkube.telemetry import NOBODY, Observers
 
 CRDS = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
-# Seconds for the first list, besides those that a streaming list may be silent before it is given up. CRDs that have
-# not been listed by then count as unreadable, so that discovery is read.
+# Seconds for the first list, in addition to those for which a streaming list may be silent. CRDs that were not listed
+# by then count as unreadable, so that discovery is read.
 _GRACE: Final = 5.0
-# Failures without a list or a watch in between that mean that CRDs are not followed any more. Where the watch alone
-# fails a list comes in between, and keeps up with the CRDs at the reflector's pace.
+# Failures in a row, without a list or watch, after which CRDs count as lost. If only the watch fails, there are lists
+# in between, which update the CRDs at the pace of the reflector's backoff.
 _LOST_AFTER: Final = 3
 _LOST_AFTER_REFUSALS: Final = 2
 
@@ -36,14 +36,14 @@ _log = get_logger("dynkube.informers")
 
 
 class CRDWatcher:
-    """The cluster's CRDs by name, kept up to date by one watch for all informers of a client.
+    """The cluster's CRDs by name, watched once for all informers of a client.
 
     Args:
-        stamp: gives the times of observations.
-        on_change: called with the names of CRDs that changed; by then they are in ``crds``, or not in it any more.
+        stamp: returns the timestamps of observations.
+        on_change: called with the names of changed CRDs, after ``crds`` was updated.
         on_source: called when ``source`` changed in more than its resourceVersion.
-        on_renewed: called when a watch was opened again, which is every few minutes.
-        observers: hooks for its lists and watches.
+        on_renewed: called when a watch was reopened, which is every few minutes.
+        observers: notified of its lists and watches.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class CRDWatcher:
     ) -> None:
         self.crds: dict[str, Unstructured] = {}
         self.source: CRDSource = CRDSource()
-        """How far they have been followed. While they are lost, ``crds`` is what was known last."""
+        """The state of the watch. While it fails, ``crds`` keeps the CRDs received last."""
         source = ListWatch(
             rest,
             CRDS,
@@ -69,7 +69,7 @@ class CRDWatcher:
             decoder=SlimCRDDecoder(),
             obliging=False,
         )
-        # A cache of the API server that lags behind would give the first list without the newest CRDs.
+        # Consistent: a watch cache that lags behind would return a list without the newest CRDs.
         self._reflector = Reflector(source, self, settings, features, observers, consistent=True)
         self._stamp = stamp
         self._patience = settings.streaming_silence + _GRACE
@@ -78,17 +78,17 @@ class CRDWatcher:
         self._on_renewed = on_renewed
         self._opened = False
         self._failures = 0  # without a list or a healthy watch in between
-        self._logged = logging.NOTSET  # the level at which the present loss was logged
-        self._unwatchable = False  # whether it was logged that they can be listed alone
+        self._logged = logging.NOTSET  # the level at which the current loss was logged
+        self._unwatchable = False  # whether it was logged that CRDs can only be listed
 
     async def run(self) -> None:
-        """Follow CRDs until cancelled."""
+        """Watch CRDs until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._expect_list)
             await self._reflector.run()
 
     def silence(self) -> None:
-        """Call back no more: its task was cancelled, and may run until its next checkpoint."""
+        """Stop calling back: its task was cancelled, and may run until a checkpoint."""
         self._on_change = lambda names: None
         self._on_source = self._on_renewed = lambda: None
 
@@ -101,7 +101,7 @@ class CRDWatcher:
     # ── the reflector's sink ─────────────────────────────────────────────────────────────────
 
     async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
-        """Take a complete list; CRDs that are not in it count as deleted now."""
+        """Apply a complete list; CRDs that are not in it count as deleted now."""
         before, self.crds = self.crds, {obj.name: obj for obj in objects.values()}
         source, self._failures, now = self.source, 0, self._stamp()
         regressed_at = now if is_older(resource_version, source.version) else source.regressed_at
@@ -115,7 +115,7 @@ class CRDWatcher:
             self._on_source()
 
     async def apply(self, events: list[WatchEvent]) -> None:
-        """Take changes one by one: a CRD that went and came back in one batch did both."""
+        """Apply events one by one, as a batch may have both a deletion and a creation."""
         for event in events:
             version = event.resource_version if isinstance(event, Bookmark) else event.object.resource_version
             if not is_older(version, self.source.version):
@@ -129,7 +129,7 @@ class CRDWatcher:
             self._on_change({event.object.name})
 
     def following(self) -> None:
-        """A watch is open and healthy."""
+        """Note that a watch is open and healthy."""
         self._failures = 0
         self._unwatchable = False
         if self.source.listed and self.source.failure is not None:
@@ -140,13 +140,13 @@ class CRDWatcher:
         self._opened = True
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """Count a failure; after some of them the CRDs are lost, and informers have to rely on discovery."""
-        if recovery.stop_streaming or recovery.immediate:  # the attempt that follows at once decides
+        """Count a failure; after some in a row CRDs are lost, and discovery is read."""
+        if recovery.stop_streaming or recovery.immediate:  # the next attempt, which follows at once, decides
             return
         self._failures += 1
         refused = isinstance(exc, Forbidden | Unauthorized | NotFound)
         if not self.source.listed or self._failures >= (_LOST_AFTER_REFUSALS if refused else _LOST_AFTER):
-            # Permissions are for somebody to grant; of a server that is down every informer's state tells.
+            # A warning for missing permissions only: if the server is down, the state of each informer shows it.
             self._lose(SourceFailure(reason_of(exc), sanitized(str(exc))), logging.WARNING if refused else logging.INFO)
         elif isinstance(exc, APIError) and refused and not self._unwatchable:
             self._unwatchable = True
@@ -159,7 +159,7 @@ class CRDWatcher:
             return
         failed_at = self._stamp() if before.failure is None else before.failed_at
         self.source = replace(before, failure=failure, failed_at=failed_at)
-        if level > self._logged:  # once for each loss, and again if it turns out to be about permissions
+        if level > self._logged:  # once per loss, and again if permissions turn out to be missing
             self._logged = level
             text = "CRDs cannot be read (%s): what is known of them stays, and discovery is read as well"
             _log.log(level, text, failure.message, extra={"gvr": str(CRDS), "reason": failure.reason})

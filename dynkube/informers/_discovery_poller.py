@@ -1,4 +1,4 @@
-"""Reads discovery for group-versions: each once at a time, many of them in one look, and at intervals where need be."""
+"""Reads discovery of group-versions: once, at intervals, and with backoff."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from dynkube.informers._slices import Slices
 from dynkube.meta import GroupVersion
 from dynkube.rest import Backoff
 
-_FEW: Final = 4  # group-versions that are read one by one; for more than that, all of discovery is read
+_FEW: Final = 4  # up to so many group-versions are read one by one; for more, all of discovery is read
 
 
 class DiscoveryListener(Protocol):
-    """What a :class:`DiscoveryPoller` reports to."""
+    """The receiver of a :class:`DiscoveryPoller`'s responses."""
 
     @property
     def crds_followed(self) -> bool:
-        """Whether CRDs are followed now; answers are marked with how that was when they were asked for."""
+        """Whether CRDs are being watched; responses carry its value at the request."""
         ...
 
     def to_poll(self) -> Collection[GroupVersion]:
-        """The group-versions that are to be read at intervals now."""
+        """Return the group-versions to read at intervals now."""
         ...
 
     def concerns(self, gv: GroupVersion) -> bool:
-        """Whether anything in ``gv`` is still followed."""
+        """Return whether any resource of ``gv`` is still followed."""
         ...
 
     def answered(
         self, gv: GroupVersion, resources: tuple[APIResource, ...] | None, *, asked: float, crds_followed: bool
     ) -> None:
-        """An answer: the resources served; ``None`` if the group-version itself is not."""
+        """Receive the served resources; ``None`` if the group-version is not served."""
 
     def failed(self, gv: GroupVersion, exc: DynkubeError) -> None:
-        """No answer; it will be tried again."""
+        """Receive a failure; the read will be retried."""
 
 
 class DiscoveryPoller:
-    """Reads the discovery of group-versions that are wanted, and tries again what could not be read.
+    """Reads the discovery of requested group-versions, and retries failed reads.
 
-    Each group-version has a back-off of its own, so one aggregated API that is down delays no other. Attempts that are
+    Each group-version has its own backoff, so an aggregated API that is down does not delay others. Retries that are
     due soon are made together: while all of discovery is down, any number of group-versions cost one attempt.
 
     Args:
-        discovery: reads.
-        settings: how often.
-        listener: gets the answers.
-        stamp: gives the times of questions.
+        discovery: the client.
+        settings: the interval.
+        listener: the receiver.
+        stamp: returns the timestamps of requests.
     """
 
     def __init__(
@@ -67,18 +67,19 @@ class DiscoveryPoller:
         self._discovery = discovery
         self._settings = settings
         self._listener = listener
-        self._due: dict[GroupVersion, tuple[float, float]] = {}  # to be read: at the earliest, at the latest
+        self._due: dict[GroupVersion, tuple[float, float]] = {}  # to be read: (not before, at the latest)
         self._reading: set[GroupVersion] = set()
-        self._again: set[GroupVersion] = set()  # wanted anew since the reading began
+        self._again: set[GroupVersion] = set()  # requested again since the read began
         self._backoffs: dict[GroupVersion, Backoff] = {}
         self._wake = trio.Event()
 
     def want(self, gvs: Iterable[GroupVersion], *, anew: bool = False) -> None:
-        """Have group-versions read now, or, after a failure, when its back-off has passed.
+        """Read group-versions now, or after a failure when their backoff has passed.
 
         Args:
-            gvs: which.
-            anew: something changed: an answer that is on its way may be from before that, and a back-off is cut short.
+            gvs: the group-versions.
+            anew: whether something changed: then a read in progress is repeated, as its response may be outdated, and
+                a backoff is cut short.
         """
         for gv in gvs:
             if gv in self._reading:
@@ -89,11 +90,11 @@ class DiscoveryPoller:
         self.look_again()
 
     def look_again(self) -> None:
-        """What is to be polled may have changed."""
+        """Check again what is to be polled."""
         self._wake.set()
 
     def clear(self) -> None:
-        """Forget everything that is wanted."""
+        """Forget all requests."""
         for known in (self._due, self._reading, self._again, self._backoffs):
             known.clear()
 
@@ -104,12 +105,12 @@ class DiscoveryPoller:
             while True:
                 if not self._listener.to_poll():
                     poll_at = math.inf
-                elif poll_at == math.inf:  # else what is wanted in between would put it off again and again
+                elif poll_at == math.inf:  # else each request in between would postpone it
                     poll_at = trio.current_time() + self._settings.discovery_poll
                 retry_at = min((latest for _, latest in self._due.values()), default=math.inf)
                 with trio.move_on_at(min(retry_at, poll_at)):
                     await self._wake.wait()
-                # Woken and stopped at once: what is wanted now is for the task that was started since.
+                # If it was woken and cancelled, the requests are for the task that was started since.
                 await trio.lowlevel.checkpoint_if_cancelled()
                 now = trio.current_time()
                 if now >= poll_at:
@@ -137,7 +138,7 @@ class DiscoveryPoller:
                 nursery.start_soon(self._read, gv)
 
     async def _read_all(self, wanted: set[GroupVersion]) -> None:
-        """One look at everything instead of a request for each."""
+        """Read all of discovery instead of each group-version."""
         asked, followed = self._stamp(), self._listener.crds_followed
         try:
             discovery = await self._discovery.fetch()
@@ -160,8 +161,8 @@ class DiscoveryPoller:
         asked, followed = self._stamp(), self._listener.crds_followed
         try:
             resources = await self._discovery.fetch_group_version(gv)
-            # A 404 may come from a proxy, or from an API server that is still starting. A list of what is served, and
-            # this not in it, is an answer.
+            # A 404 may come from a proxy, or from an API server that is still starting. It counts only if the list of
+            # group-versions does not have this one.
             if resources is None and await self._discovery.lists(gv):
                 raise DiscoveryFailed(f"the server lists {gv}, and answers 404 for its discovery document")
         except DynkubeError as exc:

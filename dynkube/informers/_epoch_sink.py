@@ -1,4 +1,4 @@
-"""What one reflector reports, as messages to the task that owns the cache, marked with which reflector it was."""
+"""A sink that forwards a reflector's reports to the task that owns the cache."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from dynkube.meta import Key, Unstructured, WatchEvent
 
 
 class Receiver(Protocol):
-    """The owner of a cache. It ignores what comes from another reflector than its present one."""
+    """The owner of a cache; ignores reports of other reflectors than the current."""
 
     async def replaced(
         self, epoch: int, objects: dict[Key, Unstructured], resource_version: str, watched: bool
     ) -> None:
-        """A complete list came."""
+        """Receive a complete list."""
 
     async def applied(self, epoch: int, events: list[WatchEvent]) -> None:
-        """Changes came."""
+        """Receive watch events."""
 
     async def followed(self, epoch: int) -> None:
-        """A watch is open and healthy."""
+        """Receive the report that a watch is open and healthy."""
 
     async def failed(self, epoch: int, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """The reflector failed and will try again."""
+        """Receive a failure, after which the reflector retries."""
 
 
 class EpochSink:
-    """The sink of a reflector whose number is ``epoch``."""
+    """The sink of the reflector with number ``epoch``."""
 
     def __init__(self, receiver: Receiver, inbox: Inbox, epoch: int) -> None:
         self._receiver = receiver
@@ -38,17 +38,17 @@ class EpochSink:
         self._epoch = epoch
 
     async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
-        """Wait for the owner, so that a fast server cannot fill the memory."""
+        """Forward, and wait for the owner, so that a fast server cannot fill the memory."""
         await self._inbox.ask(partial(self._receiver.replaced, self._epoch, objects, resource_version, watched))
 
     async def apply(self, events: list[WatchEvent]) -> None:
-        """As ``replace``."""
+        """Forward, and wait for the owner, so that a fast server cannot fill the memory."""
         await self._inbox.ask(partial(self._receiver.applied, self._epoch, events))
 
     def following(self) -> None:
-        """Pass on."""
+        """Forward without waiting."""
         self._inbox.post(partial(self._receiver.followed, self._epoch))
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """Pass on."""
+        """Forward without waiting."""
         self._inbox.post(partial(self._receiver.failed, self._epoch, exc, streak, recovery))

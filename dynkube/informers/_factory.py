@@ -1,4 +1,4 @@
-"""InformerFactory: one shared informer for each key, for as long as somebody uses it."""
+"""InformerFactory: one shared informer for each key, while it has users."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LINGERING: Final = 16  # informers without users: each may hold a large cache
 
 
 class InformerFactory:
-    """Makes, shares and ends the informers of one client; everything runs in the client's nursery."""
+    """Creates, shares and ends the informers of one client, in the client's nursery."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class InformerFactory:
     ) -> None:
         self.mapper = mapper
         self.namespace = namespace
-        """The context's namespace, where single objects are looked for if a call names none."""
+        """The namespace of the context, in which ``get`` looks for objects by default."""
         self._nursery = nursery
         self._settings = settings
         self._rest = rest
@@ -52,34 +52,36 @@ class InformerFactory:
         self._observers = observers
         self._turns = Turns(settings.cpu_clock, settings.slice, nursery.start_soon)
         self._clock = trio.lowlevel.current_clock()
-        # What the client's tasks do belongs to the client, and not to the trace or whatever else surrounds
-        # the first user of an informer.
+        # Tasks run in the context of the client, not in the one (with its trace) that entered an informer first.
         self._context = contextvars.copy_context()
         self._tracker = AvailabilityTracker(rest, discovery, mapper, settings, self._features, nursery, observers)
         self._shared: dict[SharingKey, SharedInformer] = {}
         self._users: dict[SharedInformer, int] = {}
-        self._on_ended = self._forget  # one for all of them
-        self._lingering: dict[SharedInformer, None] = {}  # without users; the one that waits longest first
+        self._on_ended = self._forget  # one bound method for all
+        self._lingering: dict[SharedInformer, None] = {}  # without users; oldest first
 
     def users(self, informer: SharedInformer) -> int:
-        """How many use it."""
+        """Return how many users it has."""
         return self._users.get(informer, 0)
 
     def serving(self, gvr: GVR) -> Serving:
-        """Follows whether ``gvr`` is served, once it is entered. Plain."""
+        """Return an object that tracks whether ``gvr`` is served, once it is entered."""
         return Serving(self._tracker, gvr)
 
     def definition(self, name: str) -> Unstructured | None:
-        """The CRD of that name, without its schemas, if an informer has CRDs watched and it was seen. Any thread."""
+        """Return the CRD of that name, without its schemas, if CRDs are being watched.
+
+        May be called on any thread.
+        """
         return self._tracker.definition(name)
 
     def printer_columns(self, gvr: GVR) -> tuple[PrinterColumn, ...]:
-        """What its CRD says that tables of ``gvr`` should show; nothing where no CRD was seen. Plain."""
+        """Return the printer columns of the CRD of ``gvr``; ``()`` if there is none."""
         crd = self._tracker.crd(gvr)
         return printer_columns(gvr, crd) if crd is not None else ()
 
     def acquire(self, key: SharingKey) -> SharedInformer:
-        """The informer for ``key``, started if nobody uses it yet. Plain; pair it with :meth:`release`."""
+        """Return the informer for ``key``, started if needed; pair with :meth:`release`."""
         key = replace(key, lists=key.lists.differing_from(self._settings))
         informer = self._shared.get(key)
         if informer is None or informer.stopping:
@@ -97,10 +99,11 @@ class InformerFactory:
         return informer
 
     def release(self, informer: SharedInformer) -> None:
-        """One user less. Without users it goes on for ``InformerSettings.linger`` seconds, and ends.
+        """Remove one user.
 
-        So cache and watch are there still for whoever comes back, as with a filter that is replaced many times a
-        second. A limited number linger: the oldest ends at once where there are more.
+        Without users it ends after ``InformerSettings.linger`` seconds. So cache and watch are reused if a user comes
+        back, for example when a filter is replaced many times a second. A limited number linger: if there are more, the
+        oldest ends at once.
         """
         if informer not in self._users:
             return  # it has ended: the client was closed
@@ -116,7 +119,7 @@ class InformerFactory:
             self._end(next(iter(self._lingering)))
 
     def runs(self, informer: SharedInformer) -> bool:
-        """Whether it goes on: it has users, or had some a moment ago."""
+        """Return whether it keeps running: it has users, or lingers."""
         return informer in self._users
 
     def _end(self, informer: SharedInformer) -> None:
@@ -124,27 +127,30 @@ class InformerFactory:
         informer.stop()
 
     def _forget(self, informer: SharedInformer) -> None:
-        """Whoever asks from now on gets another one."""
+        """Remove it, so that :meth:`acquire` starts another one."""
         self._users.pop(informer, None)
         self._lingering.pop(informer, None)
         if self._shared.get(informer.key) is informer:
             del self._shared[informer.key]
 
     def statuses(self) -> InformerStatuses:
-        """Every shared informer as it is now, also one that lingers without users. May be called from any thread."""
+        """Return the status of each shared informer, also of those that linger.
+
+        May be called from any thread.
+        """
         now = self.now()
         return InformerStatuses(informer.status(now, users) for informer, users in tuple(self._users.items()))
 
     def now(self) -> float:
-        """The time on trio's clock, which may be asked on any thread."""
+        """Return the time on trio's clock; for any thread."""
         return self._clock.current_time()
 
     def start_handler(self, handler: Registration, key: SharingKey) -> None:
-        """Run a handler's task for as long as the handler lives. Plain."""
+        """Start the task of a handler."""
         self._nursery.start_soon(handler.run, self._turns, key.collection, self._handler_told(key))
 
     def _handler_told(self, key: SharingKey) -> Callable[[HandlerRun], None] | None:
-        """Whom to tell of each call of a handler; ``None`` if nobody wants to know."""
+        """Return what to call after each run of a handler; ``None`` without observers."""
         hooks, collection = self._observers.handler_ran, key.collection
 
         def told(run: HandlerRun) -> None:

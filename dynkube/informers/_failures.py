@@ -1,4 +1,4 @@
-"""What went wrong around one cache: the last of it in words, and a record in the log for what users have to mend."""
+"""Failures around one cache: the last one, and log records of users' errors."""
 
 from __future__ import annotations
 
@@ -18,32 +18,37 @@ _KINDS: Final = 256
 
 
 class FailureLog:
-    """Notes failures. What repeats itself is logged once; later ones of its kind are debug messages."""
+    """Records failures. The first of each kind is logged, later ones at DEBUG."""
 
     __slots__ = ("_collection", "_counts", "_malformed_told", "last")
 
     def __init__(self, collection: Collection) -> None:
         self.last: str = ""
-        """The last failure of any kind, in words; ``""`` if there was none."""
+        """The last failure of any kind, for people; ``""`` if there was none."""
         self._collection = collection
         self._counts: dict[tuple[str, type[Exception]], int] = {}  # of users' functions
         self._malformed_told = False
 
     def note(self, exc: DynkubeError) -> None:
-        """The server cannot be followed; the state tells of it, so nothing is logged here."""
+        """Record a failure of listing or watching; not logged, as state changes are."""
         self.last = sanitized(text_of(exc))
 
     def function_failed(self, what: str, exc: Exception, obj: Unstructured | None = None) -> None:
-        """Report that a user's function failed, on an object where it was called with one.
+        """Record that a user's function raised.
 
-        Such a function mostly fails on every object, and a filter at every read: only its first failure of each
-        kind is logged as an error.
+        Such a function mostly fails on every object, and a filter at every read: only its first failure of each kind is
+        logged as an error.
+
+        Args:
+            what: a description of the function.
+            exc: the exception.
+            obj: the object it was called with, if any.
         """
         where = what if obj is None else f"{what} on {obj!r}"
         self.last = f"{where}: {text_of(exc)}"
         kind = (what, type(exc))
         if kind not in self._counts and len(self._counts) >= _KINDS:
-            self._counts.clear()  # filters come and go, each with another name
+            self._counts.clear()  # each new filter is another kind
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         level = logging.DEBUG if count > 1 else logging.ERROR
         extra = self._extra() | {"error": type(exc).__name__, "count": count}
@@ -51,13 +56,13 @@ class FailureLog:
         _log.log(level, text, self._collection.gvr, where, count, exc_info=exc, extra=extra)
 
     def transform_failed(self, obj: Unstructured, exc: Exception) -> None:
-        """The transform failed on an object, which is kept as it came."""
+        """Record that the transform raised; the object is kept as received."""
         self.function_failed("transform", exc, obj)
 
     def malformed(self, obj: Unstructured) -> None:
-        """A list has an item that cannot be kept, as it has no name."""
+        """Record an item of a list that was left out, as it has no name."""
         self.last = sanitized(f"an item without metadata.name was left out of a list: {obj!r}")
-        level = logging.DEBUG if self._malformed_told else logging.WARNING  # lists are repeated, and so is the item
+        level = logging.DEBUG if self._malformed_told else logging.WARNING  # each list has it again
         self._malformed_told = True
         _log.log(level, "informer %s: %s", self._collection.gvr, self.last, extra=self._extra())
 

@@ -1,4 +1,4 @@
-"""The views of one cache, which may be thousands: what changes is shown to all of them, a slice at a time."""
+"""The views of one cache, which may be thousands; updated in time slices."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dynkube.informers._slices import Slices, batches
 from dynkube.informers._store import Snapshot
 from dynkube.informers._view import View
 
-# After so many views others get their turn, however little was done: each view may have woken a handler's task, and all
-# tasks that were woken run before the loop comes to anything else.
+# A checkpoint after so many views, however little was done: each view may have woken a handler's task, and the loop
+# runs all woken tasks before it handles I/O and deadlines.
 _VIEWS: Final = 64
 
 
 class Fanout:
-    """The views in the order in which they came. Only the task that owns the cache calls what is async.
+    """The views in the order in which they were added.
 
-    Views may be removed at any time, also while changes are being shown: a view that was removed has no subscribers, so
-    it is passed over. Each view gets all changes in order.
+    The async methods are for the task that owns the cache. Views may be removed at any time, also while changes are
+    being offered: a removed view has no subscribers. Each view gets all changes in order.
     """
 
     __slots__ = ("_slices", "_views")
@@ -30,11 +30,11 @@ class Fanout:
         self._views: dict[View, None] = {}
 
     def add(self, view: View) -> None:
-        """A view begins to follow the cache."""
+        """Add a view."""
         self._views[view] = None
 
     def discard(self, view: View) -> None:
-        """A view goes, if it is there."""
+        """Remove a view, if it was added."""
         self._views.pop(view, None)
 
     def __contains__(self, view: View) -> bool:
@@ -44,11 +44,11 @@ class Fanout:
         return iter(tuple(self._views))
 
     def indexes(self) -> list[Index]:
-        """The indexes of all views."""
+        """Return the indexes of all views."""
         return [index for view in self._views if view.indexes for index in view.indexes.values()]
 
     async def show(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
-        """Offer changes of the cache to the subscribers of every view. Handlers may run meanwhile."""
+        """Offer changes to the subscribers of each view. Handlers may run meanwhile."""
         if before is not after:
             await self._each(lambda view: view.carry(before, changes, after))
         for some in batches(changes):
@@ -56,11 +56,11 @@ class Fanout:
             await self._slices.breathe()
 
     async def settle(self) -> None:
-        """The cache is complete: let every view have synced that has nothing more to wait for."""
+        """Settle each view, as the cache is complete."""
         await self._each(View.settle)
 
     async def _each(self, work: Callable[[View], None]) -> None:
-        """Do something with each view, and nothing but that where they are few."""
+        """Call ``work`` with each view, with checkpoints if there are many."""
         for number, view in enumerate(self):
             if number and number % _VIEWS == 0:
                 await self._slices.rest()

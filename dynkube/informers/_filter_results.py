@@ -1,8 +1,8 @@
-"""What a filter was found to show of one version of a cache, so that the next read need not ask it again.
+"""Results of a filter on one version of a cache, kept between reads.
 
-Only for filters that answer by the object alone. Readers, on any thread, publish what they have found by one
-assignment. The cache's owner takes out what changed, so nothing is kept of objects that are gone, and the next reader
-asks about that alone.
+Only for filters that depend on the object alone. Readers, on any thread, store results by one assignment. The cache's
+owner removes changed objects from them, so deleted objects are not kept alive, and the next read evaluates the filter
+on changed ones only.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from dynkube.informers._index import Change
 from dynkube.informers._store import EMPTY, Snapshot
 from dynkube.meta import Unstructured
 
-_MANY: Final = 256  # changes after which a filter that nobody reads through is asked anew
+_MANY: Final = 256  # changes without a read after which results are dropped (plus a quarter of the objects)
 
 
 @dataclass(frozen=True, slots=True)
 class FilterResults:
-    """Of ``base``: the objects that are shown, and those about which the filter was not asked. The others are hidden.
+    """The results on one version; objects not in ``shown`` or ``unasked`` are hidden.
 
     Attributes:
         base: the version of the cache.
-        shown: what the filter shows of it.
-        unasked: what it was not asked about.
-        carried: how many changes came since the last read.
+        shown: the objects that the filter shows.
+        unasked: the objects on which it was not evaluated yet.
+        carried: number of changes since the last read.
     """
 
     base: Snapshot
@@ -36,18 +36,18 @@ class FilterResults:
 
     @classmethod
     def none(cls, base: Snapshot) -> FilterResults:
-        """Nothing was asked yet."""
+        """Return the results before any evaluation."""
         return cls(base, EMPTY, base)
 
     def asked(self, shown: Iterable[Unstructured]) -> FilterResults:
-        """The filter was asked about all that it had not been asked about, and shows these."""
+        """Return the results after ``unasked`` was evaluated; these of it are shown."""
         editor = self.shown.edit()
         for obj in shown:
             editor.put(obj.key, obj)
         return FilterResults(self.base, editor.done(), EMPTY)
 
     def carry(self, changes: Sequence[Change], base: Snapshot) -> FilterResults | None:
-        """The same of the next version; ``None`` where that is not worth it."""
+        """Return the results for the next version; ``None`` after too many changes."""
         carried = self.carried + len(changes)
         if carried > _MANY + len(base) // 4:
             return None

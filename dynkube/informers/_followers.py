@@ -1,6 +1,6 @@
-"""Who follows which resource, found by resource, by group-version and by CRD without looking at all of them.
+"""Callbacks by resource, with lookups by group-version and by CRD.
 
-A thousand informers of as many resources are looked up a thousand times whenever discovery was read.
+Indexed, as with a thousand informers of as many resources there are a thousand lookups per read of discovery.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ K = TypeVar("K")
 
 
 class Followers:
-    """Callbacks by resource. Pure."""
+    """Callbacks by resource, in the order in which they were added."""
 
     __slots__ = ("_by_crd", "_by_version", "_verdicts")
 
@@ -26,14 +26,14 @@ class Followers:
         self._by_crd: dict[str, list[GVR]] = {}
 
     def add(self, gvr: GVR, verdict: Verdict) -> None:
-        """Somebody follows ``gvr``."""
+        """Add a callback for ``gvr``."""
         if gvr not in self._verdicts:
             self._by_version.setdefault(gvr.group_version, []).append(gvr)
             self._by_crd.setdefault(gvr.crd_name, []).append(gvr)
         self._verdicts.setdefault(gvr, []).append(verdict)
 
     def remove(self, gvr: GVR, verdict: Verdict) -> None:
-        """Somebody follows it no more."""
+        """Remove a callback."""
         followers = self._verdicts[gvr]
         followers.remove(verdict)
         if not followers:
@@ -42,19 +42,19 @@ class Followers:
             _drop(self._by_crd, gvr.crd_name, gvr)
 
     def of(self, gvr: GVR) -> tuple[Verdict, ...]:
-        """Those of one resource, in the order in which they came."""
+        """Return the callbacks of one resource."""
         return tuple(self._verdicts.get(gvr, ()))
 
     def of_version(self, gv: GroupVersion) -> list[GVR]:
-        """The resources of one group-version that somebody follows."""
+        """Return the followed resources of one group-version."""
         return list(self._by_version.get(gv, ()))
 
     def of_crds(self, names: Iterable[str]) -> list[GVR]:
-        """The resources, in any version, that CRDs of these names would define."""
+        """Return the followed resources, in any version, of CRDs with these names."""
         return [gvr for name in names for gvr in self._by_crd.get(name, ())]
 
     def versions(self) -> tuple[GroupVersion, ...]:
-        """The group-versions in which somebody follows something."""
+        """Return the group-versions with followed resources."""
         return tuple(self._by_version)
 
     def __contains__(self, gvr: GVR) -> bool:

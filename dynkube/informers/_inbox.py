@@ -1,4 +1,4 @@
-"""Inbox: what the one task that owns a cache is to do, in the order in which it was asked."""
+"""Inbox: the queue of messages to the task that owns a cache."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ Message: TypeAlias = Callable[[], Awaitable[None]]
 
 
 class Inbox:
-    """Anybody in the event loop posts, and the owner takes. Closed, it keeps nothing, and nobody waits for it."""
+    """A queue of messages, posted by any task in the loop and taken by the owner.
+
+    Once closed it keeps no messages, and no task waits for one.
+    """
 
     __slots__ = ("_asked", "_closed", "_messages", "_posted")
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
         self._posted = trio.Event()
-        self._asked: list[trio.Event] = []  # of those who wait for a message to be done
+        self._asked: list[trio.Event] = []  # one for each call of ask() in progress
         self._closed = False
 
     def post(self, message: Message) -> None:
-        """Have the owner do something, after all that was posted before. Does not block."""
+        """Post a message, to be processed in order. Does not block."""
         if not self._closed:
             self._messages.append(message)
             self._posted.set()
 
     async def ask(self, message: Message) -> None:
-        """Have the owner do something, and wait until it is done, or will never be as the inbox was closed.
+        """Post a message, and wait until it was processed or the inbox was closed.
 
-        Cancelling stops the waiting alone: the message is posted.
+        Cancellation only stops the waiting; the message stays posted.
         """
         if self._closed:
             return await trio.lowlevel.checkpoint()
@@ -48,7 +51,7 @@ class Inbox:
             self._asked.remove(done)
 
     async def take(self) -> list[Message]:
-        """What was posted since the last call, in order; waits until there is something."""
+        """Wait for messages, and return all that were posted since the last call."""
         while not self._messages:
             self._posted = trio.Event()
             await self._posted.wait()
@@ -56,7 +59,7 @@ class Inbox:
         return messages
 
     def close(self) -> None:
-        """The owner ends: drop what waits, and let those go on who wait for it."""
+        """Drop pending messages, and wake the tasks that wait for them."""
         self._closed = True
         self._messages.clear()
         for done in self._asked:

@@ -1,8 +1,7 @@
-"""Named indexes: from a value that a function finds in an object to the objects that have it.
+"""Named indexes: objects by the values that a function returns for them.
 
-As in client-go's Indexer, an index is up to date before any handler hears of a change. Unlike there,
-the values an object was filed under are remembered, so a function that gives another answer later
-(because it reads outside state) leaves no stale entry behind.
+As in client-go's Indexer, an index is updated before handlers are called. Unlike there, the values of each object are
+remembered, so a function that returns other values later (because it depends on outside state) leaves no stale entries.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from dynkube.informers._slices import Slices, batches
 from dynkube.meta import JSONPath, Key, Unstructured
 
 IndexFunc: TypeAlias = Callable[[Unstructured], Iterable[str]]
-"""From an object to the values it is found under, as text; none leaves it out of the index, and so does ``None``."""
+"""Returns the index values of an object as strings, in a list or other iterable; ``None`` values are ignored."""
 
 Change: TypeAlias = tuple[Key, Unstructured | None, Unstructured | None]
-"""One object's change: its key, before, after."""
+"""A change of one object: key, state before, state after."""
 
 _Source: TypeAlias = Callable[[Unstructured], Iterable[object]]
-"""The same from a JSONPath, or from a function that no type checker saw: numbers too, and booleans."""
+"""As ``IndexFunc``, but with numbers and booleans, of a JSONPath or a function that is not type-checked."""
 
 _Filed: TypeAlias = PersistentMap[Key, Unstructured]
 
@@ -33,7 +32,7 @@ _TUPLES: Final = 1024
 
 
 def index_func(source: str | IndexFunc) -> _Source:
-    """An index function from what a user passes: a function, or a JSONPath whose matches are the values."""
+    """Return a function as it is, and a JSONPath as an index function."""
     if callable(source):
         return source
     path = JSONPath.compile(source)
@@ -42,37 +41,37 @@ def index_func(source: str | IndexFunc) -> _Source:
 
 
 def printed(value: object) -> str:
-    """A value as text, booleans as JSON has them."""
+    """Return a value as a string, booleans as in JSON."""
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
 class Index:
-    """One index. The owner's task writes, any thread reads."""
+    """One index; written by the owner's task, read by any thread."""
 
     __slots__ = ("_entries", "_filed", "_func", "_next", "_on_error", "_staged", "_tuples", "built", "name")
 
     def __init__(self, name: str, func: _Source, on_error: Callable[[Exception, Unstructured], None]) -> None:
         self.name: str = name
         self.built: bool = False
-        """Whether every object of the cache has been filed; until then readers scan (see ``scan``)."""
+        """Whether every object of the cache is indexed; until then readers use ``scan``."""
         self._func = func
         self._on_error = on_error
         self._filed: dict[Key, tuple[str, ...]] = {}
         self._tuples: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._entries: PersistentMap[str, _Filed] = empty()
-        self._staged: dict[str, MapEditor[Key, Unstructured]] = {}  # by value, what is being changed
-        self._next: PersistentMap[str, _Filed] | None = None  # what ``publish`` will show
+        self._staged: dict[str, MapEditor[Key, Unstructured]] = {}  # edited entries by value
+        self._next: PersistentMap[str, _Filed] | None = None  # prepared for ``publish``
 
     def lookup(self, value: str) -> list[Unstructured]:
-        """The objects filed under ``value``, in no particular order."""
+        """Return the objects indexed under ``value``, in no particular order."""
         return list((self._entries.get(value) or _NOTHING).values())
 
     def scan(self, objects: Iterable[Unstructured], value: str) -> list[Unstructured]:
-        """What ``lookup`` will give once the index is built, found the slow way."""
+        """Return what ``lookup`` would, by evaluating all objects."""
         return [obj for obj in objects if value in self._values(obj)]
 
     def stage(self, changes: Sequence[Change]) -> None:
-        """File a batch of changes; readers see it once it was prepared and published."""
+        """Stage a batch of changes; readers see them after ``prepare`` and ``publish``."""
         filed = self._filed
         for key, _, after in changes:
             before = filed.get(key, ())
@@ -89,8 +88,8 @@ class Index:
                 del filed[key]
 
     def _shared(self, values: tuple[str, ...]) -> tuple[str, ...]:
-        """One tuple for all objects that are filed under the same."""
-        if len(self._tuples) >= _TUPLES:  # where each object has values of its own, nothing is gained
+        """Return one tuple for all objects with the same values, to save memory."""
+        if len(self._tuples) >= _TUPLES:  # if each object has its own values, nothing is saved
             self._tuples.clear()
         return self._tuples.setdefault(values, values)
 
@@ -101,7 +100,7 @@ class Index:
         return edited
 
     def prepare(self) -> Iterator[None]:
-        """Work out what ``publish`` will show, in steps: there may be as many values as objects."""
+        """Prepare ``publish``, in steps: there may be as many values as objects."""
         staged, entries = self._staged, self._entries.edit()
         for some in batches(staged.items()):
             for value, edited in some:
@@ -114,12 +113,12 @@ class Index:
             self._staged, self._next = {}, entries.done()
 
     def publish(self) -> None:
-        """Show readers what was prepared, all at once."""
+        """Make what was prepared visible to readers, in one assignment."""
         if self._next is not None:
             self._entries, self._next = self._next, None
 
     def clear(self) -> None:
-        """Forget all objects, and file none again."""
+        """Remove all objects, and index none any more."""
         self._func = lambda obj: ()
         self._filed, self._tuples, self._staged, self._entries, self._next = {}, {}, {}, empty(), None
 
@@ -134,7 +133,7 @@ class Index:
 
 
 async def prepare(indexes: Sequence[Index], changes: Iterable[Change], slices: Slices) -> None:
-    """Work out what publishing ``indexes`` will show once ``changes`` are filed in each of them."""
+    """Stage ``changes`` in each of ``indexes``, and prepare them for ``publish``."""
     for some in batches(changes) if indexes else ():
         for index in indexes:
             index.stage(some)
@@ -146,6 +145,6 @@ async def prepare(indexes: Sequence[Index], changes: Iterable[Change], slices: S
 
 
 def _listed(values: Iterable[object]) -> Iterable[object]:
-    if isinstance(values, str):  # iterable too, and nobody wants each letter
+    if isinstance(values, str):  # iterable as well: each letter would be a value
         raise InvalidInput(f"an index function returned the text {values!r}: return a list of values, [{values!r}]")
     return values

@@ -1,4 +1,4 @@
-"""What an informer offers to the filter it takes: to be told of changes, and the cluster's namespaces."""
+"""The filter context of an informer: re-evaluation, and the cluster's namespaces."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _NAMESPACES = GVR("", "v1", "namespaces")
 
 
 class Surroundings:
-    """The :class:`FilterContext` of one informer; ``changed`` has its view filtered anew."""
+    """The :class:`FilterContext` of one informer."""
 
     def __init__(self, factory: Callable[[], InformerFactory], changed: Callable[[], None]) -> None:
         self._factory = factory
         self._changed = changed
 
     def changed(self) -> None:
-        """The filter may give other answers than before."""
+        """Evaluate the filter again, as its results may have changed."""
         self._changed()
 
     def follow_namespaces(self) -> FollowedNamespaces:
-        """Follow the namespaces of the informer's cluster."""
+        """Watch the namespaces of the informer's cluster."""
         return FollowedNamespaces(self._factory(), self._changed)
 
 
 class _ChangeListener(Subscriber):
-    """Hears that something changed, and does not care what."""
+    """Calls ``changed`` on each change, without keeping objects."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         super().__init__(lambda subscriber: None)
@@ -47,7 +47,7 @@ class _ChangeListener(Subscriber):
 
 
 class FollowedNamespaces:
-    """The namespaces of one cluster, for one filter at work; shared with every other informer on them."""
+    """The namespaces of the cluster, for one filter; the cache is shared."""
 
     def __init__(self, factory: InformerFactory, changed: Callable[[], None]) -> None:
         self._factory = factory
@@ -61,21 +61,21 @@ class FollowedNamespaces:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The namespaces as they are now."""
+        """The current namespaces."""
         return self._shared.snapshot
 
     @property
     def synced(self) -> bool:
-        """Whether the snapshot is the truth yet."""
+        """Whether the snapshot has synced."""
         return self._shared.truth_known
 
     @property
     def pending(self) -> str:
-        """What is being waited for, in words."""
+        """What the initial sync waits for, for people."""
         return f"the namespaces, which are {self._shared.state}"
 
     def close(self) -> None:
-        """Stop following."""
+        """Stop watching for this filter."""
         self._view.close()
         self._shared.detach(self._view)
         self._factory.release(self._shared)

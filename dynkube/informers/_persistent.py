@@ -1,9 +1,8 @@
-"""A persistent map: many changes at once, then a version that never changes, and no pause however large it is.
+"""A persistent map: immutable versions, batches of changes, no long rehashing.
 
-It is made of pyrsistent's maps. One of these alone files all that it holds anew whenever its buckets get too few, which
-takes a quarter of a second with 100,000 objects, and holds the event loop for as long. So a map that gets large is
-forked into 64 smaller ones, told apart by their keys' hashes, and each of these again: what is filed anew at once stays
-small. Smaller maps pay nothing for that.
+It consists of pyrsistent's maps. One of those rehashes all its items when it has too few buckets, which takes a quarter
+of a second with 100,000 objects and blocks the event loop. So a large map is split into 64 smaller ones by the hashes
+of keys, and these again, to keep each rehash short. Small maps have no overhead.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ V = TypeVar("V")
 
 _LARGE: Final = 4096
 _WAYS: Final = 64
-# pyrsistent picks buckets by the lowest bits of hashes: in each fork these have to be all kinds still. Hashes of equal
-# high bits are forked so often and no more.
+# Shifts of the hash, by level. pyrsistent picks buckets by the lowest bits, so those must still vary within each part.
+# Keys whose high bits are equal are split at these levels only.
 _LEVELS: Final = (40, 46, 52)
 
 
 class _Fork(Generic[K, V]):
-    """A map in ``_WAYS`` parts, by some bits of the hash."""
+    """A map split into ``_WAYS`` parts, by some bits of the hash."""
 
     __slots__ = ("level", "parts")
 
@@ -40,7 +39,7 @@ _Part: TypeAlias = "PMap[K, V] | _Fork[K, V]"
 
 
 class PersistentMap(Generic[K, V]):
-    """A map that never changes. :meth:`edit` makes the next version, which shares with it what stays."""
+    """An immutable map; versions made by :meth:`edit` share unchanged parts."""
 
     __slots__ = ("_count", "_root")
 
@@ -52,21 +51,21 @@ class PersistentMap(Generic[K, V]):
         return self._count
 
     def get(self, key: K) -> V | None:
-        """The value under ``key``, if any."""
+        """Return the value of ``key``, if any."""
         part = self._root
         while isinstance(part, _Fork):
             part = part.parts[_way(key, part.level)]
         try:
-            return part[key]  # half the price of its get
+            return part[key]  # takes half the time of its get()
         except KeyError:
             return None
 
     def values(self) -> Iterator[V]:
-        """All values, in no particular order."""
+        """Iterate over all values, in no particular order."""
         return _values(self._root)
 
     def edit(self) -> MapEditor[K, V]:
-        """Start the next version; costs nothing in itself."""
+        """Start to edit the next version; takes constant time."""
         return MapEditor(self._root, self._count)
 
 
@@ -83,7 +82,7 @@ class MapEditor(Generic[K, V]):
         return self._count
 
     def get(self, key: K) -> V | None:
-        """The value under ``key`` in the version being made."""
+        """Return the value of ``key`` in the edited version, if any."""
         try:
             return self._leaf(key).edited[key]
         except KeyError:
@@ -100,12 +99,16 @@ class MapEditor(Generic[K, V]):
             self._split(leaf, key)
 
     def remove(self, key: K) -> None:
-        """Take one value out; KeyError if there is none."""
+        """Remove one value.
+
+        Raises:
+            KeyError: there is none.
+        """
         self._leaf(key).edited.remove(key)
         self._count -= 1
 
     def done(self) -> PersistentMap[K, V]:
-        """The next version."""
+        """Return the next version."""
         return PersistentMap(self._root.done(), self._count) if self._count else empty()
 
     def _leaf(self, key: K) -> _Leaf[K, V]:
@@ -129,7 +132,7 @@ class MapEditor(Generic[K, V]):
 
 
 class _Evolver(Protocol[K, V]):
-    """A map of pyrsistent's being changed. Its own stub leaves out half of what its evolver can do."""
+    """pyrsistent's evolver of a map, of which its stub lacks half of the methods."""
 
     def __contains__(self, key: K) -> bool: ...
     def __getitem__(self, key: K) -> V: ...
@@ -140,7 +143,7 @@ class _Evolver(Protocol[K, V]):
 
 
 class _Leaf(Generic[K, V]):
-    """A part that is changed and not forked."""
+    """An edited part that is not split."""
 
     __slots__ = ("edited", "level")
 
@@ -161,7 +164,7 @@ class _Leaf(Generic[K, V]):
 
 
 class _EditedFork(Generic[K, V]):
-    """A fork that is changed: most of its parts are as they were."""
+    """An edited fork, most of whose parts are unchanged."""
 
     __slots__ = ("_edited", "_level", "_parts")
 
@@ -191,7 +194,7 @@ _Node: TypeAlias = _Leaf[K, V] | _EditedFork[K, V]
 
 
 def empty() -> PersistentMap[K, V]:
-    """A map of nothing."""
+    """Return an empty map."""
     return PersistentMap(pmap(), 0)
 
 

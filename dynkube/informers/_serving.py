@@ -1,4 +1,4 @@
-"""Whether one resource is served, followed without asking for any of its objects."""
+"""Tracks whether one resource is served, without listing its objects."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from dynkube.meta import GVR, Unstructured
 
 
 class Serving:
-    """Tells when the server serves a resource, by the same watch on CRDs that informers have.
+    """Tracks whether a resource is served, by the CRD watch that informers share.
 
-    For those who write objects of a CRD that was made just now. Follows it while entered (``with``); of the
-    resource itself nothing is listed or watched. Where CRDs may not be watched discovery is asked at intervals
-    instead, see :class:`InformerSettings`.
+    For writing objects of a CRD that was just created. Tracks it while entered (``with``); objects of the resource are
+    neither listed nor watched. If CRDs may not be watched, discovery is read every ``InformerSettings.discovery_poll``
+    seconds instead.
 
-    Made by :meth:`InformerFactory.serving`.
+    Created by :meth:`InformerFactory.serving`.
     """
 
     def __init__(self, tracker: AvailabilityTracker, gvr: GVR) -> None:
         self._tracker = tracker
         self.gvr = gvr
-        """Which resource it is."""
+        """The resource."""
         self._verdict: Availability = unknown("NotFollowed", "not followed yet")
         self._changed = trio.Event()
 
@@ -44,30 +44,40 @@ class Serving:
 
     @property
     def served(self) -> bool:
-        """Whether it is served, as far as is known now."""
+        """Whether the resource is served, as far as is known."""
         return self._verdict.presence is Presence.PRESENT
 
     @property
     def known(self) -> bool:
-        """Whether that is certain: ``False`` until CRDs were read, and while they cannot be."""
+        """Whether ``served`` is certain.
+
+        ``False`` until CRDs or discovery were read, and while they cannot be.
+        """
         return self._verdict.presence is not Presence.UNKNOWN and self._verdict.lost is None
 
     @property
     def reason(self) -> str:
-        """Why, as one word: those of :class:`State`."""
+        """The reason as one CamelCase word; :class:`State` lists them."""
         return self._verdict.reason
 
     @property
     def message(self) -> str:
-        """Why, for people."""
+        """The reason for people."""
         return self._verdict.message
 
     async def wait_known(self) -> None:
-        """Wait until it is certain whether it is served."""
+        """Wait until it is certain whether the resource is served.
+
+        There is no timeout; cancellation only stops the waiting.
+        """
         await self._wait(lambda: self.known)
 
     async def wait_served(self) -> None:
-        """Wait until it is served. Give it a deadline: it may never be, and :attr:`message` says why it is not."""
+        """Wait until the resource is served.
+
+        It may never be: put ``trio.fail_after`` around it, and read :attr:`message` for the reason. Cancellation only
+        stops the waiting.
+        """
         await self._wait(lambda: self.served)
 
     async def _wait(self, reached: Callable[[], bool]) -> None:
@@ -77,5 +87,5 @@ class Serving:
 
 
 def crd_serves(crd: Unstructured, gvr: GVR) -> bool:
-    """Whether ``crd``, as a server answered with it, is established and serves ``gvr``."""
+    """Return whether a CRD as read from a server is established and serves ``gvr``."""
     return judge_crd(gvr, crd).presence is Presence.PRESENT

@@ -1,9 +1,8 @@
-"""SharedInformer: one cache of one collection, and the one task that owns it.
+"""SharedInformer: one cache of one collection, and the task that owns it.
 
-Everything that changes the cache, or what subscribers see of it, is a message to that task: objects
-from the reflector, verdicts on whether the resource exists, filters, handlers and indexes that come
-and go. So there is a total order without locks, and no two of them can interleave. Readers do not ask
-the task: they take the published snapshot.
+Everything that changes the cache, or what subscribers see of it, is a message to that task: objects from the reflector,
+availability of the resource, added and removed filters, handlers and indexes. So all changes are in a total order
+without locks, and never interleave. Readers do not involve the task: they use the published snapshot.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from dynkube.telemetry import Observers
 
 
 class SharedInformer:
-    """One cache and its owner. Made and run by the factory, used through views."""
+    """One cache and its owner; created and run by the factory, used through views."""
 
     def __init__(
         self,
@@ -70,7 +69,7 @@ class SharedInformer:
         self.reflected: ReflectorStatistics = ReflectorStatistics()
         self.failures: FailureLog = FailureLog(collection)
         self.inbox: Inbox = Inbox()
-        """For all who want something of the owner: its methods are messages."""
+        """Messages for the owner: calls of this class's async methods."""
         self._rest = rest
         self._tracker = tracker
         self._settings = settings
@@ -82,9 +81,9 @@ class SharedInformer:
         self._ended = trio.Event()
         self._nursery: trio.Nursery | None = None
         self._reflecting: trio.CancelScope | None = None
-        self._epoch = 0  # counts reflectors: what an earlier one still sends is recognised by its number
-        self._absent = False  # whether the resource is known not to be served, or was when that was known last
-        self._appeared = False  # whether the resource was ever there
+        self._epoch = 0  # number of the current reflector; messages of earlier ones are ignored
+        self._absent = False  # whether the resource is not served, as far as is known
+        self._appeared = False  # whether the resource was ever served
         self._generation: Generation | None = None  # of the resource that is being reflected
         self._listed = False  # whether its objects were listed
 
@@ -92,22 +91,22 @@ class SharedInformer:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The objects as they are known now."""
+        """The current version of the objects."""
         return self._cache.snapshot
 
     @property
     def resource_version(self) -> str:
-        """How far the server's history has been followed; ``""`` before the first list."""
+        """The last resourceVersion received; ``""`` before the first list."""
         return self._cache.resource_version
 
     @property
     def absent(self) -> bool:
-        """Whether the resource is known not to be served, or was when that could be observed last."""
+        """Whether the resource was not served when that could be observed last."""
         return self._absent
 
     @property
     def served(self) -> bool:
-        """Whether the resource is thought to be served, so that its objects are listed and watched."""
+        """Whether the resource seems to be served, so that it is listed and watched."""
         return self._generation is not None
 
     @property
@@ -116,7 +115,7 @@ class SharedInformer:
         return self._listed or self._absent
 
     def status(self, now: float, users: int) -> InformerStatus:
-        """How it stands; ``now`` is trio's time."""
+        """Return the status; ``now`` is trio's time."""
         collection, reflected = self.key.collection, self.reflected
         subscribers = [subscriber for view in self._views for subscriber in tuple(view.subscribers)]
         return InformerStatus(
@@ -142,7 +141,7 @@ class SharedInformer:
     # ── life ─────────────────────────────────────────────────────────────────────────────────
 
     async def run(self) -> None:
-        """Own the cache until :meth:`stop`."""
+        """Run as the owner of the cache until :meth:`stop`."""
         try:
             async with trio.open_nursery() as self._nursery:
                 with self._scope:
@@ -162,61 +161,64 @@ class SharedInformer:
 
     @property
     def stopping(self) -> bool:
-        """Whether it ends, or has ended."""
+        """Whether it is ending, or has ended."""
         return self._scope.cancel_called
 
     def end_in(self, seconds: float) -> None:
-        """End it after so many seconds, unless :meth:`keep` is called before. Does not block."""
+        """End after so many seconds unless :meth:`keep` is called. Does not block."""
         self._scope.deadline = trio.current_time() + seconds
 
     def keep(self) -> None:
-        """Let it go on after all."""
+        """Cancel :meth:`end_in`."""
         self._scope.deadline = math.inf
 
     def stop(self) -> None:
-        """End it: the watch closes, the memory goes, subscribers get nothing more. Does not block."""
+        """Close the watch and all subscribers, and free the memory. Does not block."""
         self._scope.cancel()
 
     async def wait_ended(self) -> None:
-        """Wait until nothing of it runs."""
+        """Wait until its tasks have ended."""
         await self._ended.wait()
 
     async def _work(self) -> None:
-        """Do what was posted. In a frame of its own: while nothing is posted, none keeps the objects of a message."""
+        """Process posted messages.
+
+        A function of its own, so that no frame keeps the objects of a message alive while nothing is posted.
+        """
         for message in await self.inbox.take():
             await message()
 
     # ── messages from users: views come, go and change ───────────────────────────────────────
 
     async def attach(self, view: View) -> None:
-        """A view, with its indexes and subscribers, begins to follow the cache."""
+        """Attach a view with its indexes and subscribers."""
         for index in tuple(view.indexes.values()):
             await self.build(index)
-        if view.closed:  # its user left before it was taken in
+        if view.closed:  # the informer was closed before this
             return
         self._views.add(view)
         await self._round(view)
 
     def detach(self, view: View) -> None:
-        """A view goes. Plain: its subscribers are closed by then, so nothing is cut in half."""
+        """Detach a view. Not a message: its subscribers are closed by then."""
         self._views.discard(view)
 
     async def build(self, index: Index) -> None:
-        """File every object in a new index."""
+        """Build a new index of all objects."""
         await prepare([index], ((obj.key, None, obj) for obj in self.snapshot), self._slices)
         index.publish()
         index.built = True
 
     async def subscribe(self, view: View, subscriber: Subscriber) -> None:
-        """Show a new subscriber what there is; from then on it gets what changes."""
+        """Add a subscriber: offer it all objects, and from then on each change."""
         if view.join(subscriber):
             await view.show_difference(self.snapshot, [subscriber], self._slices)
             if self.truth_known:
                 view.settle()
 
     async def refilter(self, view: View) -> None:
-        """A view's filter may answer differently now: show the difference."""
-        if view in self._views:  # else it is on its way in, or out
+        """Evaluate a view's filter again, and offer the difference."""
+        if view in self._views:  # else it is about to be attached, or was detached
             await self._round(view)
             self.wake_waiters()
 
@@ -237,7 +239,7 @@ class SharedInformer:
 
     async def _follow_availability(self, now: Availability) -> None:
         if now.presence is Presence.UNKNOWN:
-            if self.state.phase is Phase.UNKNOWN:  # else what was known last stays
+            if self.state.phase is Phase.UNKNOWN:  # else the last known state stays
                 self._set_state(Phase.UNKNOWN, now.reason, now.message)
         elif now.presence is Presence.ABSENT and now.lost is not None:
             message = f"{now.message}, as far as is known; since then: {now.lost.message}"
@@ -263,10 +265,10 @@ class SharedInformer:
         await self._settle()
 
     def _appear(self, generation: Generation) -> None:
-        """The resource is served, or another one is under its name: list it anew.
+        """List a resource that is newly served, or that was replaced by another one.
 
-        Objects of an earlier incarnation, if there are any, stay until then. The CRD watch may be behind the resource's
-        own watch, which has perhaps got objects of the new one already: only the list tells them apart, by their UIDs.
+        Objects of an earlier incarnation stay until the list is complete. The CRD watch may be behind the resource's
+        own watch, which may have received objects of the new one already; only the list distinguishes them, by UID.
         """
         self._stop_reflecting()
         self._absent = False
@@ -277,7 +279,7 @@ class SharedInformer:
     def _start_reflecting(self) -> None:
         assert self._nursery is not None
         self._epoch += 1
-        bodies = BodyCache(self._settings.decoded_bodies)  # not before: what is absent is to weigh next to nothing
+        bodies = BodyCache(self._settings.decoded_bodies)  # created here, as absent resources are to take little memory
         source = ListWatch(
             self._rest,
             self.key.gvr,
@@ -285,11 +287,11 @@ class SharedInformer:
             label_selector=self.key.label_selector,
             field_selector=self.key.field_selector,
             decoder=decoder_for(self.key.transform, bodies, self.failures.transform_failed),
-            obliging=False,  # the reflector paces itself, and shows what it waits for
+            obliging=False,  # the reflector has its own backoff, which shows in the state
             on_malformed=self.failures.malformed,
         )
         sink = EpochSink(self, self.inbox, self._epoch)
-        # Where there was another resource of this name, a cache may still have its objects.
+        # If there was another resource of this name, a watch cache may still have its objects: list from etcd.
         reflector = Reflector(
             source,
             sink,
@@ -297,7 +299,7 @@ class SharedInformer:
             self._features,
             self._observers,
             consistent=self._appeared,
-            statistics=self.reflected,  # numbers go on over generations
+            statistics=self.reflected,  # counters continue over generations
         )
         self._appeared = True
         self._reflecting = start_in_scope(self._nursery, reflector.run)
@@ -315,33 +317,32 @@ class SharedInformer:
     async def replaced(
         self, epoch: int, objects: dict[Key, Unstructured], resource_version: str, watched: bool
     ) -> None:
-        """A complete list came; from a watch that goes on, or else one is opened next."""
+        """Replace all objects by a complete list; ``watched`` if its watch stays open."""
         if epoch == self._epoch:
             if self._generation is not None:
                 self._tracker.prove(self.key.gvr, resource_version, namespaced=self._generation.namespaced)
             version = await self._cache.replace(objects, resource_version, self._slices)
-            # LIVE before anybody hears of the objects: who has synced is not to read that it is listing.
+            # LIVE before handlers are called: a handler must not see SYNCING once it has synced.
             await self._publish(version, (Phase.LIVE, "Watching", "") if watched else None)
             self._listed = True
             await self._settle()
             self.wake_waiters()
 
     async def object_seen(self, obj: Unstructured) -> None:
-        """A user has an object that the server answered with, although the resource is not known to be served."""
+        """Note an object that the server returned: its resource is served."""
         if not self.served:
             self._tracker.prove_by_object(self.key.gvr, obj)
 
     async def applied(self, epoch: int, events: list[WatchEvent]) -> None:
-        """Changes came."""
+        """Apply watch events."""
         if epoch == self._epoch:
             await self._publish(self._cache.apply(events))
             self.wake_waiters()
 
     async def _publish(self, version: Version, state: tuple[Phase, str, str] | None = None) -> None:
-        """Make a new version of the cache visible to readers at once, with its state if that is another one now.
+        """Publish a version of the cache, and its state if given, then offer changes.
 
-        Then tell subscribers of each change. From there handlers may read: what they are told of is in the snapshot,
-        and in the indexes.
+        Handlers run only after that, so the changes that they are called with are in the snapshot and in the indexes.
         """
         before = self.snapshot
         await self._reveal(version)
@@ -352,18 +353,18 @@ class SharedInformer:
     async def _reveal(self, version: Version) -> None:
         indexes = self._views.indexes()
         await prepare(indexes, version.changes, self._slices)
-        # No checkpoint from here on: readers in this loop see all of it or nothing.
+        # No checkpoint from here on: readers in this loop see the cache and all indexes change together.
         self._cache.publish(version)
         for index in indexes:
             index.publish()
 
     async def followed(self, epoch: int) -> None:
-        """A watch is open and healthy."""
+        """Note that a watch is open and healthy."""
         if epoch == self._epoch and self._listed:
             self._set_state(Phase.LIVE, "Watching")
 
     async def failed(self, epoch: int, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """The reflector failed and will try again."""
+        """Note a failure of the reflector, which will retry."""
         if epoch != self._epoch or recovery.stop_streaming:
             return
         self.failures.note(exc)
@@ -371,7 +372,7 @@ class SharedInformer:
             self._cache.revisions_regressed()
         if recovery.missing:
             self._tracker.suspect(self.key.gvr)
-        # One failure that the next attempt heals is everyday life of a watch, and no state of its own.
+        # A single failure after which the next attempt succeeds is normal for a watch.
         if streak > 0 or isinstance(exc, BadRequest | EndlessList | Forbidden | Unauthorized):
             self._set_state(Phase.DEGRADED, reason_of(exc), str(exc))
 
@@ -382,13 +383,13 @@ class SharedInformer:
         if before == now:
             return
         if (before.phase, before.reason) == (phase, reason):
-            self.state = replace(now, since=before.since)  # the same news in other words
+            self.state = replace(now, since=before.since)  # only the message changed
         else:
             self.state = now
             self._told.tell(before, now)
         self.wake_waiters()
 
     def wake_waiters(self) -> None:
-        """Have everyone who waits for ``progress`` look again."""
+        """Wake all tasks that wait for ``progress``."""
         self.progress.set()
         self.progress = trio.Event()

@@ -1,4 +1,4 @@
-"""What informers have in common that share one cache, one list and one watch."""
+"""The key by which informers share one cache, one list and one watch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.telemetry import Collection
 
 
 class _SameTransform:
-    """Compares transforms as their class does; one that cannot be hashed or compared equals itself alone."""
+    """Compares transforms by ``==``, or by identity if that or ``hash()`` raises."""
 
     __slots__ = ("_hash", "_transform")
 
@@ -37,7 +37,10 @@ _USUAL: Final = _SameTransform(drop_managed_fields)
 
 @dataclass(frozen=True, slots=True)
 class SharingKey:
-    """Informers with an equal key share one list and one watch. Filters are per user, so not part of it."""
+    """Informers with equal keys share one cache, one list and one watch.
+
+    Filters are per informer, so they are not part of it.
+    """
 
     gvr: GVR
     namespace: str | None = None
@@ -53,7 +56,7 @@ class SharingKey:
 
     @property
     def collection(self) -> Collection:
-        """What it is about, for people and programs that are told of it."""
+        """The collection, for log records, statistics and observers."""
         return Collection(
             gvr=self.gvr,
             namespace=self.namespace,

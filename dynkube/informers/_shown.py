@@ -1,4 +1,4 @@
-"""How informers show themselves: where one stands and why, what it holds, and what its users make of it."""
+"""Display of informers: state, objects and handlers, as cards and tables."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _INFORMERS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Following:
-    """What an informer follows, in the words of who asked for it.
+    """The arguments of an informer, for display.
 
     Attributes:
-        resource: complete where that is known, else as it was given.
+        resource: the GVR if it is known, else as it was given.
         namespace: ``None`` for all.
-        selectors: those that the server applies.
-        filter: what is decided here; ``""`` for everything.
-        indexes: their names.
+        selectors: the label and field selectors.
+        filter: the ``repr`` of the filter; ``""`` if there is none.
+        indexes: the names of the indexes.
     """
 
     resource: str
@@ -61,13 +61,13 @@ class Following:
 
 
 def informer_card(what: Following, numbers: InformerStatistics, objects: Sequence[Any], now: datetime) -> Card:
-    """An informer.
+    """Return the card of an informer.
 
     Args:
-        what: what it follows.
-        numbers: where it stands.
-        objects: those that it shows, in any order.
-        now: what ages are reckoned up to.
+        what: its arguments.
+        numbers: its statistics.
+        objects: the objects that it shows, in any order.
+        now: the current time, for ages.
     """
     where = "all namespaces" if what.namespace is None else what.namespace
     head = line("informer", Span(what.resource, Tone.STRONG), where, pill(numbers.state.phase))
@@ -87,14 +87,14 @@ def informer_card(what: Following, numbers: InformerStatistics, objects: Sequenc
 
 
 def statistics_card(numbers: InformerStatistics, now: datetime) -> Card:
-    """The numbers of an informer by themselves."""
+    """Return the card of an informer's statistics."""
     facts = Facts.of([("state", _state(numbers.state, now)), *_traffic(numbers, now)])
     head = line("informer statistics", pill(numbers.state.phase), counted(numbers.objects, "object"))
     return Card(head, (facts, *_handlers(numbers.handlers)))
 
 
 def statuses_card(statuses: InformerStatuses, now: datetime) -> Card:
-    """All informers of a client."""
+    """Return the card of all informers of a client."""
     columns = ("RESOURCE", "NAMESPACE", "SELECTORS", "PHASE", "REASON", "FOR", "OBJECTS", "LAG", "BACKLOG", "FAILURES")
     rows = tuple(
         (
@@ -131,7 +131,7 @@ def _state(state: State, now: datetime) -> Line:
 
 
 def _traffic(numbers: InformerStatistics, now: datetime) -> Iterator[tuple[str, Line]]:
-    """What came over the wire; nothing before anything was asked."""
+    """Yield facts on requests and events; none before the first request."""
     if numbers.last_event is not None:
         yield "last change", line(f"{age_of(numbers.last_event, now)} ago")
     if numbers.lag is not None:

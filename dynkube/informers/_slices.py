@@ -1,4 +1,4 @@
-"""Long work in the event loop, a slice at a time."""
+"""Time slices for long computations in the event loop."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ T = TypeVar("T")
 
 
 class Slices:
-    """Gives the loop back to others whenever work has held it for ``budget`` seconds.
+    """Yields to other tasks after ``budget`` seconds of computation.
 
-    Real seconds, of the processor's clock, also where trio's clock is virtual: it is the machine that
-    must not be held up. Use it around small batches::
+    These are real seconds, also if trio's clock is virtual. Use it around small batches::
 
         for batch in batches(objects):
-            ...  # plain work
+            ...  # synchronous work
             await slices.breathe()
+
+    Args:
+        clock: returns real time in seconds.
+        budget: the length of a slice in seconds.
     """
 
     __slots__ = ("_budget", "_clock", "_until")
@@ -35,18 +38,18 @@ class Slices:
         return self._clock() >= self._until
 
     async def breathe(self) -> None:
-        """A checkpoint if the slice is used up, else nothing."""
+        """Execute a checkpoint if the slice is used up, else return at once."""
         if self.over:
             await self.rest()
 
     async def rest(self) -> None:
-        """A checkpoint in any case, and a new slice."""
+        """Execute a checkpoint, and start a new slice."""
         await trio.lowlevel.checkpoint()
         self._until = self._clock() + self._budget
 
 
 def batches(items: Iterable[T], size: int = 64) -> Iterator[list[T]]:
-    """``items`` in lists of at most ``size``, small enough that no batch of them holds the loop for long."""
+    """Split ``items`` into lists of at most ``size``, to check the slice in between."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch

@@ -1,7 +1,7 @@
-"""The objects of a cache as a persistent map: one writer makes the next version, anyone reads this one.
+"""The objects of a cache as a persistent map, with one writer and any readers.
 
-A :class:`Snapshot` never changes. Publishing the next version is one assignment, so a reader on any
-thread holds a consistent picture for as long as it likes, without a lock.
+A :class:`Snapshot` is immutable. Publishing the next version is one assignment, so readers on any thread have a
+consistent snapshot for as long as they keep it, without a lock.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ _NO_NAMES: Final[_Names] = empty()
 
 
 def same_state(one: Unstructured, other: Unstructured) -> bool:
-    """Whether two states of a key are one: of objects without versions (those of metrics.k8s.io) the bytes say it."""
+    """Return whether two states of a key are the same, by UID and resourceVersion.
+
+    Objects without a resourceVersion (those of metrics.k8s.io) are compared by their bytes.
+    """
     if one.uid != other.uid or one.resource_version != other.resource_version:
         return False
     return one.resource_version != "" or one.json == other.json
@@ -27,7 +30,7 @@ def same_state(one: Unstructured, other: Unstructured) -> bool:
 class Snapshot:
     """All objects of one resource at one moment.
 
-    Kept by namespace, then by name: a namespace is listed without an index, and no key tuple is kept per object.
+    Stored by namespace, then by name: a namespace is listed without an index, and no key tuple per object is needed.
     """
 
     __slots__ = ("_count", "_namespaces")
@@ -44,15 +47,15 @@ class Snapshot:
             yield from names.values()
 
     def get(self, key: Key) -> Unstructured | None:
-        """The object with that key, if any."""
+        """Return the object with that key, if any."""
         return (self._namespaces.get(key[0]) or _NO_NAMES).get(key[1])
 
     def in_namespace(self, namespace: str) -> Iterator[Unstructured]:
-        """The objects of one namespace; ``""`` is where cluster-scoped objects are."""
+        """Iterate over the objects of a namespace; ``""`` for cluster-scoped objects."""
         return (self._namespaces.get(namespace) or _NO_NAMES).values()
 
     def edit(self) -> SnapshotEditor:
-        """Start the next version."""
+        """Start to edit the next version."""
         return SnapshotEditor(self._namespaces, self._count)
 
 
@@ -67,7 +70,7 @@ class SnapshotEditor:
     def __init__(self, namespaces: PersistentMap[str, _Names], count: int) -> None:
         self._namespaces = namespaces
         self._edited: dict[str, MapEditor[str, Unstructured]] = {}
-        self._before: dict[str, _Names | None] = {}  # what of these there was
+        self._before: dict[str, _Names | None] = {}  # the original maps of the edited namespaces
         self._count = count
 
     def put(self, key: Key, obj: Unstructured) -> None:
@@ -75,15 +78,15 @@ class SnapshotEditor:
         self._names(key[0]).put(key[1], obj)
 
     def remove(self, key: Key) -> None:
-        """Take one object out; it must be there."""
+        """Remove one object, which must exist."""
         self._names(key[0]).remove(key[1])
 
     def get(self, key: Key) -> Unstructured | None:
-        """The object with that key in the version being made."""
+        """Return the object with that key in the edited version, if any."""
         return self._names(key[0]).get(key[1])
 
     def done(self) -> Snapshot:
-        """The next version."""
+        """Return the next version."""
         namespaces = self._namespaces.edit()
         count = self._count
         for namespace, names in self._edited.items():

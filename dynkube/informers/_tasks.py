@@ -1,4 +1,4 @@
-"""Tasks that can be ended one by one, in a nursery that belongs to somebody else."""
+"""Tasks in a shared nursery that can be cancelled one by one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import trio
 
 
 def start_in_scope(nursery: trio.Nursery, run: Callable[[], Awaitable[None]]) -> trio.CancelScope:
-    """Start ``run`` in ``nursery``; cancelling the returned scope ends it and nothing else."""
+    """Start ``run`` in ``nursery``; return a scope that cancels only this task."""
     scope = trio.CancelScope()
 
     async def task() -> None:

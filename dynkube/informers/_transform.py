@@ -1,4 +1,4 @@
-"""Transforms: what is kept of an object before it is stored."""
+"""Transforms: functions applied to objects before they are cached."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from dynkube.errors import InvalidInput
 from dynkube.meta import BodyCache, ObjectDecoder, Unstructured, a_type, cut_managed_fields
 
 Transform: TypeAlias = Callable[[Unstructured], Unstructured]
-"""From an object as it came to what is kept of it; name, namespace, uid and resourceVersion stay. Plain."""
+"""Returns the object to cache. Not async; must keep name, namespace, uid and resourceVersion."""
 TransformFailed: TypeAlias = Callable[[Unstructured, Exception], None]
 
 
 def drop_managed_fields(obj: Unstructured) -> Unstructured:
-    """The default transform: objects without ``metadata.managedFields``, often a third of their size.
+    """The default transform: remove ``metadata.managedFields``, often a third.
 
-    Informers that use it cut the bytes while decoding, which costs less than calling it.
+    For informers that use it, the decoder removes the bytes, which is faster than a call per object.
     """
     return Unstructured(cut_managed_fields(obj.json))
 
 
 def decoder_for(transform: Transform | None, bodies: BodyCache, failed: TransformFailed) -> ObjectDecoder:
-    """The decoder that applies ``transform`` to each object on arrival."""
+    """Return a decoder that applies ``transform`` to each object."""
     if transform is None:
         return ObjectDecoder(bodies=bodies)
     if transform is drop_managed_fields:
@@ -33,7 +33,7 @@ def decoder_for(transform: Transform | None, bodies: BodyCache, failed: Transfor
 
 
 class _TransformingDecoder(ObjectDecoder):
-    """Applies a user's function. If it fails the object is kept as it came: losing it would be worse."""
+    """Applies a user's function. If it raises, the object is kept as received."""
 
     __slots__ = ("_failed", "_transform")
 
@@ -43,13 +43,13 @@ class _TransformingDecoder(ObjectDecoder):
         self._failed = failed
 
     def decode(self, raw: bytes) -> Unstructured:
-        """One object, transformed."""
+        """Decode and transform one object."""
         obj = super().decode(raw)
         return attempt_with(self._transformed, obj, obj, partial(self._failed, obj))
 
     def _transformed(self, obj: Unstructured) -> Unstructured:
         result = _checked(self._transform(obj), obj)
-        # Decoded once more, so that the stored object shares strings and bodies like any other.
+        # Decoded again, so that the cached object shares strings and bodies like any other.
         return super().decode(result.json)
 
 

@@ -35,7 +35,8 @@ from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent, is_ol
 class StreamSilent(TransportError):
     """No event or bookmark was received for too long.
 
-    The connection is considered dead. ``certain`` is ``False`` if this resource never had bookmarks, so that it may just be quiet.
+    The connection is considered dead. ``certain`` is ``False`` if this resource never had bookmarks, so that it may
+    just be quiet.
     """
 
     def __init__(self, message: str, *, certain: bool = True) -> None:

@@ -1,8 +1,8 @@
-"""Turns: thousands of handlers may have something to do, and the event loop comes to other things all the same.
+"""Turns: limits how long handlers, of which there may be thousands, run at once.
 
-Each handler has a task, and the loop runs every task that is ready before it looks at sockets and deadlines again. So
-it is not enough that each of them works for a slice only. They share one: who finds it used up waits in line, and a few
-at a time get on, each time that the loop has been round.
+Each handler has a task, and the loop runs all ready tasks before it handles I/O and deadlines again. So a time slice
+per handler does not suffice. They share one: a handler that finds it used up waits in a queue, and a few of these
+continue in each iteration of the loop.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Final
 
 import trio
 
-# Seconds between one handler's work and the next one's, after which something else has run: the loop has been round,
-# mostly. Where nothing has, a handler is late by that much and no more.
+# Seconds between the work of two handlers after which a new slice starts, as the loop has mostly run an iteration by
+# then. If it has not, a handler is late by this much and no more.
 _GAP: Final = 0.0001
-_AT_ONCE: Final = 8  # of the line; most have a single event, and a round of the loop for each would cost more than that
+_AT_ONCE: Final = 8  # woken per iteration; most have a single event, which takes less time than an iteration
 
 
 class Turns:
-    """The one slice of all handlers of a client.
+    """The time slice that all handlers of a client share.
 
     Args:
-        clock: measures it, in seconds.
-        budget: its length.
-        start: starts a task that ends by itself, beside the handlers.
+        clock: returns real time in seconds.
+        budget: the length of the slice in seconds.
+        start: starts a background task, which ends by itself.
     """
 
     __slots__ = ("_alone", "_budget", "_clock", "_last", "_line", "_moving", "_since", "_start")
@@ -37,11 +37,11 @@ class Turns:
         self._start = start
         self._since = self._last = clock()
         self._line = trio.lowlevel.ParkingLot()
-        self._moving = False  # whether a task lets the line get on
-        self._alone = False  # whether a handler waits without a line
+        self._moving = False  # whether the task that wakes the queue is running
+        self._alone = False  # whether a handler waits outside of the queue
 
     def begin(self) -> None:
-        """A handler begins to work, after it has waited for something."""
+        """Note that a handler starts to work, after it has waited for something."""
         now = self._clock()
         if now - self._last > _GAP:
             self._since = now
@@ -49,12 +49,12 @@ class Turns:
 
     @property
     def over(self) -> bool:
-        """Whether the slice is used up; to be asked when an event was handled."""
+        """Whether the slice is used up; to be read after each event."""
         self._last = now = self._clock()
         return now - self._since >= self._budget
 
     async def wait(self) -> None:
-        """Wait for the next turn, which is good for one event at least: in line, unless nobody else waits."""
+        """Wait for the next turn, which allows at least one event."""
         if self._moving or self._alone:
             await self._wait_in_line()
             return
@@ -72,7 +72,7 @@ class Turns:
         await self._line.park()
 
     async def _move(self) -> None:
-        """Let a few of the line get on in each round of the loop, as long as there is one."""
+        """Wake a few of the queue in each iteration of the loop until it is empty."""
         try:
             while self._line:
                 self._since = self._last = self._clock()

@@ -1,4 +1,4 @@
-"""Tells whether code runs inside of a filter or an index function, which are asked by whichever thread reads."""
+"""Detects calls from inside a filter or index function; reads call those."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _ASKING: Final[frozenset[CodeType]] = frozenset({AppliedFilter.shown.__code__, I
 
 
 def in_function_of_a_read() -> bool:
-    """Whether the caller is being called, however indirectly, by a user's filter or index function, in this thread.
+    """Return whether a user's filter or index function is on this thread's stack.
 
-    Looks at the stack, which costs some microseconds: for those who are about to wait for the network. A mark that
-    each read sets and takes back would cost all reads, and an interrupt between the two would leave it set.
+    Inspecting the stack takes some microseconds: use it before waiting for the network. A flag set and reset by each
+    read would slow down all reads, and an interrupt in between would leave it set.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code not in _ASKING:

@@ -1,4 +1,4 @@
-"""One user's view of a shared cache: a filter, indexes and subscribers of its own."""
+"""One informer's view of a shared cache: its filter, indexes and subscribers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from dynkube.informers._store import Snapshot
 from dynkube.informers._subscriber import Subscriber
 from dynkube.meta import Unstructured
 
-_TRIES: Final = 8  # a predicate that itself sets the filter must not make a read go on for ever
+_TRIES: Final = 8  # a predicate that sets the filter must not make a read loop forever
 
 
 class View:
-    """What one informer handle shows of the cache behind it. Plain bookkeeping: the owner's task drives it.
+    """The objects of a shared cache as one informer shows them.
 
-    A *round* evaluates the filter on every object, and shows subscribers the difference. The owner makes one when a
-    subscriber comes, and whenever one was asked for.
+    Driven by the owner, the task that owns the cache. A *round* evaluates the filter on every object, and offers
+    subscribers the difference. The owner makes one when a subscriber is added, and on request.
 
     Args:
-        report: called when a function of the user's fails.
-        ask_round: asks the owner for a round.
+        report: called when a user's function raises.
+        ask_round: requests a round from the owner.
     """
 
     __slots__ = (
@@ -51,25 +51,25 @@ class View:
         self.indexes: dict[str, Index] = {}
         self.subscribers: list[Subscriber] = []
         self.joining: list[Subscriber] = []
-        """Subscribers that the owner was asked to take in, and has not yet."""
+        """Subscribers that are to be added by the owner."""
         self.closed: bool = False
         self.synced: bool = False
-        """Whether the initial list was complete once, and handled by every handler there was."""
+        """Whether the initial sync was complete and handled by every handler."""
         self.settled: trio.Event = trio.Event()
-        """Set once it has synced, or was closed and never will."""
+        """Set once it has synced, or was closed before that."""
         self.refiltering: bool = False
-        """Whether a round was asked for that has not begun."""
+        """Whether a round was requested and has not started."""
         self._replaced = False  # whether the filter was replaced since the last round began
-        self._awaited: set[Subscriber] | None = None  # handlers that has_synced waits for, once it is known
+        self._awaited: set[Subscriber] | None = None  # handlers that has_synced waits for; None before the sync
         self._applied = NO_FILTER
-        self._behind = False  # something was not shown, as the filter could not answer
+        self._behind = False  # changes were not offered, as the filter was not ready
         self._report = report
         self._ask_round = ask_round
 
     # ── filter ───────────────────────────────────────────────────────────────────────────────
 
     def set_filter(self, new: Filter | None, context: FilterContext) -> None:
-        """Take another filter. Reads follow it from now on; the next round shows the difference."""
+        """Replace the filter. Reads use it at once; the next round offers the difference."""
         applied = AppliedFilter.bind(new, context, self._report)
         old, self._applied, self.filter = self._applied, applied, new
         self._replaced = True
@@ -77,25 +77,28 @@ class View:
 
     @property
     def waiting_for(self) -> str:
-        """What the filter waits for before it can answer; ``""`` if it can."""
+        """What the filter waits for before it is ready; ``""`` if it is."""
         return self._applied.pending
 
     def accepts(self, obj: Unstructured) -> bool:
-        """Whether the filter shows ``obj`` now. Never raises: a predicate that does hides the object."""
+        """Return whether the filter shows ``obj``; ``False`` if the predicate raises."""
         return self._applied.shows_all or bool(self._shown([obj]))
 
     def visible(self, objects: Iterable[Unstructured]) -> list[Unstructured]:
-        """Those of ``objects`` that the filter shows now. Never raises, as :meth:`accepts`."""
+        """Return the ``objects`` that the filter shows, without those on which it raises."""
         if self._applied.shows_all:
             return list(objects)
         return self._shown(objects if isinstance(objects, list) else list(objects)) or []
 
     def known(self, snapshot: Snapshot, latest: Callable[[], Snapshot]) -> Snapshot | None:
-        """All that the filter shows of a version of the cache, where that is kept; ``None`` where it has to be asked.
+        """Return the remembered result of the filter on a version of the cache.
 
         Args:
             snapshot: that version.
-            latest: gives the version that is published.
+            latest: returns the published version.
+
+        Returns:
+            The objects that it shows; ``None`` if the filter has to be called.
         """
         for _ in range(_TRIES):
             applied = self._applied
@@ -105,7 +108,7 @@ class View:
         return None
 
     def count(self, objects: Iterable[Unstructured]) -> int:
-        """How many of ``objects`` the filter shows now."""
+        """Return how many of ``objects`` the filter shows."""
         count = 0
         for _ in range(_TRIES):
             applied = self._applied
@@ -115,18 +118,18 @@ class View:
         return count
 
     def forget(self) -> None:
-        """The filter may answer differently now: keep nothing of what it said."""
+        """Drop remembered results, as those of the filter may have changed."""
         self._applied.forget()
 
     def carry(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
-        """The cache has another version: of what the filter was found to show, what changed is to be asked again."""
+        """Carry remembered results over to a new version, except for changed objects."""
         self._applied.carry(before, changes, after)
 
     def _shown(self, objects: Sequence[Unstructured]) -> list[Unstructured] | None:
-        """The same; ``None`` if the filter cannot answer.
+        """Return the objects that the filter shows; ``None`` if it is not ready.
 
-        On another thread than the loop's, the filter may be replaced in the middle, and let go of what it follows:
-        then the answer is neither the old one's nor the new one's, and it is asked for again.
+        On a thread other than the event loop's, the filter may be replaced and closed meanwhile: then the result is
+        neither the old one's nor the new one's, and it is evaluated again.
         """
         shown: list[Unstructured] | None = None
         for _ in range(_TRIES):
@@ -151,7 +154,7 @@ class View:
         if found is None:
             self._behind = True
             return
-        if self._behind:  # it can answer again, and has not said so
+        if self._behind:  # it is ready again, and has not requested a round
             self._ask_round()
         shown = set(map(id, found))
         for key, _, after in changes:
@@ -160,20 +163,20 @@ class View:
                 subscriber.offer(key, visible)
 
     def begin_round(self) -> None:
-        """Whatever asks for a round from here on asks for another one."""
+        """Start a round: requests from now on are for the next one."""
         self.refiltering = False
         self._replaced = False
 
     async def show_difference(self, snapshot: Snapshot, subscribers: Sequence[Subscriber], slices: Slices) -> None:
-        """Bring ``subscribers`` to what the filter shows of ``snapshot``: adds and deletes for the difference."""
+        """Offer ``subscribers`` the difference to what the filter shows of ``snapshot``."""
         missed = self._behind
         self._behind = not self._applied.ready
         if self._behind:
-            return  # the filter says when it can answer; then there is a round for all subscribers
-        some = tuple(self.subscribers if missed else subscribers)  # they may go meanwhile
+            return  # the filter requests a round when it is ready, which is for all subscribers
+        some = tuple(self.subscribers if missed else subscribers)  # a copy: they may be removed meanwhile
         for objects in batches(snapshot) if some else ():
             found = self._shown(objects)
-            if found is None:  # replaced meanwhile, by one that cannot answer yet
+            if found is None:  # replaced meanwhile by one that is not ready yet
                 self._behind = True
                 return
             shown = set(map(id, found))
@@ -187,7 +190,7 @@ class View:
             await self._show_what_went(snapshot, some, slices)
 
     async def _show_what_went(self, snapshot: Snapshot, subscribers: Sequence[Subscriber], slices: Slices) -> None:
-        """Offer the end of objects that went while the filter could not answer."""
+        """Offer the deletion of objects that were deleted while the filter was not ready."""
         for subscriber in subscribers:
             for keys in batches(subscriber.known_keys()):
                 for key in keys:
@@ -196,10 +199,10 @@ class View:
                 await slices.breathe()
 
     def settle(self, *, after_round: bool = False) -> None:
-        """The cache is complete: what subscribers were offered is initial, unless a round is to come that changes it.
+        """Mark offered objects as the initial list, unless a round is pending.
 
-        A round settles even if another one was asked for meanwhile: where ``notify_changed`` is called all the time,
-        handlers would never have synced. A filter that was replaced in the middle of a round needs the next one.
+        A round settles even if another one was requested meanwhile; otherwise handlers would never sync while
+        ``notify_changed`` is called all the time. If the filter was replaced during a round, the next one settles.
         """
         if self._behind or self._replaced or (self.refiltering and not after_round) or not self._applied.ready:
             return
@@ -211,7 +214,7 @@ class View:
             self._check_synced()
 
     def join(self, subscriber: Subscriber) -> bool:
-        """Take in a subscriber that waited for it; returns whether it still wants to be."""
+        """Add a joining subscriber; return ``False`` if it was closed meanwhile."""
         if subscriber in self.joining:
             self.joining.remove(subscriber)
         if not subscriber.closed:
@@ -219,7 +222,7 @@ class View:
         return not subscriber.closed
 
     def subscriber_settled(self, subscriber: Subscriber) -> None:
-        """A subscriber has synced, or was closed."""
+        """Note that a subscriber has synced, or was closed."""
         if subscriber.closed:
             for among in (self.joining, self.subscribers):
                 if subscriber in among:
@@ -229,21 +232,21 @@ class View:
             self._check_synced()
 
     def _check_synced(self) -> None:
-        """Note it if every handler that ``has_synced`` waits for has handled the initial objects."""
+        """Set ``synced`` if every awaited handler has handled the initial objects."""
         if not self._awaited:
             self._awaited = None
             self.synced = True
             self.settled.set()
 
     def end(self) -> None:
-        """There is nothing more to tell, and nothing to wait for. What has not synced by now never will have."""
+        """Close all subscribers, and end waiting for the sync."""
         self._awaited = None
         for subscriber in (*self.subscribers, *self.joining):
             subscriber.close()
         self.settled.set()
 
     def close(self) -> None:
-        """Let go of what the filter follows, and of the indexed objects."""
+        """Close the subscribers and the filter, and clear the indexes."""
         self.closed = True
         self.end()
         applied, self._applied = self._applied, NO_FILTER
