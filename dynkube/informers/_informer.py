@@ -238,6 +238,7 @@ class Informer(Bound, Waits, Shown):
         """Register functions to be called when objects change.
 
         These are ``on_add(obj)``, ``on_update(old, new)`` and ``on_delete(obj)``; at least one of them is needed.
+
         The objects that the informer shows now are delivered as adds first, as with client-go's ``AddEventHandler``.
         The events of one object alternate legally (add, updates, delete) and its versions never go backwards. If the
         handler is slower than the cluster, several changes of an object are coalesced into one event. Events are
@@ -255,7 +256,7 @@ class Informer(Bound, Waits, Shown):
             name: for logs and statistics; by default the name of the function.
 
         Returns:
-            The registration: waits for the handler's initial sync, has its statistics, and removes it.
+            The registration, to wait for the handler's initial sync, read its statistics, or remove it.
 
         Raises:
             InvalidInput: no function was given, or an argument is not a function.

@@ -32,10 +32,9 @@ class Waits(Reads):
         """Wait for the initial sync.
 
         It is over when the initial list is complete, or the resource is known to be absent, and every handler
-        registered before has handled the initial objects. Unlike client-go's
-        ``WaitForCacheSync``, this returns if the resource does not exist. It does not return while the server is
-        unreachable or forbids listing: put ``trio.fail_after`` around it, and read :attr:`state` for the reason.
-        Cancellation only stops the waiting.
+        registered before has handled the initial objects. Unlike client-go's ``WaitForCacheSync``, this returns if the
+        resource does not exist. It does not return while the server is unreachable or forbids listing: put
+        ``trio.fail_after`` around it, and read :attr:`state` for the reason. Cancellation only stops the waiting.
 
         Raises:
             ClosedError: the informer was not entered, or is closed, perhaps while waiting.
