@@ -1,8 +1,7 @@
 """A filter in use by one view, called by the owner's task and by readers.
 
 A filter may be a user's class. Exceptions of its functions are reported, and have these effects: of ``matches``, the
-object is hidden; of ``ready`` and ``at_once``, the filter is not ready; of ``pending``, the failure is shown instead;
-of ``close``, none.
+object is hidden; of ``ready`` and ``at_once``, the filter is not ready; of ``pending`` and ``close``, none.
 """
 
 from __future__ import annotations
