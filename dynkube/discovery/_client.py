@@ -48,6 +48,7 @@ class DiscoveryClient:
         self._timeout = timeout
         self._parallel = parallel
         self._cached: dict[str, tuple[str, RootDocument]] = {}
+        self._core_seen = False  # from then on a 404 for /api is a failure, not the absence of the core group
 
     async def fetch(self, *, last_known: APIDiscovery | None = None) -> APIDiscovery:
         """Read all resources that the server serves.
@@ -67,7 +68,7 @@ class DiscoveryClient:
             core = groups = ProtocolError(
                 "the server has neither /api nor /apis: it is no Kubernetes API, or its URL needs another path"
             )
-        if isinstance(core, NotFound):
+        if isinstance(core, NotFound) and not self._core_seen:
             core = RootDocument(aggregated=True)  # an API server without the core group, as aggregated ones are
         if isinstance(core, DynkubeError) and isinstance(groups, DynkubeError) and last_known is None:
             failures = {"v1": core, EVERYTHING: groups}
@@ -128,12 +129,7 @@ class DiscoveryClient:
             APIError: an error response.
             TransportError: the list did not arrive, or is not a discovery document.
         """
-        try:
-            root = await self._root("/apis" if gv.group else "/api")
-        except NotFound:
-            if gv.group:
-                raise
-            root = await self._root("/apis")  # an API server without the core group, as aggregated ones are
+        root = await self._root("/apis" if gv.group else "/api")
         versions = {GroupVersion(group.name, version.version) for group in root.groups for version in group.versions}
         return gv in versions
 
@@ -157,6 +153,7 @@ class DiscoveryClient:
         if answer.status == 304 and known is not None:
             return known
         root = await _read(partial(parse_root, answer.body, path=path), answer)
+        self._core_seen = self._core_seen or path == "/api"
         # Only aggregated documents have an ETag.
         if root.aggregated and (etag := answer.headers.get("etag", "")):
             self._cached[path] = (etag, root)

@@ -105,6 +105,20 @@ async def test_a_server_without_a_core_group_is_complete() -> None:
     assert found.resources == (HTTP_ROUTES,)
 
 
+async def test_a_core_group_that_was_served_before_is_a_failure_when_api_is_404() -> None:
+    server = DiscoveryServer()
+
+    async with server.client() as client:
+        before = await client.fetch()
+        server.refusals["/api"] = 404
+        after = await client.fetch(last_known=before)
+
+        assert isinstance(after.failures["v1"], NotFound)
+        assert after.resources == before.resources
+        with pytest.raises(NotFound):
+            await client.lists(GroupVersion("", "v1"))
+
+
 async def test_where_nothing_can_be_read_and_nothing_is_known_the_failure_has_its_cause() -> None:
     server = DiscoveryServer()
     server.refusals |= {"/api": 403, "/apis": 403}

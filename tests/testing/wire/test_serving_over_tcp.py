@@ -169,7 +169,7 @@ async def test_large_requests_are_worked_out_in_a_thread_and_only_over_tcp() -> 
     async with APIServer(now=now) as server, server.serve() as endpoint:
         for transport, url in ((server.transport(), server.url), (None, endpoint.url)):
             threads.clear()
-            async with httpx2.AsyncClient(transport=transport, base_url=url) as client:
+            async with httpx2.AsyncClient(transport=transport, base_url=url, timeout=60) as client:
                 config = {"metadata": {"generateName": "a"}, "data": {"text": "x" * 20_000}}
                 response = await client.post("/api/v1/namespaces/default/configmaps", json=config)
             assert response.status_code == 201
