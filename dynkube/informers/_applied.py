@@ -24,6 +24,7 @@ class ErrorReport(Protocol):
 
 
 _SHOW_ALL: Final = BoundFilter(lambda obj: True)
+_UNSPECIFIED: Final = "an unspecified condition"
 
 
 class AppliedFilter:
@@ -59,7 +60,8 @@ class AppliedFilter:
         """What it waits for before it is ready, for people; ``""`` if it is."""
         if self.shows_all or (self.ready and not self._failure):
             return ""
-        return attempt(lambda: str(self._bound.pending()), "", self._pending_failed) or self._failure
+        # Never empty: an informer with a filter that is not ready is SYNCING, whatever the filter says about it.
+        return attempt(lambda: str(self._bound.pending()), "", self._pending_failed) or self._failure or _UNSPECIFIED
 
     def shown(self, objects: Sequence[Unstructured]) -> list[Unstructured] | None:
         """Return the ``objects`` that it shows; ``None`` if it is not ready."""

@@ -152,6 +152,28 @@ async def test_a_filter_that_fails_is_reported_and_replaced(client: Client, whic
         assert (which == "pending") is ("NoTextError" not in widgets.statistics().last_error)
 
 
+class NeverReady(Filter):
+    """A filter that is not ready, and may not say why."""
+
+    __slots__ = ("pending",)
+
+    def __init__(self, pending: str) -> None:
+        self.pending = pending
+
+    def bind(self, context: FilterContext) -> BoundFilter:
+        return BoundFilter(lambda obj: True, lambda: False, lambda: self.pending)
+
+
+@pytest.mark.parametrize(("pending", "shown"), [("a token", "a token"), ("", "an unspecified condition")])
+async def test_an_informer_is_syncing_while_its_filter_is_not_ready(client: Client, pending: str, shown: str) -> None:
+    async with beside_another(client), client.informer(WIDGETS, filter=NeverReady(pending)) as widgets:
+        await trio.sleep(1)
+
+        assert widgets.state.phase is SYNCING
+        assert widgets.state.message == f"the filter waits for {shown}"
+        assert widgets.list() == []
+
+
 @pytest.mark.parametrize("which", ["ready", "at_once"])
 async def test_a_filter_that_cannot_answer_hides_nothing_that_was_shown(
     server: APIServer, client: Client, which: str
