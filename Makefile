@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo notebook notebooks test browser model mutants fuzz fuzz-inputs test-cluster control-plane scenarios check format bench soak restarts clean
+.PHONY: help docs demo notebook notebooks test browser model mutants fuzz fuzz-inputs test-cluster control-plane scenarios check format bench soak restarts clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -24,6 +24,10 @@ $(STAMPS)/demo: $(STAMPS)/venv pyproject.toml
 
 $(STAMPS)/test: $(STAMPS)/venv pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group test
+	@touch $@
+
+$(STAMPS)/docs: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group docs
 	@touch $@
 
 $(STAMPS)/mutants: $(STAMPS)/venv pyproject.toml
@@ -75,6 +79,9 @@ fuzz-inputs: $(STAMPS)/test ## random bytes and requests where they come in from
 control-plane: $(STAMPS)/venv ## build these API servers, once (22 minutes on one core), and print their folders
 	@$(BIN)/python -m tools.control_plane build
 
+docs: $(STAMPS)/docs ## build the documentation site, with the API reference: build/docs/docs/index.html
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -b html . build/docs
+
 scenarios: $(STAMPS)/test ## write docs/scenarios.md: which test shows which scenario
 	@$(BIN)/python -m tools.scenarios
 
@@ -99,4 +106,4 @@ restarts: $(STAMPS)/test ## kill real API servers 50 times under informers; ARGS
 	$(BIN)/python -m benchmarks.restarts $(ARGS)
 
 clean: ## remove what make made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build/docs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
