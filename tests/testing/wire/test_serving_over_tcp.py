@@ -159,6 +159,7 @@ async def test_a_host_that_is_none_is_refused_by_name(host: str, tls: bool) -> N
             pass
 
 
+@pytest.mark.real_time
 async def test_large_requests_are_worked_out_in_a_thread_and_only_over_tcp() -> None:
     threads: set[int] = set()
 
